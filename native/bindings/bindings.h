@@ -1,0 +1,13 @@
+// One Bind function per room; module.cpp calls them. Bindings convert, release the GIL, call and
+// convert back: no logic lives here.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace graphzero::bindings {
+
+void BindErrors(nanobind::module_& m);
+void BindStore(nanobind::module_& m);
+void BindGather(nanobind::module_& m);
+
+}  // namespace graphzero::bindings

@@ -1,0 +1,9 @@
+#include "bindings/bindings.h"
+
+NB_MODULE(_engine, m) {
+  using namespace graphzero::bindings;
+  m.doc() = "The C++ engine. Private: use the classes and functions of the graphzero package.";
+  BindErrors(m);
+  BindStore(m);
+  BindGather(m);
+}

@@ -1,0 +1,185 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.h"
+#include "bindings/bindings.h"
+#include "store/matrix_reader.h"
+#include "store/topology_reader.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace graphzero::bindings {
+
+nb::dlpack::dtype NumpyType(store::DType dtype) {
+  using store::DType;
+  switch (dtype) {
+    case DType::kFloat32:
+      return nb::dtype<float>();
+    case DType::kFloat64:
+      return nb::dtype<double>();
+    case DType::kFloat16:
+      return {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+    case DType::kBFloat16:
+    case DType::kInt16:
+      return nb::dtype<int16_t>();
+    case DType::kInt8:
+      return nb::dtype<int8_t>();
+    case DType::kUInt8:
+      return nb::dtype<uint8_t>();
+    case DType::kInt32:
+      return nb::dtype<int32_t>();
+    case DType::kInt64:
+      return nb::dtype<int64_t>();
+    case DType::kBool:
+      return nb::dtype<bool>();
+    case DType::kUInt32:
+      return nb::dtype<uint32_t>();
+    case DType::kUInt64:
+      return nb::dtype<uint64_t>();
+  }
+  throw std::logic_error("dtype without a NumPy type");
+}
+
+namespace {
+
+using store::Adjacency;
+using store::MatrixReader;
+using store::TopologyReader;
+
+AnyArray View(const TopologyReader& graph, const void* data, uint64_t width,
+              nb::dlpack::dtype dtype, const store::SlotRange& range) {
+  auto* at = static_cast<std::byte*>(const_cast<void*>(data)) + range.begin * width;
+  const size_t size = range.size();
+  return AnyArray(at, 1, &size, KeepAlive(graph.file()), nullptr, dtype);
+}
+
+// Ids are non-negative and below their bound, so a signed type of the same width shows the same
+// values where the bound allows it; torch indexes with signed types only.
+nb::dlpack::dtype IdType(const store::IntegerArray& ids, uint64_t bound) {
+  if (ids.width == 8) return nb::dtype<int64_t>();
+  return bound <= (uint64_t{1} << 31) ? nb::dtype<int32_t>() : nb::dtype<uint32_t>();
+}
+
+const Adjacency& Direction(const TopologyReader& graph, const std::string& direction) {
+  const Adjacency* found = direction == "out" ? graph.out() : graph.in();
+  if (found == nullptr && graph.symmetric()) found = graph.out();
+  if (found == nullptr) {
+    throw std::invalid_argument(graph.file()->path() + " stores no " + direction +
+                                "-edges; convert with --direction both");
+  }
+  return *found;
+}
+
+AnyArray Neighbours(const TopologyReader& graph, int64_t node, const std::string& direction) {
+  const Adjacency& a = Direction(graph, direction);
+  return View(graph, a.neighbours.data, a.neighbours.width, IdType(a.neighbours, a.neighbour_bound),
+              graph.Row(a, static_cast<uint64_t>(node)));
+}
+
+AnyArray Weights(const TopologyReader& graph, int64_t node, const std::string& direction) {
+  const Adjacency& a = Direction(graph, direction);
+  const store::SlotRange range = graph.Row(a, static_cast<uint64_t>(node));
+  return View(graph, a.weights, sizeof(float), nb::dtype<float>(),
+              a.weights ? range : store::SlotRange{});
+}
+
+AnyArray EdgeIds(const TopologyReader& graph, int64_t node, const std::string& direction) {
+  const Adjacency& a = Direction(graph, direction);
+  const store::SlotRange range = graph.Row(a, static_cast<uint64_t>(node));
+  return View(graph, a.edge_ids.data, a.edge_ids.width, IdType(a.edge_ids, graph.edge_id_bound()),
+              a.edge_ids.present() ? range : store::SlotRange{});
+}
+
+AnyArray Tensor(const MatrixReader& matrix) {
+  const size_t shape[] = {matrix.rows(), matrix.cols()};
+  const auto item = store::ItemSize(matrix.dtype());
+  const int64_t strides[] = {static_cast<int64_t>(matrix.row_stride() / item), 1};
+  return AnyArray(matrix.data(), matrix.ndim(), shape, KeepAlive(matrix.file()), strides,
+                  NumpyType(matrix.dtype()));
+}
+
+nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
+  return nb::bytes(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size());
+}
+
+struct SectionInfo {
+  std::string name;
+  std::string dtype;
+  uint64_t count;
+  uint64_t offset;
+  uint64_t stored_bytes;
+};
+
+std::vector<SectionInfo> Sections(const store::Container* container) {
+  std::vector<SectionInfo> result;
+  if (container == nullptr) return result;
+  for (const store::SectionEntry& s : container->sections()) {
+    result.push_back({store::SectionName(s.kind), std::string(store::Name(s.dtype)), s.count,
+                      s.offset, s.stored_bytes});
+  }
+  return result;
+}
+
+}  // namespace
+
+void BindStore(nb::module_& m) {
+  nb::class_<SectionInfo>(m, "SectionInfo")
+      .def_ro("name", &SectionInfo::name)
+      .def_ro("dtype", &SectionInfo::dtype)
+      .def_ro("count", &SectionInfo::count)
+      .def_ro("offset", &SectionInfo::offset)
+      .def_ro("stored_bytes", &SectionInfo::stored_bytes);
+
+  nb::class_<TopologyReader>(m, "Topology")
+      .def_static("open", &TopologyReader::Open, "path"_a)
+      .def_prop_ro("version", &TopologyReader::version)
+      .def_prop_ro("num_src", &TopologyReader::num_src)
+      .def_prop_ro("num_dst", &TopologyReader::num_dst)
+      .def_prop_ro("num_nodes", &TopologyReader::num_nodes)
+      .def_prop_ro("num_edges", &TopologyReader::num_edges)
+      .def_prop_ro("edge_id_bound", &TopologyReader::edge_id_bound)
+      .def_prop_ro("symmetric", &TopologyReader::symmetric)
+      .def_prop_ro("sorted", &TopologyReader::sorted)
+      .def_prop_ro("multi_edges_dropped", &TopologyReader::multi_edges_dropped)
+      .def_prop_ro("has_weights", &TopologyReader::has_weights)
+      .def_prop_ro("has_edge_ids", &TopologyReader::has_edge_ids)
+      .def_prop_ro("has_out", [](const TopologyReader& g) { return g.out() != nullptr; })
+      .def_prop_ro("has_in", [](const TopologyReader& g) { return g.in() != nullptr; })
+      .def_prop_ro("fingerprint", [](const TopologyReader& g) { return AsBytes(g.fingerprint()); })
+      .def_prop_ro("file_bytes", [](const TopologyReader& g) { return g.file()->size(); })
+      .def_prop_ro("sections", [](const TopologyReader& g) { return Sections(g.container()); })
+      .def(
+          "resident_bytes", [](const TopologyReader& g) { return g.file()->ResidentBytes(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "degree",
+          [](const TopologyReader& g, int64_t node, const std::string& direction) {
+            return g.Row(Direction(g, direction), static_cast<uint64_t>(node)).size();
+          },
+          "node"_a, "direction"_a)
+      .def("neighbours", &Neighbours, "node"_a, "direction"_a)
+      .def("weights", &Weights, "node"_a, "direction"_a)
+      .def("edge_ids", &EdgeIds, "node"_a, "direction"_a);
+
+  nb::class_<MatrixReader>(m, "Matrix")
+      .def_static("open", &MatrixReader::Open, "path"_a)
+      .def_prop_ro("version", &MatrixReader::version)
+      .def_prop_ro("rows", &MatrixReader::rows)
+      .def_prop_ro("cols", &MatrixReader::cols)
+      .def_prop_ro("ndim", &MatrixReader::ndim)
+      .def_prop_ro("row_stride", &MatrixReader::row_stride)
+      .def_prop_ro("dtype", [](const MatrixReader& s) { return std::string(Name(s.dtype())); })
+      .def_prop_ro("role", [](const MatrixReader& s) { return static_cast<uint32_t>(s.role()); })
+      .def_prop_ro("fingerprint", [](const MatrixReader& s) { return AsBytes(s.fingerprint()); })
+      .def_prop_ro("file_bytes", [](const MatrixReader& s) { return s.file()->size(); })
+      .def_prop_ro("sections", [](const MatrixReader& s) { return Sections(s.container()); })
+      .def(
+          "resident_bytes", [](const MatrixReader& s) { return s.file()->ResidentBytes(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("tensor", &Tensor);
+}
+
+}  // namespace graphzero::bindings

@@ -1,0 +1,18 @@
+// Feature rows from a mapped matrix into a destination buffer: the only copy ever made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "store/matrix_reader.h"
+
+namespace graphzero::gather {
+
+// Copies row ids[i] to out + i * row_bytes, without the file's row padding. `out` holds
+// ids.size() * row_bytes() bytes. Throws std::out_of_range naming the first bad id, before anything
+// is written. At most `threads` threads work; 0 means as many as OpenMP gives.
+void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
+                int threads);
+
+}  // namespace graphzero::gather

@@ -1,0 +1,62 @@
+"""graphzero: graphs larger than memory for training graph neural networks.
+
+Names are imported on first use, so that `import graphzero` and the command line start without
+NumPy and torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphzero._compile import (
+        convert_csv_to_gd,
+        convert_csv_to_gl,
+        write_features,
+        write_graph,
+    )
+    from graphzero._dtypes import DataType
+    from graphzero._errors import FormatError, GraphZeroError, InputError
+    from graphzero._features import FeatureStore
+    from graphzero._graph import Graph
+    from graphzero._version import __version__
+
+_HOMES = {
+    "DataType": "_dtypes",
+    "FeatureStore": "_features",
+    "FormatError": "_errors",
+    "Graph": "_graph",
+    "GraphZeroError": "_errors",
+    "InputError": "_errors",
+    "__version__": "_version",
+    "convert_csv_to_gd": "_compile",
+    "convert_csv_to_gl": "_compile",
+    "write_features": "_compile",
+    "write_graph": "_compile",
+}
+
+__all__ = [
+    "DataType",
+    "FeatureStore",
+    "FormatError",
+    "Graph",
+    "GraphZeroError",
+    "InputError",
+    "__version__",
+    "convert_csv_to_gd",
+    "convert_csv_to_gl",
+    "write_features",
+    "write_graph",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'graphzero' has no attribute {name!r}")
+    value = getattr(import_module(f"graphzero.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

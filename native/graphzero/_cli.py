@@ -1,0 +1,73 @@
+"""The `graphzero` command: finds the subcommand, runs it, turns errors into one line.
+
+A subcommand is a module in graphzero._commands with `configure(parser)` and `run(args) -> int`. Only
+the one that is asked for is imported, so that a conversion starts without NumPy.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from graphzero._errors import GraphZeroError
+
+_COMMANDS = {
+    "convert": "compile edge lists and columns into a dataset",
+    "generate": "write a synthetic dataset",
+    "info": "show what a dataset or file holds",
+    "verify": "check every byte of a dataset or file",
+}
+
+EXIT_ERROR = 1  # the input, the data or the system is at fault; the message says which
+EXIT_USAGE = 2  # the command line is at fault
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphzero", description="Graphs larger than memory for training GNNs."
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in _COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=summary, description=summary.capitalize())
+        if name == command:
+            import_module(f"graphzero._commands.{name}").configure(subparser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = next((a for a in arguments if not a.startswith("-")), None)
+    args = _parser(command).parse_args(arguments)
+    if args.version:
+        from graphzero._version import __version__
+
+        print(f"graphzero {__version__}")
+        return 0
+    if args.command is None:
+        _parser(None).print_help()
+        return EXIT_USAGE
+    try:
+        code: int = import_module(f"graphzero._commands.{args.command}").run(args)
+        return code
+    except BrokenPipeError:
+        # The reader of our output went away (`graphzero info | head`): not our error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        print("graphzero: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except (GraphZeroError, OSError, ValueError, MemoryError) as error:
+        print(f"graphzero {args.command}: error: {describe(error)}", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def describe(error: BaseException) -> str:
+    """One line for a person: "x.csv: cannot open: No such file or directory"."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return "not enough memory; lower --memory or --threads"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,21 @@
+"""Exceptions of the package.
+
+GraphZeroError
+├── FormatError   a data file that is truncated, damaged, foreign or too new   (also a ValueError)
+└── InputError    input that can be corrected: a bad line, a missing row       (also a ValueError)
+
+System errors (missing file, full disk, no permission) are the built-in OSError subclasses with
+errno and filename; an id outside a graph is an IndexError; a wrong argument is a ValueError.
+"""
+
+
+class GraphZeroError(Exception):
+    """Base of every exception that this package defines."""
+
+
+class FormatError(GraphZeroError, ValueError):
+    """A .gl or .gd file that cannot be trusted; says file, place, found and expected."""
+
+
+class InputError(GraphZeroError, ValueError):
+    """Input data that a person can correct; says file, line, found and expected."""

@@ -1,0 +1,28 @@
+// Arithmetic on offsets and counts that come from files and are not trusted.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace graphzero::store {
+
+static_assert(std::endian::native == std::endian::little,
+              "files are little endian and are mapped as they are");
+
+// True if `count` items of `width` bytes at `at` lie inside `size` bytes.
+// Divides, so a hostile count cannot wrap around.
+constexpr bool Fits(uint64_t at, uint64_t count, uint64_t width, uint64_t size) {
+  return at <= size && (width == 0 || count <= (size - at) / width);
+}
+
+// `value` rounded up to a multiple of `step`, a power of two. The caller knows it cannot overflow.
+constexpr uint64_t AlignUp(uint64_t value, uint64_t step) {
+  return (value + step - 1) & ~(step - 1);
+}
+
+constexpr uint64_t DivideUp(uint64_t value, uint64_t step) {
+  return value / step + (value % step != 0);
+}
+
+}  // namespace graphzero::store

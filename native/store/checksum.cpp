@@ -1,0 +1,28 @@
+#include "store/checksum.h"
+
+#include <vector>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#define XXH_INLINE_ALL
+#include "third_party/xxhash/xxhash.h"
+#pragma GCC diagnostic pop
+
+namespace graphzero::store {
+
+uint64_t Checksum(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+Fingerprint FingerprintOf(std::span<const std::byte> first, std::span<const std::byte> second) {
+  std::vector<std::byte> all(first.begin(), first.end());
+  all.insert(all.end(), second.begin(), second.end());
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(all.data(), all.size()));
+  Fingerprint result;
+  std::copy(std::begin(canonical.digest), std::end(canonical.digest), result.begin());
+  return result;
+}
+
+}  // namespace graphzero::store

@@ -1,0 +1,83 @@
+// The bytes that .gl and .gd files share: a fixed header, a section table, aligned sections.
+// FORMAT.md is the specification; this header is its transcription. Never change a field's meaning:
+// new content comes as a new section kind or a new required flag.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "store/checksum.h"
+#include "store/dtype.h"
+
+namespace graphzero::store {
+
+// The first byte is not ASCII and CR LF follow, so that a transfer in text mode is noticed.
+using Magic = std::array<uint8_t, 8>;
+inline constexpr Magic kTopologyMagic{0x89, 'G', 'Z', 'G', 'L', '\r', '\n', 0x1a};
+inline constexpr Magic kMatrixMagic{0x89, 'G', 'Z', 'G', 'D', '\r', '\n', 0x1a};
+
+inline constexpr uint16_t kVersionMajor = 1;
+inline constexpr uint16_t kVersionMinor = 0;
+inline constexpr uint64_t kSectionAlign = 4096;
+inline constexpr uint32_t kMaxSections = 4096;
+
+// What the file is about, without its sections: a .gl or .gd file reads these 128 bytes as its own
+// struct (topology_format.h, matrix_format.h). Unused bytes are zero.
+using Properties = std::array<uint8_t, 128>;
+
+struct FileHeader {
+  Magic magic;
+  uint16_t version_major;
+  uint16_t version_minor;
+  uint32_t header_bytes;    // sizeof(FileHeader)
+  uint64_t file_bytes;      // the whole file; a truncated one is noticed at open
+  uint64_t table_offset;    // sizeof(FileHeader)
+  uint32_t section_count;   // at most kMaxSections
+  uint32_t entry_bytes;     // sizeof(SectionEntry)
+  uint32_t required_flags;  // a reader refuses a bit it does not know
+  uint32_t optional_flags;  // a reader ignores a bit it does not know
+  uint64_t table_checksum;  // XXH3-64 of the section table
+  Fingerprint fingerprint;  // XXH3-128 of optional_flags, properties and the section table
+  Properties properties;
+  std::array<uint8_t, 48> reserved;  // zero
+  uint64_t header_checksum;          // XXH3-64 of all bytes before this field
+};
+static_assert(sizeof(FileHeader) == 256);
+
+enum class SectionKind : uint32_t {
+  kChecksums = 1,  // uint64 XXH3-64 values, one for each block of each other section
+  // Topology. "Out" rows are sources and hold targets; "in" rows are targets and hold sources.
+  kOutIndptr = 16,
+  kOutIndices = 17,
+  kOutWeights = 18,
+  kOutEdgeIds = 19,
+  kOutTimes = 20,
+  kInIndptr = 32,
+  kInIndices = 33,
+  kInWeights = 34,
+  kInEdgeIds = 35,
+  kInTimes = 36,
+  // Matrix.
+  kRows = 64,
+};
+
+inline constexpr uint32_t kMustUnderstand = 1;  // bit 0 of SectionEntry::flags
+
+enum class Encoding : uint16_t { kRaw = 0 };
+
+struct SectionEntry {
+  SectionKind kind;
+  uint32_t flags;
+  DType dtype;
+  Encoding encoding;
+  uint32_t relation;      // 0; a typed graph will number its relations
+  uint64_t count;         // items after decoding (for kRows: rows)
+  uint64_t offset;        // a multiple of kSectionAlign
+  uint64_t stored_bytes;  // without the padding that follows
+  uint64_t first_block;   // where its blocks begin in the checksum section
+  uint64_t checksum;      // XXH3-64 of its block checksums (of its bytes, for kChecksums itself)
+  std::array<uint8_t, 40> reserved;  // zero
+};
+static_assert(sizeof(SectionEntry) == 96);
+
+}  // namespace graphzero::store

@@ -1,0 +1,213 @@
+#include "store/container_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "store/bytes.h"
+#include "store/errors.h"
+#include "store/legacy_format.h"
+
+namespace graphzero::store {
+namespace {
+
+std::string Number(uint64_t value) { return std::to_string(value); }
+
+bool KnownKind(SectionKind kind) {
+  switch (kind) {
+    case SectionKind::kChecksums:
+    case SectionKind::kOutIndptr:
+    case SectionKind::kOutIndices:
+    case SectionKind::kOutWeights:
+    case SectionKind::kOutEdgeIds:
+    case SectionKind::kOutTimes:
+    case SectionKind::kInIndptr:
+    case SectionKind::kInIndices:
+    case SectionKind::kInWeights:
+    case SectionKind::kInEdgeIds:
+    case SectionKind::kInTimes:
+    case SectionKind::kRows:
+      return true;
+  }
+  return false;
+}
+
+bool Understood(const SectionEntry& entry) {
+  return KnownKind(entry.kind) && entry.encoding == Encoding::kRaw && entry.relation == 0 &&
+         ItemSize(entry.dtype) != 0;
+}
+
+template <size_t N>
+bool AllZero(const std::array<uint8_t, N>& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
+}
+
+}  // namespace
+
+std::string SectionName(SectionKind kind) {
+  switch (kind) {
+    case SectionKind::kChecksums:
+      return "checksums";
+    case SectionKind::kOutIndptr:
+      return "out.indptr";
+    case SectionKind::kOutIndices:
+      return "out.indices";
+    case SectionKind::kOutWeights:
+      return "out.weights";
+    case SectionKind::kOutEdgeIds:
+      return "out.edge_ids";
+    case SectionKind::kOutTimes:
+      return "out.times";
+    case SectionKind::kInIndptr:
+      return "in.indptr";
+    case SectionKind::kInIndices:
+      return "in.indices";
+    case SectionKind::kInWeights:
+      return "in.weights";
+    case SectionKind::kInEdgeIds:
+      return "in.edge_ids";
+    case SectionKind::kInTimes:
+      return "in.times";
+    case SectionKind::kRows:
+      return "rows";
+  }
+  return "kind " + Number(static_cast<uint32_t>(kind));
+}
+
+Magic ReadMagic(const MappedFile& file) {
+  Magic magic{};
+  std::memcpy(magic.data(), file.bytes().data(), std::min<size_t>(magic.size(), file.size()));
+  return magic;
+}
+
+void Container::Fail(const std::string& place, const std::string& found,
+                     const std::string& expected) const {
+  throw FormatError(file_->path(), place, found, expected);
+}
+
+Container Container::Open(std::shared_ptr<const MappedFile> file, const Magic& magic) {
+  Container container(std::move(file));
+  const MappedFile& mapped = *container.file_;
+  if (ReadMagic(mapped) != magic) container.FailMagic(magic);
+  if (mapped.size() < sizeof(FileHeader)) {
+    container.Fail("header", Number(mapped.size()) + " bytes",
+                   "at least " + Number(sizeof(FileHeader)) + "; the file is cut short");
+  }
+  std::memcpy(&container.header_, mapped.bytes().data(), sizeof(FileHeader));
+  container.CheckHeader();
+  container.sections_.resize(container.header_.section_count);
+  std::memcpy(container.sections_.data(), mapped.bytes().data() + container.header_.table_offset,
+              container.sections_.size() * sizeof(SectionEntry));
+  container.CheckTable();
+  return container;
+}
+
+void Container::FailMagic(const Magic& expected) const {
+  const Magic found = ReadMagic(*file_);
+  const bool topology = found == kTopologyMagic || found == kLegacyTopologyMagic;
+  const bool matrix = found == kMatrixMagic || found == kLegacyMatrixMagic;
+  Fail("byte 0",
+       topology ? "a topology (.gl)"
+       : matrix ? "a matrix (.gd)"
+                : "an unknown kind of file",
+       expected == kTopologyMagic ? "a topology (.gl)" : "a matrix (.gd)");
+}
+
+void Container::CheckHeader() const {
+  const FileHeader& h = header_;
+  if (h.version_major != kVersionMajor) {
+    Fail("byte 8 (version)", "version " + Number(h.version_major),
+         "version " + Number(kVersionMajor) + "; a newer release of graphzero-server may read it");
+  }
+  const auto* raw = reinterpret_cast<const std::byte*>(&h);
+  const uint64_t checksum = Checksum({raw, offsetof(FileHeader, header_checksum)});
+  if (checksum != h.header_checksum) {
+    Fail("header checksum", Number(h.header_checksum),
+         Number(checksum) + "; the header is damaged");
+  }
+  if (h.file_bytes != file_->size()) {
+    Fail("file size", Number(file_->size()) + " bytes",
+         Number(h.file_bytes) + " bytes as the header says; the file is cut short or was extended");
+  }
+  if (h.header_bytes != sizeof(FileHeader)) {
+    Fail("byte 12 (header size)", Number(h.header_bytes), Number(sizeof(FileHeader)));
+  }
+  if (h.entry_bytes != sizeof(SectionEntry)) {
+    Fail("byte 36 (entry size)", Number(h.entry_bytes), Number(sizeof(SectionEntry)));
+  }
+  if (h.table_offset != sizeof(FileHeader)) {
+    Fail("byte 24 (table offset)", Number(h.table_offset), Number(sizeof(FileHeader)));
+  }
+  if (h.section_count > kMaxSections) {
+    Fail("byte 32 (section count)", Number(h.section_count), "at most " + Number(kMaxSections));
+  }
+  if (h.required_flags != 0) {
+    Fail("byte 40 (required flags)", Number(h.required_flags),
+         "0; a newer release of graphzero-server may read it");
+  }
+  if (!AllZero(h.reserved)) Fail("header reserved bytes", "a value", "zero");
+  if (!Fits(h.table_offset, h.section_count, sizeof(SectionEntry), file_->size())) {
+    Fail("section table", Number(h.section_count) + " entries", "a table inside the file");
+  }
+}
+
+void Container::CheckTable() const {
+  const std::span<const std::byte> raw = std::as_bytes(std::span(sections_));
+  const uint64_t checksum = Checksum(raw);
+  if (checksum != header_.table_checksum) {
+    Fail("section table checksum", Number(header_.table_checksum),
+         Number(checksum) + "; the table is damaged");
+  }
+  for (size_t i = 0; i < sections_.size(); ++i) CheckSection(i);
+  CheckChecksumSection();
+}
+
+void Container::CheckSection(size_t index) const {
+  const SectionEntry& s = sections_[index];
+  const std::string place = "section " + Number(index) + " (" + SectionName(s.kind) + ")";
+  if (!Understood(s)) {
+    if (s.flags & kMustUnderstand) {
+      Fail(place,
+           "kind " + Number(static_cast<uint32_t>(s.kind)) + ", encoding " +
+               Number(static_cast<uint16_t>(s.encoding)) + ", relation " + Number(s.relation) +
+               ", dtype " + Number(static_cast<uint16_t>(s.dtype)),
+           "something this release knows; a newer one may read it");
+    }
+  } else if (s.kind != SectionKind::kRows && (s.count > UINT64_MAX / ItemSize(s.dtype) ||
+                                              s.stored_bytes != s.count * ItemSize(s.dtype))) {
+    Fail(place, Number(s.stored_bytes) + " bytes",
+         Number(s.count) + " items of " + Number(ItemSize(s.dtype)) + " bytes");
+  }
+  if (!AllZero(s.reserved)) Fail(place + " reserved bytes", "a value", "zero");
+  if (s.offset % kSectionAlign != 0) {
+    Fail(place + " offset", Number(s.offset), "a multiple of " + Number(kSectionAlign));
+  }
+  const uint64_t table_end = header_.table_offset + sections_.size() * sizeof(SectionEntry);
+  if (s.offset < table_end || !Fits(s.offset, s.stored_bytes, 1, file_->size())) {
+    Fail(place, Number(s.stored_bytes) + " bytes at " + Number(s.offset),
+         "a place between " + Number(table_end) + " and " + Number(file_->size()));
+  }
+}
+
+void Container::CheckChecksumSection() const {
+  const SectionEntry* blocks = Find(SectionKind::kChecksums);
+  if (blocks == nullptr || blocks->dtype != DType::kUInt64) {
+    Fail("section table", blocks ? "checksums of another type" : "no checksums section",
+         "one checksums section of uint64");
+  }
+  for (const SectionEntry& s : sections_) {
+    if (s.kind == SectionKind::kChecksums) continue;
+    if (!Fits(s.first_block, DivideUp(s.stored_bytes, kChecksumBlock), 1, blocks->count)) {
+      Fail(SectionName(s.kind) + " block checksums", "first block " + Number(s.first_block),
+           "a place among " + Number(blocks->count));
+    }
+  }
+}
+
+const SectionEntry* Container::Find(SectionKind kind) const {
+  for (const SectionEntry& s : sections_) {
+    if (s.kind == kind && s.relation == 0 && s.encoding == Encoding::kRaw) return &s;
+  }
+  return nullptr;
+}
+
+}  // namespace graphzero::store

@@ -1,0 +1,132 @@
+#include "store/container_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "store/bytes.h"
+
+namespace graphzero::store {
+namespace {
+
+// Each stream holds one block; the rest are on their way to the disk.
+constexpr size_t kBuffersPerStream = 3;
+
+static_assert(FileWriter::kBufferSize == kChecksumBlock,
+              "a block is hashed when its buffer is full");
+
+}  // namespace
+
+std::byte* SectionStream::Room(size_t* size) {
+  if (!block_) {
+    block_ = file_->TakeBuffer();
+    filled_ = 0;
+  }
+  *size = std::min<uint64_t>(kChecksumBlock - filled_, remaining());
+  if (*size == 0) throw std::logic_error("section grew beyond its declared size");
+  return block_.get() + filled_;
+}
+
+void SectionStream::Advance(size_t size) {
+  filled_ += size;
+  written_ += size;
+  if (filled_ == kChecksumBlock || remaining() == 0) EndBlock();
+}
+
+void SectionStream::Append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    size_t room;
+    std::byte* to = Room(&room);
+    const size_t size = std::min(room, bytes.size());
+    std::memcpy(to, bytes.data(), size);
+    bytes = bytes.subspan(size);
+    Advance(size);
+  }
+}
+
+void SectionStream::AppendZeros(uint64_t count) {
+  while (count > 0) {
+    size_t room;
+    std::byte* to = Room(&room);
+    const size_t size = std::min<uint64_t>(room, count);
+    std::memset(to, 0, size);
+    count -= size;
+    Advance(size);
+  }
+}
+
+void SectionStream::EndBlock() {
+  checksums_.push_back(Checksum({block_.get(), filled_}));
+  const size_t padded = AlignUp(filled_, kSectionAlign);
+  std::memset(block_.get() + filled_, 0, padded - filled_);
+  file_->Write(std::move(block_), padded, offset_ + (checksums_.size() - 1) * kChecksumBlock);
+}
+
+ContainerWriter::ContainerWriter(const std::string& path, const Magic& magic,
+                                 std::span<const SectionSpec> sections)
+    : file_(FileWriter::Create(path, kBuffersPerStream * (sections.size() + 1))), magic_(magic) {
+  uint64_t blocks = 0;
+  end_ = AlignUp(sizeof(FileHeader) + (sections.size() + 1) * sizeof(SectionEntry), kSectionAlign);
+  const auto place = [&](SectionKind kind, DType dtype, uint64_t count, uint64_t bytes) {
+    SectionEntry entry{};
+    entry.kind = kind;
+    entry.flags = kMustUnderstand;
+    entry.dtype = dtype;
+    entry.count = count;
+    entry.offset = end_;
+    entry.stored_bytes = bytes;
+    entries_.push_back(entry);
+    streams_.emplace_back(new SectionStream(file_.get(), end_, bytes));
+    end_ += AlignUp(bytes, kSectionAlign);
+  };
+  for (const SectionSpec& spec : sections) {
+    place(spec.kind, spec.dtype, spec.count, spec.bytes);
+    entries_.back().first_block = blocks;
+    blocks += DivideUp(spec.bytes, kChecksumBlock);
+  }
+  place(SectionKind::kChecksums, DType::kUInt64, blocks, blocks * sizeof(uint64_t));
+  file_->Reserve(end_);
+}
+
+Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optional_flags) {
+  std::vector<uint64_t> blocks;
+  for (size_t i = 0; i + 1 < streams_.size(); ++i) {
+    if (streams_[i]->remaining() != 0) throw std::logic_error("section is shorter than declared");
+    const std::vector<uint64_t>& checksums = streams_[i]->checksums_;
+    entries_[i].checksum = Checksum(std::as_bytes(std::span(checksums)));
+    blocks.insert(blocks.end(), checksums.begin(), checksums.end());
+  }
+  entries_.back().checksum = Checksum(std::as_bytes(std::span(blocks)));
+  streams_.back()->Append(std::as_bytes(std::span(blocks)));
+
+  const std::span<const std::byte> table = std::as_bytes(std::span(entries_));
+  FileHeader header{};
+  header.magic = magic_;
+  header.version_major = kVersionMajor;
+  header.version_minor = kVersionMinor;
+  header.header_bytes = sizeof(FileHeader);
+  header.file_bytes = end_;
+  header.table_offset = sizeof(FileHeader);
+  header.section_count = static_cast<uint32_t>(entries_.size());
+  header.entry_bytes = sizeof(SectionEntry);
+  header.optional_flags = optional_flags;
+  header.properties = properties;
+  header.table_checksum = Checksum(table);
+  std::array<std::byte, sizeof optional_flags + sizeof properties> identity;
+  std::memcpy(identity.data(), &optional_flags, sizeof optional_flags);
+  std::memcpy(identity.data() + sizeof optional_flags, &properties, sizeof properties);
+  header.fingerprint = FingerprintOf(identity, table);
+  header.header_checksum = Checksum(
+      {reinterpret_cast<const std::byte*>(&header), offsetof(FileHeader, header_checksum)});
+
+  AlignedBuffer front = file_->TakeBuffer();
+  const size_t front_bytes = AlignUp(sizeof header + table.size(), kSectionAlign);
+  std::memset(front.get(), 0, front_bytes);
+  std::memcpy(front.get(), &header, sizeof header);
+  std::memcpy(front.get() + sizeof header, table.data(), table.size());
+  file_->Write(std::move(front), front_bytes, 0);
+  file_->Finish(end_);
+  return header.fingerprint;
+}
+
+}  // namespace graphzero::store

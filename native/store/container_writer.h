@@ -1,0 +1,74 @@
+// Writes the container that .gl and .gd files share: sections as streams, checksums on the way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/container_format.h"
+#include "store/file_writer.h"
+
+namespace graphzero::store {
+
+// One section being written, front to back. Several sections of a file may grow side by side, each
+// from one thread at a time.
+class SectionStream {
+ public:
+  void Append(std::span<const std::byte> bytes);
+
+  // Appends `count` zero bytes.
+  void AppendZeros(uint64_t count);
+
+  // Bytes still to come before the declared size is reached.
+  uint64_t remaining() const { return declared_ - written_; }
+
+ private:
+  friend class ContainerWriter;
+  SectionStream(FileWriter* file, uint64_t offset, uint64_t declared)
+      : file_(file), offset_(offset), declared_(declared) {}
+  std::byte* Room(size_t* size);
+  void Advance(size_t size);
+  void EndBlock();
+
+  FileWriter* file_;
+  uint64_t offset_;
+  uint64_t declared_;
+  uint64_t written_ = 0;
+  AlignedBuffer block_;
+  size_t filled_ = 0;
+  std::vector<uint64_t> checksums_;
+};
+
+struct SectionSpec {
+  SectionKind kind;
+  DType dtype;
+  uint64_t count;
+  uint64_t bytes;
+};
+
+// Usage: declare every section, fill each stream to its declared size, Finish().
+// A file that was not finished is left behind unreadable: publishing it is the caller's business
+// (see the Python package's _publish module).
+class ContainerWriter {
+ public:
+  ContainerWriter(const std::string& path, const Magic& magic,
+                  std::span<const SectionSpec> sections);
+
+  SectionStream& stream(size_t index) { return *streams_[index]; }
+
+  // Writes checksums, table and header, and makes the file durable. Returns its fingerprint.
+  // Throws std::logic_error if a stream is not full.
+  Fingerprint Finish(const Properties& properties, uint32_t optional_flags);
+
+ private:
+  std::unique_ptr<FileWriter> file_;
+  Magic magic_;
+  std::vector<SectionEntry> entries_;  // the checksum section last
+  std::vector<std::unique_ptr<SectionStream>> streams_;
+  uint64_t end_ = 0;
+};
+
+}  // namespace graphzero::store

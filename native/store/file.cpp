@@ -1,0 +1,85 @@
+#include "store/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "store/bytes.h"
+#include "store/errors.h"
+
+namespace graphzero {
+
+IoError::IoError(int code, const std::string& action, const std::string& path)
+    : std::runtime_error(action + ": " + std::strerror(code)), code_(code), path_(path) {}
+
+namespace store {
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Fd OpenForReading(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) throw IoError(errno, "cannot open", path);
+  return fd;
+}
+
+uint64_t RegularFileSize(const Fd& fd, const std::string& path) {
+  struct stat info;
+  if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", path);
+  if (S_ISDIR(info.st_mode)) throw IoError(EISDIR, "cannot read as a file", path);
+  if (!S_ISREG(info.st_mode)) throw IoError(EINVAL, "not a regular file", path);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const std::string& path) {
+  while (!out.empty()) {
+    const ssize_t got = ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw IoError(errno, "cannot read at byte " + std::to_string(offset), path);
+    if (got == 0) throw IoError(EIO, "file ends early at byte " + std::to_string(offset), path);
+    out = out.subspan(static_cast<size_t>(got));
+    offset += static_cast<uint64_t>(got);
+  }
+}
+
+std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
+  const Fd fd = OpenForReading(path);
+  const uint64_t size = RegularFileSize(fd, path);
+  if (size == 0) throw FormatError(path, "file", "0 bytes", "a .gl or .gd file");
+  void* data =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
+  if (data == MAP_FAILED) {
+    throw IoError(errno, "cannot map " + std::to_string(size) + " bytes", path);
+  }
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, static_cast<std::byte*>(data), size));
+}
+
+MappedFile::~MappedFile() { ::munmap(data_, size_); }
+
+uint64_t MappedFile::ResidentBytes() const {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  constexpr uint64_t kStep = uint64_t{1} << 30;
+  std::vector<unsigned char> present(kStep / page);
+  uint64_t resident = 0;
+  for (uint64_t at = 0; at < size_; at += kStep) {
+    const uint64_t length = std::min(kStep, size_ - at);
+    if (::mincore(data_ + at, length, present.data()) != 0) {
+      throw IoError(errno, "cannot ask which pages are cached", path_);
+    }
+    const auto pages = static_cast<ptrdiff_t>(DivideUp(length, page));
+    resident += page * static_cast<uint64_t>(std::count_if(present.begin(), present.begin() + pages,
+                                                           [](auto p) { return p & 1; }));
+  }
+  return std::min(resident, size_);
+}
+
+}  // namespace store
+}  // namespace graphzero

@@ -1,0 +1,73 @@
+// Descriptors and mappings with owners.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace graphzero::store {
+
+// Owns a file descriptor. Movable, not copyable.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Opens read-only with close-on-exec; throws IoError naming the path.
+Fd OpenForReading(const std::string& path);
+
+// Size of a regular file; throws IoError, also when `path` is a directory.
+uint64_t RegularFileSize(const Fd& fd, const std::string& path);
+
+// Reads exactly `out.size()` bytes at `offset` or throws IoError.
+void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const std::string& path);
+
+// A whole file, mapped. Nothing is read until it is touched, so opening costs the same for any
+// size.
+//
+// The mapping is private and writable (MAP_PRIVATE | MAP_NORESERVE): views handed to NumPy and
+// torch may be modified in place, which copies the touched pages for this process and never reaches
+// the file; a read-only mapping would turn `x.relu_()` into SIGSEGV. NORESERVE, because the kernel
+// would otherwise refuse to map a file larger than memory.
+//
+// Thread-safe. Pages stay valid as long as this object lives, also when the file is renamed,
+// replaced or unlinked, and in forked children.
+class MappedFile {
+ public:
+  static std::shared_ptr<const MappedFile> Open(const std::string& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+
+  // Bytes of the file that the page cache holds right now, as mincore(2) tells.
+  uint64_t ResidentBytes() const;
+
+ private:
+  MappedFile(std::string path, std::byte* data, uint64_t size)
+      : path_(std::move(path)), data_(data), size_(size) {}
+
+  std::string path_;
+  std::byte* data_;
+  uint64_t size_;
+};
+
+}  // namespace graphzero::store

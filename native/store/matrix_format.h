@@ -1,0 +1,28 @@
+// Properties of a .gd file. See FORMAT.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "store/container_format.h"
+
+namespace graphzero::store {
+
+// What a row of the matrix belongs to.
+enum class Role : uint32_t {
+  kNode = 0,  // row i describes node i
+  kEdge = 1,  // row i describes the edge with id i
+  kIds = 2,   // the values are node ids: a split such as "train"
+};
+
+struct MatrixProperties {
+  uint64_t rows;
+  uint64_t cols;        // 1 when ndim is 1
+  uint64_t row_stride;  // bytes from row to row; a multiple of the item size
+  uint32_t ndim;        // 1: comes back as (rows,); 2: as (rows, cols)
+  Role role;
+  std::array<uint8_t, 96> reserved;
+};
+static_assert(sizeof(MatrixProperties) == sizeof(Properties));
+
+}  // namespace graphzero::store

@@ -1,0 +1,85 @@
+#include "store/matrix_reader.h"
+
+#include <bit>
+
+#include "store/bytes.h"
+#include "store/errors.h"
+#include "store/legacy_format.h"
+
+namespace graphzero::store {
+namespace {
+
+std::string Number(uint64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+MatrixReader MatrixReader::Open(const std::string& path) {
+  MatrixReader reader;
+  reader.file_ = MappedFile::Open(path);
+  if (ReadMagic(*reader.file_) == kLegacyMatrixMagic) {
+    reader.OpenLegacy();
+  } else {
+    reader.OpenVersion1();
+  }
+  return reader;
+}
+
+void MatrixReader::OpenVersion1() {
+  container_ = std::make_shared<const Container>(Container::Open(file_, kMatrixMagic));
+  const auto p = std::bit_cast<MatrixProperties>(container_->header().properties);
+  const std::string& path = file_->path();
+  for (uint8_t byte : p.reserved) {
+    if (byte != 0) throw FormatError(path, "matrix properties", "a reserved value", "zero");
+  }
+  const SectionEntry* data = container_->Find(SectionKind::kRows);
+  if (data == nullptr) throw FormatError(path, "section table", "no rows section", "one");
+  if (!IsMatrixType(data->dtype)) {
+    throw FormatError(path, "rows dtype", std::string(Name(data->dtype)), "a matrix type");
+  }
+  if (p.ndim < 1 || p.ndim > 2 || p.cols == 0 || (p.ndim == 1 && p.cols != 1)) {
+    throw FormatError(path, "matrix properties",
+                      Number(p.ndim) + " dimensions with " + Number(p.cols) + " columns",
+                      "1 with 1 column, or 2 with at least 1");
+  }
+  if (p.role > Role::kIds) {
+    throw FormatError(path, "matrix role", Number(static_cast<uint32_t>(p.role)),
+                      "0 (node), 1 (edge) or 2 (ids)");
+  }
+  const uint64_t item = ItemSize(data->dtype);
+  if (p.cols > p.row_stride / item || p.row_stride % item != 0) {
+    throw FormatError(
+        path, "row stride", Number(p.row_stride) + " bytes",
+        "a multiple of " + Number(item) + " that holds " + Number(p.cols) + " values");
+  }
+  const uint64_t stored = data->stored_bytes;
+  const bool exact = p.row_stride == 0 || p.rows == 0
+                         ? stored == 0
+                         : stored % p.row_stride == 0 && stored / p.row_stride == p.rows;
+  if (data->count != p.rows || !exact) {
+    throw FormatError(path, "rows section",
+                      Number(stored) + " bytes for " + Number(data->count) + " rows",
+                      Number(p.rows) + " rows of " + Number(p.row_stride) + " bytes");
+  }
+  rows_ = p.rows;
+  cols_ = p.cols;
+  row_stride_ = p.row_stride;
+  ndim_ = p.ndim;
+  dtype_ = data->dtype;
+  role_ = p.role;
+  data_ = container_->Bytes(*data).data();
+}
+
+void MatrixReader::OpenLegacy() {
+  const LegacyMatrix legacy = ReadLegacyMatrix(*file_);
+  rows_ = legacy.rows;
+  cols_ = legacy.cols;
+  dtype_ = legacy.dtype;
+  row_stride_ = row_bytes();
+  data_ = file_->bytes().data() + legacy.data_offset;
+}
+
+Fingerprint MatrixReader::fingerprint() const {
+  return container_ ? container_->header().fingerprint : Fingerprint{};
+}
+
+}  // namespace graphzero::store

@@ -1,0 +1,53 @@
+// Matrix files (.gd), version 1 and GraphZero 0.2, opened read-only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "store/container_reader.h"
+#include "store/file.h"
+#include "store/matrix_format.h"
+
+namespace graphzero::store {
+
+// Thread-safe: nothing changes after Open(). Copies share one mapping; data() stays valid while any
+// copy or the file() pointer lives.
+class MatrixReader {
+ public:
+  static MatrixReader Open(const std::string& path);  // throws FormatError, IoError
+
+  int version() const { return container_ ? kVersionMajor : 0; }
+  uint64_t rows() const { return rows_; }
+  uint64_t cols() const { return cols_; }
+  uint32_t ndim() const { return ndim_; }
+  uint64_t row_stride() const { return row_stride_; }
+  uint64_t row_bytes() const { return cols_ * ItemSize(dtype_); }
+  DType dtype() const { return dtype_; }
+  Role role() const { return role_; }
+
+  // Row 0, writable without reaching the file (see MappedFile).
+  std::byte* data() const { return data_; }
+  // Where row 0 lies in the file.
+  uint64_t data_offset() const { return static_cast<uint64_t>(data_ - file_->bytes().data()); }
+
+  Fingerprint fingerprint() const;
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+  const Container* container() const { return container_.get(); }
+
+ private:
+  void OpenVersion1();
+  void OpenLegacy();
+
+  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const Container> container_;
+  uint64_t rows_ = 0;
+  uint64_t cols_ = 0;
+  uint64_t row_stride_ = 0;
+  uint32_t ndim_ = 2;
+  DType dtype_ = DType::kFloat32;
+  Role role_ = Role::kNode;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace graphzero::store
