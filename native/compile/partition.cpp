@@ -39,7 +39,7 @@ void Partition::Close() {
       for (const Extent& extent : open.sealed) bucket.records += extent.bytes / record_bytes_;
       std::move(open.sealed.begin(), open.sealed.end(), std::back_inserter(bucket.extents));
     }
-    writer.open_ = {};
+    writer.open_.clear();
   }
   store_->Flush();
 }
