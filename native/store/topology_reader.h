@@ -79,6 +79,9 @@ class TopologyReader {
   // the file is damaged there.
   SlotRange Row(const Adjacency& adjacency, uint64_t node) const;
 
+  // Throws FormatError at the first neighbour in those slots that is no node. Reads all of them.
+  void CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const;
+
   // All zero for a GraphZero 0.2 file, which has none.
   Fingerprint fingerprint() const;
 
