@@ -134,6 +134,11 @@ void BindStore(nb::module_& m) {
       .def_ro("offset", &SectionInfo::offset)
       .def_ro("stored_bytes", &SectionInfo::stored_bytes);
 
+  m.def(
+      "is_topology",
+      [](const std::string& path) { return store::IsTopology(*store::MappedFile::Open(path)); },
+      "path"_a);
+
   nb::class_<TopologyReader>(m, "Topology")
       .def_static("open", &TopologyReader::Open, "path"_a)
       .def_prop_ro("version", &TopologyReader::version)
@@ -147,6 +152,7 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("multi_edges_dropped", &TopologyReader::multi_edges_dropped)
       .def_prop_ro("has_weights", &TopologyReader::has_weights)
       .def_prop_ro("has_edge_ids", &TopologyReader::has_edge_ids)
+      .def_prop_ro("has_times", &TopologyReader::has_times)
       .def_prop_ro("has_out", [](const TopologyReader& g) { return g.out() != nullptr; })
       .def_prop_ro("has_in", [](const TopologyReader& g) { return g.in() != nullptr; })
       .def_prop_ro("fingerprint", [](const TopologyReader& g) { return AsBytes(g.fingerprint()); })

@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero._dtypes import DataType
+from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
 from graphzero._torch import import_torch
 
-_ROLES = ("node", "edge", "ids")
+# By the numbers that files use for them.
+ROLES = ("node", "edge", "ids")
 
 
 class FeatureStore:
@@ -35,6 +37,8 @@ class FeatureStore:
     def __init__(self, filename: str | os.PathLike[str], *, verify: bool = False) -> None:
         self._path = Path(filename).absolute()
         self._matrix = _engine.Matrix.open(os.fspath(self._path))
+        if verify:
+            require_sound(self._matrix)
         self._dtype = DataType[self._matrix.dtype.upper()]
         self._array: npt.NDArray[Any] = self._matrix.tensor()
 
@@ -65,7 +69,7 @@ class FeatureStore:
     @property
     def role(self) -> str:
         """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids."""
-        return _ROLES[self._matrix.role]
+        return ROLES[self._matrix.role]
 
     @property
     def fingerprint(self) -> str:

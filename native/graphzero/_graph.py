@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero._files import GRAPH_FILE, require_sound
 from graphzero._ids import checked_id
-
-GRAPH_FILE = "graph.gl"
 
 Direction: TypeAlias = Literal["out", "in"]
 
@@ -39,6 +38,8 @@ class Graph:
         self._path = path / GRAPH_FILE if path.is_dir() else path
         self._assume_symmetric = symmetric
         self._topology = _engine.Topology.open(os.fspath(self._path))
+        if verify:
+            require_sound(self._topology)
         self._symmetric = symmetric or self._topology.symmetric
 
     @property

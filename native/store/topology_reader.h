@@ -38,6 +38,7 @@ struct Adjacency {
   IntegerArray neighbours;           // edges values
   const float* weights = nullptr;    // edges values, or null
   IntegerArray edge_ids;             // edges values, or absent
+  const int64_t* times = nullptr;    // edges values, or null
   uint64_t rows = 0;
   uint64_t edges = 0;
   uint64_t neighbour_bound = 0;
@@ -68,6 +69,7 @@ class TopologyReader {
   bool multi_edges_dropped() const { return flags_ & 4u; }
   bool has_weights() const { return any().weights != nullptr; }
   bool has_edge_ids() const { return any().edge_ids.present(); }
+  bool has_times() const { return any().times != nullptr; }
 
   // The adjacency as stored, or null. A symmetric file stores only "out".
   const Adjacency* out() const { return out_ ? &*out_ : nullptr; }
