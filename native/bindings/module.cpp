@@ -7,4 +7,5 @@ NB_MODULE(_engine, m) {
   BindStore(m);
   BindVerify(m);
   BindGather(m);
+  BindEdgeCompile(m);
 }
