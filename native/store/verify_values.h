@@ -10,17 +10,15 @@
 
 namespace graphzero::store {
 
-// Sums over all edges (row, neighbour) of one adjacency. Equal sets of edges have equal sums, in
-// whatever order they are met, and other sets do by chance only.
-struct EdgeSums {
-  std::atomic<uint64_t> forward{0};   // of hash(row, neighbour)
-  std::atomic<uint64_t> backward{0};  // of hash(neighbour, row)
-};
+// Sum over all edges of one adjacency of a hash of the pair. Equal sets of edges have equal sums,
+// in whatever order they are met, and other sets do by chance only.
+using EdgeSum = std::atomic<uint64_t>;
 
 struct RowRules {
-  bool sorted = false;       // by (neighbour, edge id)
-  bool no_repeats = false;   // no neighbour twice; needs sorted
-  EdgeSums* sums = nullptr;  // filled if given
+  bool sorted = false;          // by (neighbour, edge id)
+  bool no_repeats = false;      // no neighbour twice; needs sorted
+  EdgeSum* from_row = nullptr;  // gets the sum over (row, neighbour), if given
+  EdgeSum* to_row = nullptr;    // gets the sum over (neighbour, row), if given
 };
 
 // Each keeps a copy of the adjacency, whose mapping must outlive the check.
