@@ -30,6 +30,8 @@ void RunTeam(int threads, const std::function<void(int rank)>& work) {
   const auto guarded = [&](int rank) {
     try {
       work(rank);
+    } catch (const StoppedByOther&) {
+      // The one that failed reports why.
     } catch (...) {
       std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();

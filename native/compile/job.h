@@ -62,8 +62,12 @@ class FirstError {
   std::exception_ptr error_;
 };
 
+// Thrown by a worker that gives up because another one failed.
+struct StoppedByOther {};
+
 // Runs work(rank) on `threads` threads, the caller's among them, and rethrows the first exception
-// after all have returned. Plain threads rather than OpenMP: workers wait for each other's turn.
+// (StoppedByOther does not count) after all have returned. Plain threads rather than OpenMP:
+// workers wait for each other's turn.
 void RunTeam(int threads, const std::function<void(int rank)>& work);
 
 // Lets threads pass in the order of their tickets 0, 1, 2, ... A thread that fails must Abort(), or
@@ -74,6 +78,8 @@ class Turnstile {
   bool Wait(uint64_t ticket);
   void Done(uint64_t ticket);
   void Abort();
+  // Begins again at ticket 0. Not while a thread waits.
+  void Reset() { next_ = 0; }
 
  private:
   std::atomic<uint64_t> next_{0};

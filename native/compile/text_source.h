@@ -40,6 +40,9 @@ class TextSource {
   // Takes the next chunk; false at the end. Chunks may be empty. Throws IoError, InputError.
   bool Next(TextChunk* chunk);
 
+  // Lets Next() begin again at the first chunk. Not while another thread is in Next().
+  void Rewind() { next_ = 0; }
+
   // The lines that begin in [offset, offset + length), without taking part in Next(). For looking
   // at the head of a file and for samples.
   TextChunk Peek(uint64_t offset, uint64_t length) const;
