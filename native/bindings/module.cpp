@@ -7,4 +7,5 @@ NB_MODULE(_engine, m) {
   BindStore(m);
   BindGather(m);
   BindEdgeCompile(m);
+  BindGenerate(m);
 }
