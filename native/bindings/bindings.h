@@ -11,5 +11,6 @@ void BindStore(nanobind::module_& m);
 void BindVerify(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
 void BindEdgeCompile(nanobind::module_& m);
+void BindGenerate(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

@@ -8,4 +8,5 @@ NB_MODULE(_engine, m) {
   BindVerify(m);
   BindGather(m);
   BindEdgeCompile(m);
+  BindGenerate(m);
 }
