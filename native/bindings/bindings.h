@@ -9,6 +9,7 @@ namespace graphzero::bindings {
 void BindErrors(nanobind::module_& m);
 void BindStore(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
+void BindMatrixCompile(nanobind::module_& m);
 void BindEdgeCompile(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

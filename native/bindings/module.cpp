@@ -6,5 +6,6 @@ NB_MODULE(_engine, m) {
   BindErrors(m);
   BindStore(m);
   BindGather(m);
+  BindMatrixCompile(m);
   BindEdgeCompile(m);
 }
