@@ -229,6 +229,7 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
   // otherwise fill the disk before it is reported.
   const bool hopeless = !job_.fill && present < end;
   store::MatrixWriter* out = hopeless ? nullptr : out_.get();
+  if (out && !job_.num_rows) out->ReserveRows(end);
   SortedRows found;
   progress_->Start("sorting rows", end - next_id_);
   if (sorter_) {

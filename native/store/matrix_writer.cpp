@@ -83,6 +83,9 @@ void MatrixWriter::AppendCopies(std::span<const std::byte> row, uint64_t count) 
 }
 
 void MatrixWriter::ReserveRows(uint64_t rows) {
+  MatrixShape whole = shape_;
+  whole.rows = rows;
+  CheckShape(whole);
   container_.ReserveGrowing(rows * shape_.row_stride);
 }
 

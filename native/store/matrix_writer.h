@@ -38,7 +38,8 @@ class MatrixWriter {
   // Appends `count` copies of one row.
   void AppendCopies(std::span<const std::byte> row, uint64_t count);
 
-  // Where the number of rows is not known: reserves disk space for about this many.
+  // Where the number of rows was not given: reserves disk space for this many in all.
+  // Throws IoError, std::invalid_argument.
   void ReserveRows(uint64_t rows);
 
   // Makes the file durable. Throws std::logic_error if rows are missing.
