@@ -7,6 +7,7 @@ NB_MODULE(_engine, m) {
   BindStore(m);
   BindVerify(m);
   BindGather(m);
+  BindMatrixCompile(m);
   BindEdgeCompile(m);
   BindGenerate(m);
 }
