@@ -9,5 +9,6 @@ namespace graphzero::bindings {
 void BindErrors(nanobind::module_& m);
 void BindStore(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
+void BindSample(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

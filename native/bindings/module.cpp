@@ -6,4 +6,5 @@ NB_MODULE(_engine, m) {
   BindErrors(m);
   BindStore(m);
   BindGather(m);
+  BindSample(m);
 }
