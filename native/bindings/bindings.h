@@ -10,5 +10,6 @@ void BindErrors(nanobind::module_& m);
 void BindStore(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
 void BindSample(nanobind::module_& m);
+void BindEdgeCompile(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

@@ -7,4 +7,5 @@ NB_MODULE(_engine, m) {
   BindStore(m);
   BindGather(m);
   BindSample(m);
+  BindEdgeCompile(m);
 }

@@ -138,10 +138,10 @@ class SamplingMixin:
     ) -> RandomWalks:
         """Walks of `length` steps along out-edges, one per start.
 
-        p and q are those of node2vec: going back to the previous node counts 1/p, to a node that the
-        previous one has an edge to 1, to any other 1/q; with `weighted`, times the edge's weight. A
-        step goes back to the start with probability `restart`. A walk that finds no edge to follow
-        ends there.
+        p and q are those of node2vec: going back to the previous node counts 1/p, to a node that
+        the previous one has an edge to 1, to any other 1/q; with `weighted`, times the edge's
+        weight. A step goes back to the start with probability `restart`. A walk that finds no edge
+        to follow ends there.
         """
         ids = as_ids(starts, "starts")
         if length < 0:

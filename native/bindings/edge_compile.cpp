@@ -1,0 +1,140 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.h"
+#include "bindings/job.h"
+#include "compile/edge_arrays.h"
+#include "compile/edge_text.h"
+#include "compile/edge_topology.h"
+#include "compile/topology_compiler.h"
+#include "store/topology_reader.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace graphzero::bindings {
+namespace {
+
+using compile::Resources;
+using compile::TopologyOptions;
+using compile::TopologyReport;
+
+using IntegerArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using WeightArray = nb::ndarray<const float, nb::ndim<1>, nb::device::cpu>;
+
+struct TextResult {
+  TopologyReport topology;
+  compile::SkipReport skips;
+};
+
+uint64_t IdLimit(const TopologyOptions& options) {
+  return options.num_nodes.value_or(compile::kIdLimit);
+}
+
+TextResult CompileText(const std::string& source, const std::string& path, bool skip_errors,
+                       const TopologyOptions& options, const Resources& resources,
+                       const nb::object& report) {
+  TextResult result;
+  RunJob(report, [&](compile::Progress* progress) {
+    const auto on_error = skip_errors ? compile::OnError::kSkip : compile::OnError::kStop;
+    compile::TextEdgeSource edges(source, on_error, options.edge_ids, IdLimit(options));
+    result.topology = CompileTopology(&edges, path, options, resources, progress);
+    result.skips = edges.skips();
+  });
+  return result;
+}
+
+compile::IntegerView ViewOf(const IntegerArray& array) {
+  const nb::dlpack::dtype dtype = array.dtype();
+  const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
+  const bool is_signed = code == nb::dlpack::dtype_code::Int;
+  if ((!is_signed && code != nb::dlpack::dtype_code::UInt) || dtype.lanes != 1) {
+    throw std::invalid_argument("edge ends must be arrays of integers");
+  }
+  const uint32_t bytes = dtype.bits / 8u;
+  return {static_cast<const std::byte*>(array.data()), bytes, is_signed,
+          array.stride(0) * static_cast<int64_t>(bytes)};
+}
+
+TopologyReport CompileArrays(const std::string& name, const IntegerArray& src,
+                             const IntegerArray& dst, const std::optional<WeightArray>& weights,
+                             const std::string& path, const TopologyOptions& options,
+                             const Resources& resources, const nb::object& report) {
+  if (src.size() != dst.size() || (weights && weights->size() != src.size())) {
+    throw std::invalid_argument("src, dst and weights must have the same length");
+  }
+  compile::ArrayEdgeSource edges(
+      name, ViewOf(src), ViewOf(dst), src.size(), weights ? weights->data() : nullptr,
+      weights ? weights->stride(0) * static_cast<int64_t>(sizeof(float)) : 0, IdLimit(options));
+  TopologyReport result;
+  RunJob(report, [&](compile::Progress* progress) {
+    result = CompileTopology(&edges, path, options, resources, progress);
+  });
+  return result;
+}
+
+TopologyReport CompileGraph(const store::TopologyReader& graph, const std::string& path,
+                            const TopologyOptions& options, const Resources& resources,
+                            const nb::object& report) {
+  TopologyReport result;
+  RunJob(report, [&](compile::Progress* progress) {
+    compile::TopologyEdgeSource edges(graph);
+    result = CompileTopology(&edges, path, options, resources, progress);
+  });
+  return result;
+}
+
+Resources MakeResources(uint64_t memory, int threads, const std::string& temp_dir) {
+  if (memory < compile::kMinimumMemory) {
+    throw std::invalid_argument("found a memory limit of " + std::to_string(memory) +
+                                " bytes, expected at least " +
+                                std::to_string(compile::kMinimumMemory >> 20) + " MiB");
+  }
+  if (threads < 1) {
+    throw std::invalid_argument("found " + std::to_string(threads) +
+                                " threads, expected at least 1");
+  }
+  return {memory, threads, temp_dir};
+}
+
+TopologyOptions MakeOptions(bool undirected, bool symmetric_source, bool out, bool in, bool dedup,
+                            bool edge_ids, std::optional<uint64_t> num_nodes) {
+  return {undirected, symmetric_source, out, in, dedup, edge_ids, num_nodes};
+}
+
+}  // namespace
+
+void BindEdgeCompile(nb::module_& m) {
+  nb::class_<Resources>(m, "Resources")
+      .def_static("make", &MakeResources, nb::kw_only(), "memory"_a, "threads"_a, "temp_dir"_a)
+      .def_ro("memory", &Resources::memory)
+      .def_ro("threads", &Resources::threads)
+      .def_ro("temp_dir", &Resources::temp_dir);
+
+  nb::class_<TopologyOptions>(m, "TopologyOptions")
+      .def_static("make", &MakeOptions, nb::kw_only(), "undirected"_a, "symmetric_source"_a,
+                  "out"_a, "in_"_a, "dedup"_a, "edge_ids"_a, "num_nodes"_a.none());
+
+  nb::class_<TopologyReport>(m, "TopologyReport")
+      .def_ro("num_nodes", &TopologyReport::num_nodes)
+      .def_ro("num_edges", &TopologyReport::num_edges)
+      .def_ro("input_rows", &TopologyReport::input_rows)
+      .def_ro("dropped", &TopologyReport::dropped)
+      .def_ro("spilled_bytes", &TopologyReport::spilled_bytes);
+
+  nb::class_<TextResult>(m, "TextEdgeReport")
+      .def_ro("topology", &TextResult::topology)
+      .def_prop_ro("skipped", [](const TextResult& r) { return r.skips.skipped; })
+      .def_prop_ro("messages", [](const TextResult& r) { return r.skips.messages; });
+
+  m.def("compile_edges_text", &CompileText, "source"_a, "path"_a, nb::kw_only(), "skip_errors"_a,
+        "options"_a, "resources"_a, "report"_a.none() = nb::none());
+  m.def("compile_edges_arrays", &CompileArrays, "name"_a, "src"_a, "dst"_a, "weights"_a.none(),
+        "path"_a, nb::kw_only(), "options"_a, "resources"_a, "report"_a.none() = nb::none());
+  m.def("compile_edges_graph", &CompileGraph, "graph"_a, "path"_a, nb::kw_only(), "options"_a,
+        "resources"_a, "report"_a.none() = nb::none());
+}
+
+}  // namespace graphzero::bindings

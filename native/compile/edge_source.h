@@ -1,0 +1,77 @@
+// Where the edges of a graph come from: a text file, arrays, another graph, a generator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphzero::compile {
+
+// Ids are int64 everywhere outside of files, so this is the first that is too large.
+inline constexpr uint64_t kIdLimit = uint64_t{1} << 63;
+
+// "an id from 0 to 99 (the number of nodes was given)", for messages.
+std::string IdRange(uint64_t limit);
+
+// Consecutive edges of the input. Reused from call to call, so vectors are at least `size` long and
+// never shrink.
+struct EdgeBatch {
+  size_t size = 0;
+  std::vector<uint64_t> src;
+  std::vector<uint64_t> dst;
+  std::vector<float> weight;  // only from a weighted source
+  // Input row number of the first edge; that of edge i is first_row + i, or rows[i] when
+  // `numbered`.
+  uint64_t first_row = 0;
+  std::vector<uint64_t> rows;
+  bool numbered = false;
+  uint64_t input_units = 0;   // how much of EdgeEstimate::input_units this batch stands for
+  std::vector<char> scratch;  // the source's own
+
+  uint64_t Row(size_t i) const { return numbered ? rows[i] : first_row + i; }
+
+  // Empties the batch and makes room for `most` edges.
+  void Reset(size_t most, bool weighted, bool with_rows) {
+    size = 0;
+    numbered = with_rows;
+    if (src.size() < most) {
+      src.resize(most);
+      dst.resize(most);
+    }
+    if (weighted && weight.size() < most) weight.resize(most);
+    if (with_rows && rows.size() < most) rows.resize(most);
+  }
+};
+
+// What a source knows before it is read. Estimates only steer the division of work: a wrong one
+// costs time, never correctness.
+struct EdgeEstimate {
+  uint64_t edges = 0;
+  uint64_t max_id = 0;
+  uint64_t input_units = 0;  // exact: what the batches' input_units add up to, for progress
+};
+
+// Next() is called by several threads at once, each with a batch of its own; the rest by one.
+class EdgeSource {
+ public:
+  virtual ~EdgeSource() = default;
+  virtual bool weighted() const = 0;
+  virtual EdgeEstimate Estimate() const = 0;
+
+  // Starts over.
+  virtual void Rewind() = 0;
+
+  // Fills the next batch; false at the end and after an error in any thread. Ids are below the
+  // source's limit (kIdLimit unless it was given another), weights finite and not negative.
+  virtual bool Next(EdgeBatch* batch) = 0;
+
+  // To be called when Next() has returned false in every thread: throws the error that belongs to
+  // the earliest place of the input, whichever thread met its own first.
+  virtual void ThrowIfFailed() const = 0;
+
+  // Rows of the input that were read, skipped ones included: every Row() is below this. Valid when
+  // Next() has returned false in every thread.
+  virtual uint64_t input_rows() const = 0;
+};
+
+}  // namespace graphzero::compile

@@ -1,0 +1,36 @@
+// Edges of a graph that is already compiled: for upgrading and rewriting .gl files.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "compile/edge_source.h"
+#include "compile/job.h"
+#include "store/topology_reader.h"
+
+namespace graphzero::compile {
+
+// Walks the rows of the stored adjacency (out-edges, or in-edges turned round). The input row
+// number of an edge is its stored edge id, or its slot when the file has none.
+class TopologyEdgeSource final : public EdgeSource {
+ public:
+  explicit TopologyEdgeSource(store::TopologyReader graph);
+
+  bool weighted() const override { return graph_.has_weights(); }
+  EdgeEstimate Estimate() const override;
+  void Rewind() override { next_ = 0; }
+  bool Next(EdgeBatch* batch) override;
+  void ThrowIfFailed() const override { error_.RethrowIfAny(); }
+  uint64_t input_rows() const override;
+
+ private:
+  void Fill(uint64_t first, uint64_t last, EdgeBatch* batch) const;
+
+  store::TopologyReader graph_;
+  const store::Adjacency* adjacency_;
+  bool turned_;  // rows are targets
+  std::atomic<uint64_t> next_{0};
+  FirstError error_;
+};
+
+}  // namespace graphzero::compile
