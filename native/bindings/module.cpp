@@ -8,6 +8,7 @@ NB_MODULE(_engine, m) {
   BindVerify(m);
   BindGather(m);
   BindMatrixCompile(m);
+  BindSample(m);
   BindEdgeCompile(m);
   BindGenerate(m);
 }
