@@ -7,5 +7,8 @@ NB_MODULE(_engine, m) {
   BindStore(m);
   BindVerify(m);
   BindGather(m);
+  BindMatrixCompile(m);
+  BindSample(m);
   BindEdgeCompile(m);
+  BindGenerate(m);
 }
