@@ -2,7 +2,9 @@
 The C++ engine. Private: use the classes and functions of the graphzero package.
 """
 
-from typing import Annotated
+from collections.abc import Sequence
+import enum
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -23,6 +25,8 @@ class SectionInfo:
 
     @property
     def stored_bytes(self) -> int: ...
+
+def is_topology(path: str) -> bool: ...
 
 class Topology:
     @staticmethod
@@ -60,6 +64,9 @@ class Topology:
 
     @property
     def has_edge_ids(self) -> bool: ...
+
+    @property
+    def has_times(self) -> bool: ...
 
     @property
     def has_out(self) -> bool: ...
@@ -124,7 +131,126 @@ class Matrix:
 
     def tensor(self) -> NDArray: ...
 
+@overload
+def verify(file: Topology, *, threads: int, report: object | None = None) -> list[str]: ...
+
+@overload
+def verify(file: Matrix, *, threads: int, report: object | None = None) -> list[str]: ...
+
+class DegreeSummary:
+    @property
+    def min(self) -> int: ...
+
+    @property
+    def median(self) -> int: ...
+
+    @property
+    def p99(self) -> int: ...
+
+    @property
+    def max(self) -> int: ...
+
+    @property
+    def mean(self) -> float: ...
+
+    @property
+    def empty_rows(self) -> int: ...
+
+def summarize_degrees(graph: Topology, direction: str) -> DegreeSummary: ...
+
+def count_isolated(graph: Topology) -> int: ...
+
 def gather(matrix: Matrix, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], *, threads: int = 0) -> None: ...
+
+class MatrixTextReport:
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def cols(self) -> int: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def filled(self) -> int: ...
+
+    @property
+    def skipped(self) -> int: ...
+
+    @property
+    def messages(self) -> list[str]: ...
+
+    @property
+    def spilled_bytes(self) -> int: ...
+
+def compile_matrix_text(source: str, target: str, *, dtype: str, role: str, num_rows: int | None, always_2d: bool, row_align: int, nan: str | None, fill: str | None, skip_bad_lines: bool, memory: int, threads: int, temp_dir: str, report: object | None) -> MatrixTextReport: ...
+
+class MatrixWriter:
+    def __init__(self, path: str, *, rows: int, cols: int, ndim: int, dtype: str, role: str, row_stride: int) -> None: ...
+
+    def append(self, rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def rows_written(self) -> int: ...
+
+    def finish(self) -> None: ...
+
+def to_bfloat16(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint16]: ...
+
+SAMPLER_VERSION: int = 1
+
+DEFAULT_MAX_EDGES: int = 268435456
+
+class SetKind(enum.Enum):
+    SCAN = 0
+
+    BITMAP = 1
+
+    HASH = 2
+
+class NeighbourSample:
+    @property
+    def batch_size(self) -> int: ...
+
+    @property
+    def num_nodes(self) -> int: ...
+
+    @property
+    def num_edges(self) -> int: ...
+
+    @property
+    def has_edge_ids(self) -> bool: ...
+
+    @property
+    def has_weights(self) -> bool: ...
+
+    @property
+    def num_sampled_nodes(self) -> list[int]: ...
+
+    @property
+    def num_sampled_edges(self) -> list[int]: ...
+
+    def copy_to(self, *, n_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], edge_index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], e_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, edge_weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
+
+def sample_neighbours(graph: Topology, seeds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fanout: Sequence[int], *, adjacency: str, expand_targets: bool, replace: bool, weighted: bool, seed: int, max_edges: int, threads: int, forced_set: SetKind | None = None) -> NeighbourSample: ...
+
+def random_walk(graph: Topology, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, adjacency: str, p: float, q: float, restart: float, weighted: bool, seed: int, threads: int, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+def random_fanout(graph: Topology, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, adjacency: str, seed: int, threads: int, neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+def draw_below(seed: int, bound: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+class ThreadUsage:
+    @property
+    def limit(self) -> int: ...
+
+    @property
+    def peak(self) -> int: ...
+
+def set_thread_limit(limit: int) -> None: ...
+
+def thread_usage() -> ThreadUsage: ...
 
 class Resources:
     @staticmethod

@@ -23,4 +23,5 @@ def _parse(text: str, units: dict[str, int], expected: str) -> int:
         raise ValueError(f"found {text!r}, expected {expected}")
     whole, fraction, unit = match[1], match[2] or "", units[match[3]]
     # In integers, so that 0.1G is 100,000,000 and not one less.
-    return int(whole + fraction) * unit // 10 ** len(fraction)
+    divisor: int = 10 ** len(fraction)
+    return int(whole + fraction) * unit // divisor

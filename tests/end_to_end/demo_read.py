@@ -3,9 +3,8 @@
 import sys
 from pathlib import Path
 
-import torch
-
 import graphzero as gz
+import torch
 
 dataset = Path(sys.argv[1])
 graph = gz.Graph(dataset / "graph.gl")
