@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -123,11 +122,11 @@ void WriteFeatures(const std::string& path, DType dtype, const SyntheticModel& m
       spec.nodes, std::max<uint64_t>(1, kPieceBytes / row_bytes), resources, progress,
       [&](NodeRange range, Piece* piece) {
         piece->row.resize(spec.dim);
-        piece->rows.clear();
+        piece->rows.resize((range.last - range.first) * spec.dim);
+        T* out = piece->rows.data();
         for (uint64_t node = range.first; node < range.last; ++node) {
           model.Features(node, piece->row);
-          std::transform(piece->row.begin(), piece->row.end(), std::back_inserter(piece->rows),
-                         Narrow<T>);
+          out = std::transform(piece->row.begin(), piece->row.end(), out, Narrow<T>);
         }
       },
       [&](const Piece& piece) { file.Append(std::as_bytes(std::span(piece.rows))); });
