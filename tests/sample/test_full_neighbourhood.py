@@ -36,7 +36,7 @@ def whole(layers, x, edge_index):
 
 
 def trimmed(layers, x, sample):
-    """Each layer sees only the hops that still matter, by num_sampled_nodes and num_sampled_edges."""
+    """Each layer sees only the hops that still matter, as num_sampled_* tell."""
     edge_index = torch.from_numpy(sample.edge_index)
     for depth, layer in enumerate(layers):
         hops = len(layers) - depth

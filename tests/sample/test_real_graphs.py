@@ -53,7 +53,7 @@ def test_two_full_hops_are_the_two_hop_neighbourhood(tmp_path, edges):
 
 @pytest.mark.parametrize("name", ["karate club", "les miserables"])
 def test_long_walks_visit_nodes_by_degree(tmp_path, name):
-    """In a connected undirected graph with an odd cycle a long walk ends at a node by its degree."""
+    """In a connected undirected graph with an odd cycle long walks end at nodes by degree."""
     edges = GRAPHS[name]()
     graph = open_graph(tmp_path / "g.gl", edges)
     ends = graph.random_walk(np.zeros(20_000, int), 200, seed=1).nodes[:, -1]

@@ -1,6 +1,5 @@
 """Damaged files and absurd requests give errors that name them, and nothing else."""
 
-import os
 import struct
 
 import numpy as np
@@ -89,9 +88,9 @@ def test_the_limit_counts_what_would_really_be_drawn(tmp_path):
     graph = open_graph(tmp_path / "g.gl", fan_edges(10, 100))
     assert graph.sample(range(10), [2**62], max_edges=1_000).num_sampled_edges == [1_000]
     assert graph.sample(range(10), [-1], max_edges=1_000).num_sampled_edges == [1_000]
-    with pytest.raises(InputError, match="would draw 1000 edges.*limit of 999"):
+    with pytest.raises(InputError, match=r"would draw 1000 edges.*limit of 999"):
         graph.sample(range(10), [-1], max_edges=999)
-    with pytest.raises(InputError, match="hop 1 .* would draw 100 edges, and 10 are"):
+    with pytest.raises(InputError, match=r"hop 1 .* would draw 100 edges, and 10 are"):
         open_graph(tmp_path / "two.gl", two_level()).sample([0], [-1, -1], max_edges=109)
 
 
@@ -132,4 +131,4 @@ def test_ids_above_32_bits_are_sampled(tmp_path):
         walk = graph.random_walk([first], 60).nodes[0]
         assert (walk == first + np.arange(61) % rows).all()
     finally:
-        os.unlink(path)
+        path.unlink()
