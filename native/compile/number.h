@@ -5,6 +5,7 @@
 // locale.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -60,6 +61,73 @@ inline const char* ParseUnsigned(const char* p, uint64_t* value) {
     }
   }
   *value = result;
+  return p;
+}
+
+// Powers of ten that a double holds exactly, and so does every integer up to 2^53: one
+// multiplication or division of the two is rounded once, hence correctly.
+inline constexpr int kMaxExactPower = 22;
+inline constexpr uint64_t kMaxExactInteger = uint64_t{1} << 53;
+inline constexpr std::array<double, kMaxExactPower + 1> kExactPowers{
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Reads the exponent after a mantissa, "e-05", and adds it. Null if there is none to read.
+inline const char* ParseExponent(const char* p, int* exponent) {
+  const bool negative = *p == '-';
+  if (negative || *p == '+') ++p;
+  uint64_t value;
+  p = ParseUnsigned(p, &value);
+  if (p == nullptr || value > 9999) return nullptr;
+  *exponent += negative ? -static_cast<int>(value) : static_cast<int>(value);
+  return p;
+}
+
+// Reads a decimal number ([-+]digits[.digits][e[-+]digits]) at `p` and returns where it ends, if
+// one correctly rounded operation gives the double nearest to it: up to about 16 significant digits
+// and a moderate exponent. Null for everything else, numbers or not: the caller then takes a slower
+// way.
+inline const char* ParseDecimal(const char* p, double* value) {
+  static constexpr std::array<uint64_t, 9> kPowers{1,      10,      100,      1000,     10000,
+                                                   100000, 1000000, 10000000, 100000000};
+  const bool negative = *p == '-';
+  p += negative || *p == '+';
+  const EightDigits whole(p);
+  const unsigned whole_count = whole.Count();
+  if (whole_count == 0 || whole_count == 8) return nullptr;
+  uint64_t mantissa = whole.Value(whole_count);
+  p += whole_count;
+  int exponent = 0;
+  if (*p == '.') {
+    ++p;
+    const EightDigits part(p);
+    if (const unsigned count = part.Count(); count != 0) {
+      mantissa = mantissa * kPowers[count] + part.Value(count);
+      p += count;
+      exponent = -static_cast<int>(count);
+      if (count == 8) {
+        const EightDigits rest(p);
+        if (const unsigned more = rest.Count(); more != 0) {
+          // 7 + 8 digits so far; four more still fit into 64 bits.
+          if (more > 4) return nullptr;
+          mantissa = mantissa * kPowers[more] + rest.Value(more);
+          p += more;
+          exponent -= static_cast<int>(more);
+        }
+      }
+    }
+  }
+  if ((*p | 0x20) == 'e') {
+    p = ParseExponent(p + 1, &exponent);
+    if (p == nullptr) return nullptr;
+  }
+  if (mantissa > kMaxExactInteger) return nullptr;
+  if (exponent > kMaxExactPower || exponent < -kMaxExactPower) return nullptr;
+  const auto integer = static_cast<double>(static_cast<int64_t>(mantissa));
+  const double result = exponent < 0 ? integer / kExactPowers[static_cast<size_t>(-exponent)]
+                                     : integer * kExactPowers[static_cast<size_t>(exponent)];
+  // By the sign bit: "-0.0" stays negative, and a sign that is random costs no branch.
+  *value = std::bit_cast<double>(std::bit_cast<uint64_t>(result) ^ (uint64_t{negative} << 63));
   return p;
 }
 

@@ -62,40 +62,53 @@ void SectionStream::EndBlock() {
   file_->Write(std::move(block_), padded, offset_ + (checksums_.size() - 1) * kChecksumBlock);
 }
 
+void SectionStream::EndGrowing() {
+  if (filled_ != 0 && block_) EndBlock();
+  declared_ = written_;
+}
+
 ContainerWriter::ContainerWriter(const std::string& path, const Magic& magic,
                                  std::span<const SectionSpec> sections)
     : file_(FileWriter::Create(path, kBuffersPerStream * (sections.size() + 1))), magic_(magic) {
-  uint64_t blocks = 0;
   end_ = AlignUp(sizeof(FileHeader) + (sections.size() + 1) * sizeof(SectionEntry), kSectionAlign);
-  const auto place = [&](SectionKind kind, DType dtype, uint64_t count, uint64_t bytes) {
-    SectionEntry entry{};
-    entry.kind = kind;
-    entry.flags = kMustUnderstand;
-    entry.dtype = dtype;
-    entry.count = count;
-    entry.offset = end_;
-    entry.stored_bytes = bytes;
-    entries_.push_back(entry);
-    streams_.emplace_back(new SectionStream(file_.get(), end_, bytes));
-    end_ += AlignUp(bytes, kSectionAlign);
-  };
-  for (const SectionSpec& spec : sections) {
-    place(spec.kind, spec.dtype, spec.count, spec.bytes);
-    entries_.back().first_block = blocks;
-    blocks += DivideUp(spec.bytes, kChecksumBlock);
-  }
-  place(SectionKind::kChecksums, DType::kUInt64, blocks, blocks * sizeof(uint64_t));
-  file_->Reserve(end_);
+  for (const SectionSpec& spec : sections) Place(spec);
+  file_->Reserve(end_ + AlignUp(blocks_ * sizeof(uint64_t), kSectionAlign));
+}
+
+void ContainerWriter::Place(const SectionSpec& spec) {
+  SectionEntry entry{};
+  entry.kind = spec.kind;
+  entry.flags = kMustUnderstand;
+  entry.dtype = spec.dtype;
+  entry.count = spec.count;
+  entry.offset = end_;
+  entry.stored_bytes = spec.bytes;
+  if (spec.kind != SectionKind::kChecksums) entry.first_block = blocks_;
+  entries_.push_back(entry);
+  streams_.emplace_back(new SectionStream(file_.get(), end_, spec.bytes));
+  if (spec.bytes == kGrowing) return;
+  end_ += AlignUp(spec.bytes, kSectionAlign);
+  blocks_ += DivideUp(spec.bytes, kChecksumBlock);
+}
+
+void ContainerWriter::EndGrowing(uint64_t count) {
+  SectionStream& stream = *streams_.back();
+  stream.EndGrowing();
+  entries_.back().count = count;
+  entries_.back().stored_bytes = stream.declared_;
+  end_ += AlignUp(stream.declared_, kSectionAlign);
+  blocks_ += DivideUp(stream.declared_, kChecksumBlock);
 }
 
 Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optional_flags) {
   std::vector<uint64_t> blocks;
-  for (size_t i = 0; i + 1 < streams_.size(); ++i) {
+  for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i]->remaining() != 0) throw std::logic_error("section is shorter than declared");
     const std::vector<uint64_t>& checksums = streams_[i]->checksums_;
     entries_[i].checksum = Checksum(std::as_bytes(std::span(checksums)));
     blocks.insert(blocks.end(), checksums.begin(), checksums.end());
   }
+  Place({SectionKind::kChecksums, DType::kUInt64, blocks.size(), blocks.size() * sizeof(uint64_t)});
   entries_.back().checksum = Checksum(std::as_bytes(std::span(blocks)));
   streams_.back()->Append(std::as_bytes(std::span(blocks)));
 
@@ -112,10 +125,7 @@ Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optio
   header.optional_flags = optional_flags;
   header.properties = properties;
   header.table_checksum = Checksum(table);
-  std::array<std::byte, sizeof optional_flags + sizeof properties> identity;
-  std::memcpy(identity.data(), &optional_flags, sizeof optional_flags);
-  std::memcpy(identity.data() + sizeof optional_flags, &properties, sizeof properties);
-  header.fingerprint = FingerprintOf(identity, table);
+  header.fingerprint = FingerprintOf(header, entries_);
   header.header_checksum = Checksum(
       {reinterpret_cast<const std::byte*>(&header), offsetof(FileHeader, header_checksum)});
 

@@ -13,6 +13,9 @@
 
 namespace graphzero::store {
 
+// Declared size of a section that ends when ContainerWriter::EndGrowing() says so.
+inline constexpr uint64_t kGrowing = UINT64_MAX;
+
 // One section being written, front to back. Several sections of a file may grow side by side, each
 // from one thread at a time.
 class SectionStream {
@@ -32,6 +35,7 @@ class SectionStream {
   std::byte* Room(size_t* size);
   void Advance(size_t size);
   void EndBlock();
+  void EndGrowing();
 
   FileWriter* file_;
   uint64_t offset_;
@@ -46,7 +50,7 @@ struct SectionSpec {
   SectionKind kind;
   DType dtype;
   uint64_t count;
-  uint64_t bytes;
+  uint64_t bytes;  // or kGrowing, for the last section only
 };
 
 // Usage: declare every section, fill each stream to its declared size, Finish().
@@ -59,16 +63,24 @@ class ContainerWriter {
 
   SectionStream& stream(size_t index) { return *streams_[index]; }
 
+  // Reserves disk space for `bytes` of a growing section, as far as they can be foreseen.
+  void ReserveGrowing(uint64_t bytes) { file_->Reserve(end_ + bytes); }
+  // Ends the last section, declared as kGrowing, with what was appended: `count` items.
+  void EndGrowing(uint64_t count);
+
   // Writes checksums, table and header, and makes the file durable. Returns its fingerprint.
   // Throws std::logic_error if a stream is not full.
   Fingerprint Finish(const Properties& properties, uint32_t optional_flags);
 
  private:
+  void Place(const SectionSpec& spec);
+
   std::unique_ptr<FileWriter> file_;
   Magic magic_;
-  std::vector<SectionEntry> entries_;  // the checksum section last
+  std::vector<SectionEntry> entries_;  // Finish() adds the checksum section
   std::vector<std::unique_ptr<SectionStream>> streams_;
-  uint64_t end_ = 0;
+  uint64_t blocks_ = 0;  // checksum blocks of the sections placed so far
+  uint64_t end_ = 0;     // where the next section begins
 };
 
 }  // namespace graphzero::store

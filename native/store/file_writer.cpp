@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,15 @@ namespace {
 void PreferDirect(const Fd& fd) {
   const int flags = ::fcntl(fd.get(), F_GETFL);
   if (flags >= 0) (void)::fcntl(fd.get(), F_SETFL, flags | O_DIRECT);
+}
+
+// How large this file can become: what it has and what is free. UINT64_MAX where that is not known.
+uint64_t RoomFor(const Fd& fd) {
+  struct statvfs disk;
+  struct stat file;
+  if (::fstatvfs(fd.get(), &disk) != 0 || disk.f_blocks == 0) return UINT64_MAX;
+  if (::fstat(fd.get(), &file) != 0) return UINT64_MAX;
+  return disk.f_bavail * disk.f_frsize + static_cast<uint64_t>(file.st_blocks) * 512;
 }
 
 }  // namespace
@@ -67,6 +77,10 @@ FileWriter::~FileWriter() {
 }
 
 void FileWriter::Reserve(uint64_t bytes) {
+  // Asked for far more than there is, fallocate would fill the disk before it fails.
+  if (bytes > RoomFor(fd_)) {
+    throw IoError(ENOSPC, "cannot reserve " + std::to_string(bytes) + " bytes", path_);
+  }
   if (bytes == 0 || ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return;
   if (errno == EOPNOTSUPP || errno == ENOSYS) return;
   throw IoError(errno, "cannot reserve " + std::to_string(bytes) + " bytes", path_);
@@ -122,12 +136,6 @@ void FileWriter::Finish(uint64_t size) {
 
 void FileWriter::ReadBack(uint64_t offset, std::span<std::byte> out) const {
   ReadExactly(fd_, offset, out, path_);
-}
-
-void FileWriter::Discard(uint64_t offset, uint64_t size) {
-  // Only saves space early: a filesystem that cannot is no error.
-  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(offset), static_cast<off_t>(size));
 }
 
 void FileWriter::Run() {

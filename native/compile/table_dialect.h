@@ -1,0 +1,32 @@
+// How a text table is written: found from its first lines, the same for every line after.
+//
+// Blank lines and lines that begin with '#' or '%' are no part of the table. The first other line
+// is a header if its first field is not a number.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "compile/text_source.h"
+
+namespace graphzero::compile {
+
+struct TableDialect {
+  // ',', ';', '\t', or ' ' for any run of blanks. Around the others, blanks are ignored.
+  char delimiter = ',';
+  uint64_t columns = 0;      // of the first data line; 0 when there is none
+  uint64_t data_offset = 0;  // where that line begins in the file; the file's size when none
+};
+
+TableDialect DetectDialect(const TextSource& source);
+
+// True if the line (leading blanks allowed) is blank or a comment.
+bool IsIgnoredLine(const char* line);
+
+// Fields of one line, without its newline.
+uint64_t CountFields(std::string_view line, char delimiter);
+
+// Blanks that surround fields: spaces, and tabs where these do not separate fields.
+inline bool IsBlank(char c, char delimiter) { return c == ' ' || (c == '\t' && delimiter != '\t'); }
+
+}  // namespace graphzero::compile

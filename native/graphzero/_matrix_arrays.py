@@ -1,0 +1,199 @@
+"""Arrays -> matrix files: rows are converted and written piece by piece, in bounded memory."""
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero._errors import InputError
+from graphzero._matrix_types import MATRIX_DTYPES
+
+_ITEM_SIZES = {"bfloat16": 2} | {
+    name: np.dtype(name).itemsize for name in MATRIX_DTYPES if name != "bfloat16"
+}
+_PIECE_BYTES = 8 << 20
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class MatrixSpec:
+    """What a matrix file is to hold."""
+
+    shape: tuple[int, ...]  # (rows,) or (rows, cols)
+    dtype: str
+    role: str = "node"
+    row_align: int | None = None  # bytes
+    nan: float | None = None  # stands for NaN in an integer matrix
+    name: str = "array"  # of the source, for messages
+
+    @property
+    def rows(self) -> int:
+        return self.shape[0]
+
+    @property
+    def cols(self) -> int:
+        return self.shape[1] if len(self.shape) == 2 else 1
+
+    @property
+    def row_stride(self) -> int:
+        row = self.cols * _ITEM_SIZES[self.dtype]
+        align = 1 if self.row_align is None else self.row_align
+        return -(-row // align) * align
+
+    def check(self) -> None:
+        if self.dtype not in MATRIX_DTYPES:
+            expected = ", ".join(MATRIX_DTYPES)
+            raise ValueError(f"{self.name}: found dtype {self.dtype}, expected one of {expected}")
+        if len(self.shape) not in (1, 2):
+            raise ValueError(f"{self.name}: found {len(self.shape)} dimensions, expected 1 or 2")
+        if self.rows < 0 or self.cols < 1:
+            raise ValueError(f"{self.name}: found shape {self.shape}, expected at least 1 column")
+        item = _ITEM_SIZES[self.dtype]
+        if self.row_align is not None and (self.row_align < 1 or self.row_align % item):
+            raise ValueError(
+                f"found a row alignment of {self.row_align} bytes, expected a positive multiple"
+                f" of {item}, the size of {self.dtype}"
+            )
+        if self.role == "ids" and (len(self.shape) != 1 or self.dtype != "int64"):
+            raise ValueError(
+                f"{self.name}: found {self.dtype} of shape {self.shape}, expected int64 in one"
+                " dimension: a list of ids"
+            )
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype given as a string, a NumPy or torch dtype, or a DataType."""
+    if isinstance(dtype, str):
+        return dtype.lower()
+    if type(dtype).__module__ == "torch":
+        return str(dtype).removeprefix("torch.")
+    name = getattr(dtype, "name", None)  # of an enum member, also of np.dtype
+    return name.lower() if isinstance(name, str) else np.dtype(dtype).name
+
+
+def is_tensor(value: Any) -> bool:
+    """True for a torch tensor, without importing torch: if it is one, torch is imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def pieces_of(array: Any) -> Iterator[Any]:
+    """Consecutive slices of an array or tensor, each of a few megabytes."""
+    rows = array.shape[0]
+    row_bytes = array.dtype.itemsize * math.prod(array.shape[1:])
+    step = max(1, _PIECE_BYTES // max(1, row_bytes))
+    for first in range(0, rows, step):
+        yield array[first : first + step]
+
+
+def write_pieces(
+    path: str,
+    spec: MatrixSpec,
+    pieces: Iterable[Any],
+    advance: Callable[[int], None] = lambda rows: None,
+) -> None:
+    """Writes the file at `path`, which must not exist, from arrays or tensors of whole rows."""
+    spec.check()
+    writer = _engine.MatrixWriter(
+        path,
+        rows=spec.rows,
+        cols=spec.cols,
+        ndim=len(spec.shape),
+        dtype=spec.dtype,
+        role=spec.role,
+        row_stride=spec.row_stride,
+    )
+    for index, piece in enumerate(pieces):
+        first = writer.rows_written
+        rows = piece if is_tensor(piece) else np.asarray(piece)
+        if tuple(rows.shape[1:]) != spec.shape[1:] or rows.ndim != len(spec.shape):
+            expected = ", ".join(["rows", *map(str, spec.shape[1:])])
+            raise InputError(
+                f"{spec.name}: chunk {index} has shape {tuple(rows.shape)}, expected ({expected})"
+            )
+        if rows.shape[0] > spec.rows - first:
+            raise InputError(
+                f"{spec.name}: chunk {index} ends at row {first + rows.shape[0]},"
+                f" expected {spec.rows} rows in all"
+            )
+        for part in pieces_of(rows):
+            converted = _convert(part, spec, writer.rows_written)
+            writer.append(np.ascontiguousarray(converted).reshape(-1).view(np.uint8))
+            advance(part.shape[0])
+    if writer.rows_written != spec.rows:
+        raise InputError(
+            f"{spec.name}: the chunks have {writer.rows_written} rows in all, expected {spec.rows}"
+        )
+    writer.finish()
+
+
+def _convert(piece: Any, spec: MatrixSpec, first_row: int) -> Array:
+    """The piece as an array of spec.dtype (bfloat16 as its bits)."""
+    if is_tensor(piece):
+        piece = piece.detach().cpu()
+        if dtype_name(piece.dtype) == "bfloat16":
+            if spec.dtype == "bfloat16":
+                import torch
+
+                bits: Array = piece.contiguous().view(torch.int16).numpy()
+                return bits
+            piece = piece.float()
+        piece = piece.numpy()
+    values: Array = piece
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"{spec.name}: found dtype {values.dtype}, expected numbers")
+    if spec.dtype == "bfloat16":
+        doubles = np.ascontiguousarray(values, dtype=np.float64)
+        result: Array = _engine.to_bfloat16(doubles.reshape(-1))
+        return result
+    target = np.dtype(spec.dtype)
+    if target.kind == "f":
+        with np.errstate(over="ignore"):
+            return values.astype(target, copy=False)
+    if values.dtype != target:
+        values = _as_integers(values, target, spec, first_row)
+    if spec.role == "ids":
+        _refuse(values < 0, values, "expected an id", spec, first_row)
+    return values
+
+
+def _as_integers(values: Array, target: np.dtype[Any], spec: MatrixSpec, first_row: int) -> Array:
+    """The values as integers (or bool), once each is known to be a value of that type."""
+    low, high = (0, 1) if target.kind == "b" else (np.iinfo(target).min, np.iinfo(target).max)
+    misfit = f"which does not fit {target}"
+    if values.dtype.kind != "f":
+        if values.size and (int(values.min()) < low or int(values.max()) > high):
+            own = np.iinfo(values.dtype)
+            outside = (values < max(low, own.min)) | (values > min(high, own.max))
+            _refuse(outside, values, misfit, spec, first_row)
+        return values.astype(target)
+    nan = np.isnan(values)
+    if spec.nan is None:
+        _refuse(nan, values, f"expected a value of {target} (or one for NaN)", spec, first_row)
+    _refuse((values != np.floor(values)) & ~nan, values, "expected an integer", spec, first_row)
+    # high + 1 is a power of two, hence exact (or infinite) in every float type; high is not.
+    with np.errstate(over="ignore"):
+        outside = (values < float(low)) | (values >= float(high + 1))
+    _refuse(outside, values, misfit, spec, first_row)
+    result = np.where(nan, 0, values).astype(target)
+    if nan.any():
+        if spec.nan != int(spec.nan or 0) or not low <= spec.nan <= high:
+            raise ValueError(f"found {spec.nan} as the value for NaN, {misfit}")
+        result[nan] = int(spec.nan)
+    return result
+
+
+def _refuse(bad: Array, values: Array, problem: str, spec: MatrixSpec, first_row: int) -> None:
+    if not bad.any():
+        return
+    where = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    column = f" column {where[1]}" if len(where) == 2 else ""
+    raise InputError(
+        f"{spec.name} row {first_row + int(where[0])}{column}: found {values[where]}, {problem}"
+    )

@@ -1,0 +1,106 @@
+#include "store/matrix_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <vector>
+
+namespace graphzero::store {
+namespace {
+
+// Files are addressed with signed 64-bit offsets; this leaves room for everything else in them.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 62;
+
+// Copies of a row are appended in pieces of about this size.
+constexpr uint64_t kCopiesBytes = uint64_t{64} << 10;
+
+SectionSpec RowsSection(const MatrixShape& shape) {
+  CheckShape(shape);
+  if (!shape.rows) return {SectionKind::kRows, shape.dtype, 0, kGrowing};
+  return {SectionKind::kRows, shape.dtype, *shape.rows, *shape.rows * shape.row_stride};
+}
+
+}  // namespace
+
+void CheckShape(const MatrixShape& shape) {
+  if (!IsMatrixType(shape.dtype)) throw std::invalid_argument("not a type of a matrix");
+  if (shape.ndim < 1 || shape.ndim > 2) {
+    throw std::invalid_argument("found " + std::to_string(shape.ndim) +
+                                " dimensions, expected 1 or 2");
+  }
+  if (shape.cols == 0 || (shape.ndim == 1 && shape.cols != 1)) {
+    throw std::invalid_argument("found " + std::to_string(shape.cols) +
+                                " columns, expected at least 1 (exactly 1 in one dimension)");
+  }
+  const uint64_t item = ItemSize(shape.dtype);
+  if (shape.cols > shape.row_stride / item || shape.row_stride % item != 0) {
+    throw std::invalid_argument("found a row stride of " + std::to_string(shape.row_stride) +
+                                " bytes, expected a multiple of " + std::to_string(item) +
+                                " that holds " + std::to_string(shape.cols) + " values");
+  }
+  if (shape.rows && *shape.rows > kMaxBytes / shape.row_stride) {
+    throw std::invalid_argument(std::to_string(*shape.rows) + " rows of " +
+                                std::to_string(shape.row_stride) + " bytes exceed any file");
+  }
+}
+
+MatrixWriter::MatrixWriter(const std::string& path, const MatrixShape& shape)
+    : shape_(shape), container_(path, kMatrixMagic, std::vector<SectionSpec>{RowsSection(shape)}) {}
+
+void MatrixWriter::Append(std::span<const std::byte> rows) {
+  const uint64_t row_bytes = shape_.row_bytes();
+  if (rows.size() % row_bytes != 0) {
+    throw std::invalid_argument("found " + std::to_string(rows.size()) +
+                                " bytes, expected a multiple of " + std::to_string(row_bytes));
+  }
+  const uint64_t count = rows.size() / row_bytes;
+  if (shape_.rows && count > *shape_.rows - rows_written_) {
+    throw std::invalid_argument("found more than the declared " + std::to_string(*shape_.rows) +
+                                " rows");
+  }
+  rows_written_ += count;
+  SectionStream& stream = container_.stream(0);
+  if (shape_.row_stride == row_bytes) {
+    stream.Append(rows);
+    return;
+  }
+  for (; !rows.empty(); rows = rows.subspan(row_bytes)) {
+    stream.Append(rows.first(row_bytes));
+    stream.AppendZeros(shape_.row_stride - row_bytes);
+  }
+}
+
+void MatrixWriter::AppendCopies(std::span<const std::byte> row, uint64_t count) {
+  if (count == 0) return;
+  const uint64_t at_once = std::min(count, std::max<uint64_t>(kCopiesBytes / row.size(), 1));
+  std::vector<std::byte> copies;
+  for (uint64_t i = 0; i < at_once; ++i) copies.insert(copies.end(), row.begin(), row.end());
+  while (count > 0) {
+    const uint64_t now = std::min(count, at_once);
+    Append(std::span(copies).first(now * row.size()));
+    count -= now;
+  }
+}
+
+void MatrixWriter::ReserveRows(uint64_t rows) {
+  MatrixShape whole = shape_;
+  whole.rows = rows;
+  CheckShape(whole);
+  container_.ReserveGrowing(rows * shape_.row_stride);
+}
+
+Fingerprint MatrixWriter::Finish() {
+  if (!shape_.rows) {
+    shape_.rows = rows_written_;
+    container_.EndGrowing(rows_written_);
+  }
+  MatrixProperties properties{};
+  properties.rows = *shape_.rows;
+  properties.cols = shape_.cols;
+  properties.row_stride = shape_.row_stride;
+  properties.ndim = shape_.ndim;
+  properties.role = shape_.role;
+  return container_.Finish(std::bit_cast<Properties>(properties), 0);
+}
+
+}  // namespace graphzero::store
