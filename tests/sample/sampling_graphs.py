@@ -5,18 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import graphzero as gz
 import numpy as np
 import numpy.typing as npt
-from graphzero import _engine
-from graphzero._sampling import SamplingMixin
-
-
-class OpenGraph(SamplingMixin):
-    """A topology with the sampling methods and nothing else."""
-
-    def __init__(self, path: Path, symmetric: bool = False) -> None:
-        self._topology = _engine.Topology.open(str(path))
-        self._symmetric = symmetric or self._topology.symmetric
 
 
 @dataclass(frozen=True)
@@ -55,25 +46,15 @@ class EdgeList:
 def write_graph(
     path: Path, edges: EdgeList, *, direction: str = "both", edge_ids: bool = False
 ) -> Path:
-    path.unlink(missing_ok=True)
-    options = _engine.TopologyOptions.make(
-        undirected=False,
-        symmetric_source=False,
-        out=direction in ("both", "out"),
-        in_=direction in ("both", "in"),
-        dedup=False,
-        edge_ids=edge_ids,
+    gz.write_graph(
+        path,
+        edges.src,
+        edges.dst,
         num_nodes=edges.num_nodes,
-    )
-    resources = _engine.Resources.make(memory=64 << 20, threads=1, temp_dir=str(path.parent))
-    _engine.compile_edges_arrays(
-        "test",
-        edges.src.astype(np.uint32),
-        edges.dst.astype(np.uint32),
-        edges.weights,
-        str(path),
-        options=options,
-        resources=resources,
+        weights=edges.weights,
+        direction=direction,  # type: ignore[arg-type]
+        edge_ids=edge_ids,
+        overwrite=True,
     )
     return path
 
@@ -97,25 +78,37 @@ def write_legacy_arrays(
     """The same from raw arrays, which may be nonsense."""
     indptr_bytes = np.asarray(indptr, np.uint64).tobytes()
     indices_bytes = np.asarray(indices, np.uint64).tobytes()
-    header = b"graphlit" + struct.pack(
-        "<7Q",
-        len(indptr_bytes),
-        len(indices_bytes),
-        64,
-        64 + len(indptr_bytes),
-        len(indptr_bytes) // 8 - 1,
-        len(indices_bytes) // 8,
-        int(weights is not None),
+    content = legacy_header(
+        len(indptr_bytes) // 8 - 1, len(indices_bytes) // 8, weighted=weights is not None
     )
-    content = header + indptr_bytes + indices_bytes
+    arrays = [indptr_bytes, indices_bytes]
     if weights is not None:
-        content += bytes(-len(content) % 64) + np.asarray(weights, np.float32).tobytes()
+        arrays.append(np.asarray(weights, np.float32).tobytes())
+    for array in arrays:
+        content += bytes(-len(content) % 64) + array
     path.write_bytes(content)
     return path
 
 
-def open_graph(path: Path, edges: EdgeList, **options: bool) -> OpenGraph:
-    return OpenGraph(write_graph(path, edges, **options))  # type: ignore[arg-type]
+def legacy_header(num_nodes: int, num_edges: int, *, weighted: bool = False) -> bytes:
+    indptr_bytes = 8 * (num_nodes + 1)
+    indices_offset = -(-(64 + indptr_bytes) // 64) * 64
+    return b"graphlit" + struct.pack(
+        "<7Q",
+        indptr_bytes,
+        8 * num_edges,
+        64,
+        indices_offset,
+        num_nodes,
+        num_edges,
+        int(weighted),
+    )
+
+
+def open_graph(
+    path: Path, edges: EdgeList, *, direction: str = "both", edge_ids: bool = False
+) -> gz.Graph:
+    return gz.Graph(write_graph(path, edges, direction=direction, edge_ids=edge_ids))
 
 
 def random_edges(

@@ -1,10 +1,11 @@
 """Arguments, results and errors of the Python surface."""
 
+import graphzero as gz
 import numpy as np
 import pytest
 import torch
 from graphzero import _engine
-from sampling_graphs import EdgeList, OpenGraph, open_graph, write_legacy_graph
+from sampling_graphs import EdgeList, open_graph, write_legacy_graph
 
 # 0 -> 1 -> 2 -> 3, 0 -> 2; node 4 is isolated.
 PATH = EdgeList.of(5, [(0, 1), (1, 2), (2, 3), (0, 2)], [1.0, 2.0, 3.0, 4.0])
@@ -139,9 +140,9 @@ def test_a_missing_direction_names_the_convert_flag(tmp_path):
 def test_a_legacy_file_names_its_two_ways_out(tmp_path):
     path = write_legacy_graph(tmp_path / "old.gl", PATH)
     with pytest.raises(ValueError, match=r"direction='out'.*symmetric=True"):
-        OpenGraph(path).sample([0], [1])
-    assert OpenGraph(path).sample([0], [-1], direction="out").n_id.tolist() == [0, 1, 2]
-    assert OpenGraph(path, symmetric=True).sample([0], [-1]).edge_index.tolist() == [[1, 2], [0, 0]]
+        gz.Graph(path).sample([0], [1])
+    assert gz.Graph(path).sample([0], [-1], direction="out").n_id.tolist() == [0, 1, 2]
+    assert gz.Graph(path, symmetric=True).sample([0], [-1]).edge_index.tolist() == [[1, 2], [0, 0]]
 
 
 def test_missing_edge_ids_and_weights_are_none_or_named(tmp_path):

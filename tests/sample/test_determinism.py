@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
@@ -12,7 +13,6 @@ from mutant_samplers import OneStreamPerThread
 from reference_sampler import ReferenceSampler
 from sampling_graphs import (
     EdgeList,
-    OpenGraph,
     open_graph,
     random_edges,
     write_graph,
@@ -78,7 +78,7 @@ def everything_digest(graph) -> str:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sample_is_the_same_for_1_2_and_8_threads(path, eight_threads, name):
-    graph = OpenGraph(path)
+    graph = gz.Graph(path)
     digests = {sample_digest(graph, threads=t, **SAMPLES[name]) for t in (1, 2, 8, None)}
     assert len(digests) == 1
     assert _engine.thread_usage().peak == 8
@@ -86,7 +86,7 @@ def test_sample_is_the_same_for_1_2_and_8_threads(path, eight_threads, name):
 
 @pytest.mark.parametrize("name", WALKS)
 def test_walks_are_the_same_for_1_2_and_8_threads(path, eight_threads, name):
-    graph = OpenGraph(path)
+    graph = gz.Graph(path)
     digests = {walk_digest(graph, threads=t, **WALKS[name]) for t in (1, 2, 8, None)}
     assert len(digests) == 1
 
@@ -100,13 +100,13 @@ def test_one_stream_per_thread_would_be_noticed():
 
 
 def test_another_seed_gives_another_sample(path):
-    graph = OpenGraph(path)
+    graph = gz.Graph(path)
     assert len({sample_digest(graph, seed=s) for s in range(20)}) == 20
     assert len({walk_digest(graph, seed=s) for s in range(20)}) == 20
 
 
 def test_concurrent_callers_get_what_each_would_get_alone(path, eight_threads):
-    graph = OpenGraph(path)
+    graph = gz.Graph(path)
     alone = [sample_digest(graph, seed=s) + walk_digest(graph, seed=s) for s in range(24)]
     with ThreadPoolExecutor(12) as pool:
         together = list(
@@ -118,11 +118,11 @@ def test_concurrent_callers_get_what_each_would_get_alone(path, eight_threads):
 def test_another_process_gets_the_same(path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path; from sampling_graphs import OpenGraph\n"
-        "import test_determinism as t; print(t.everything_digest(OpenGraph(Path(sys.argv[2]))))"
+        "import graphzero as gz\n"
+        "import test_determinism as t; print(t.everything_digest(gz.Graph(sys.argv[2])))"
     )
     here = str(__file__).rpartition("/")[0]
-    ours = everything_digest(OpenGraph(path))
+    ours = everything_digest(gz.Graph(path))
     for threads in ("1", "3"):
         done = subprocess.run(
             [sys.executable, "-c", script, here, str(path)],
@@ -139,7 +139,7 @@ def test_64_bit_files_draw_what_32_bit_files_draw(tmp_path, edges):
     order = np.lexsort((edges.dst, edges.src))
     ordered = EdgeList(edges.num_nodes, edges.src[order], edges.dst[order], edges.weights[order])
     narrow = open_graph(tmp_path / "narrow.gl", ordered)
-    wide = OpenGraph(write_legacy_graph(tmp_path / "wide.gl", ordered))
+    wide = gz.Graph(write_legacy_graph(tmp_path / "wide.gl", ordered))
     for options in SAMPLES.values():
         options = {**options, "direction": "out"}
         assert sample_digest(narrow, **options) == sample_digest(wide, **options)

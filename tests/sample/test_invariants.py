@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sampling_graphs import EdgeList, open_graph
 
 FEW = settings(
-    max_examples=200,
+    max_examples=120,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -4,11 +4,12 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import graphzero as gz
 import numpy as np
 import pytest
 import torch
 from graphzero import _engine
-from sampling_graphs import OpenGraph, random_edges, write_graph
+from sampling_graphs import random_edges, write_graph
 
 SEEDS = np.arange(4_000)
 FORK_TIMEOUT_S = 60
@@ -17,7 +18,7 @@ FORK_TIMEOUT_S = 60
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
     path = tmp_path_factory.mktemp("graph") / "g.gl"
-    return OpenGraph(write_graph(path, random_edges(20_000, 300_000, seed=4)))
+    return gz.Graph(write_graph(path, random_edges(20_000, 300_000, seed=4)))
 
 
 @pytest.fixture

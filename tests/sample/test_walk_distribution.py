@@ -2,9 +2,10 @@
 
 from itertools import pairwise
 
+import graphzero as gz
 import numpy as np
 import pytest
-from sampling_graphs import EdgeList, OpenGraph, open_graph, write_legacy_graph
+from sampling_graphs import EdgeList, open_graph, write_legacy_graph
 from sampling_statistics import BOUND, frequency_p
 
 # Triangles, a path, a multi-edge, a self-loop, a one-way edge and a dead end (node 7).
@@ -22,7 +23,7 @@ def open_version1(path):
 
 
 def open_unsorted_legacy(path):
-    return OpenGraph(write_legacy_graph(path, EDGES))
+    return gz.Graph(write_legacy_graph(path, EDGES))
 
 
 def transitions(walks):
