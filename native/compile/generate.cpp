@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "compile/edge_source.h"
+#include "compile/half.h"
 #include "compile/topology_compiler.h"
 #include "store/bytes.h"
-#include "store/container_writer.h"
-#include "store/matrix_format.h"
+#include "store/matrix_writer.h"
 
 namespace graphzero::compile {
 namespace {
@@ -59,32 +58,9 @@ bool SyntheticEdgeSource::Next(EdgeBatch* batch) {
   return true;
 }
 
-// A .gd file that is written front to back.
-class MatrixFile {
- public:
-  MatrixFile(const std::string& path, DType dtype, store::MatrixProperties properties)
-      : properties_(properties),
-        container_(path, store::kMatrixMagic,
-                   std::array{store::SectionSpec{store::SectionKind::kRows, dtype, properties.rows,
-                                                 properties.rows * properties.row_stride}}) {}
-
-  void Append(std::span<const std::byte> rows) { container_.stream(0).Append(rows); }
-  void Finish() { container_.Finish(std::bit_cast<store::Properties>(properties_), 0); }
-
- private:
-  store::MatrixProperties properties_;
-  store::ContainerWriter container_;
-};
-
-// Properties of a list of int64 values.
-store::MatrixProperties ListOf(uint64_t rows, store::Role role) {
-  store::MatrixProperties properties{};
-  properties.rows = rows;
-  properties.cols = 1;
-  properties.row_stride = sizeof(int64_t);
-  properties.ndim = 1;
-  properties.role = role;
-  return properties;
+// A list of int64 values.
+store::MatrixShape ListOf(uint64_t rows, store::Role role) {
+  return {rows, 1, 1, DType::kInt64, role, sizeof(int64_t)};
 }
 
 // The nodes first .. last - 1.
@@ -122,34 +98,60 @@ void ForNodesInOrder(uint64_t nodes, uint64_t nodes_per_piece, const Resources& 
   });
 }
 
-void WriteFeatures(const std::string& path, const SyntheticModel& model, const Resources& resources,
-                   Progress* progress) {
+template <class T>
+T Narrow(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return NarrowFloat<T>(value);
+  }
+}
+
+template <class T>
+void WriteFeatures(const std::string& path, DType dtype, const SyntheticModel& model,
+                   const Resources& resources, Progress* progress) {
   const SyntheticSpec& spec = model.spec();
-  store::MatrixProperties properties{};
-  properties.rows = spec.nodes;
-  properties.cols = spec.dim;
-  properties.row_stride = spec.dim * sizeof(float);
-  properties.ndim = 2;
-  properties.role = store::Role::kNode;
-  MatrixFile file(path, DType::kFloat32, properties);
+  const uint64_t row_bytes = spec.dim * sizeof(T);
+  store::MatrixWriter file(path, {spec.nodes, spec.dim, 2, dtype, store::Role::kNode, row_bytes});
   progress->Start("features", spec.nodes);
-  using Piece = std::vector<float>;
+  struct Piece {
+    std::vector<float> row;
+    std::vector<T> rows;
+  };
   ForNodesInOrder<Piece>(
-      spec.nodes, std::max<uint64_t>(1, kPieceBytes / properties.row_stride), resources, progress,
-      [&](NodeRange range, Piece* rows) {
-        rows->resize((range.last - range.first) * spec.dim);
+      spec.nodes, std::max<uint64_t>(1, kPieceBytes / row_bytes), resources, progress,
+      [&](NodeRange range, Piece* piece) {
+        piece->row.resize(spec.dim);
+        piece->rows.resize((range.last - range.first) * spec.dim);
+        T* out = piece->rows.data();
         for (uint64_t node = range.first; node < range.last; ++node) {
-          model.Features(node, std::span(*rows).subspan((node - range.first) * spec.dim, spec.dim));
+          model.Features(node, piece->row);
+          out = std::transform(piece->row.begin(), piece->row.end(), out, Narrow<T>);
         }
       },
-      [&](const Piece& rows) { file.Append(std::as_bytes(std::span(rows))); });
+      [&](const Piece& piece) { file.Append(std::as_bytes(std::span(piece.rows))); });
   file.Finish();
+}
+
+void WriteFeatures(const std::string& path, DType dtype, const SyntheticModel& model,
+                   const Resources& resources, Progress* progress) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return WriteFeatures<float>(path, dtype, model, resources, progress);
+    case DType::kFloat16:
+      return WriteFeatures<Half>(path, dtype, model, resources, progress);
+    case DType::kBFloat16:
+      return WriteFeatures<BFloat16>(path, dtype, model, resources, progress);
+    default:
+      throw std::invalid_argument("found dtype " + std::string(store::Name(dtype)) +
+                                  ", expected float32, float16 or bfloat16");
+  }
 }
 
 void WriteLabels(const std::string& path, const SyntheticModel& model, const Resources& resources,
                  Progress* progress) {
   const uint64_t nodes = model.spec().nodes;
-  MatrixFile file(path, DType::kInt64, ListOf(nodes, store::Role::kNode));
+  store::MatrixWriter file(path, ListOf(nodes, store::Role::kNode));
   progress->Start("labels", nodes);
   using Piece = std::vector<int64_t>;
   ForNodesInOrder<Piece>(
@@ -167,11 +169,11 @@ void WriteLabels(const std::string& path, const SyntheticModel& model, const Res
 void WriteSplits(const std::string& directory, const SyntheticModel& model,
                  const Resources& resources, Progress* progress) {
   constexpr std::array<const char*, kSplits> kFiles{"/train.gd", "/valid.gd", "/test.gd"};
-  std::vector<std::unique_ptr<MatrixFile>> files;
+  std::vector<std::unique_ptr<store::MatrixWriter>> files;
   for (size_t i = 0; i < kSplits; ++i) {
     const uint64_t size = model.SplitSize(static_cast<Split>(i));
-    files.push_back(std::make_unique<MatrixFile>(directory + kFiles[i], DType::kInt64,
-                                                 ListOf(size, store::Role::kIds)));
+    files.push_back(std::make_unique<store::MatrixWriter>(directory + kFiles[i],
+                                                          ListOf(size, store::Role::kIds)));
   }
   const uint64_t nodes = model.spec().nodes;
   progress->Start("splits", nodes);
@@ -194,12 +196,8 @@ void WriteSplits(const std::string& directory, const SyntheticModel& model,
 
 void GenerateDataset(const std::string& directory, const SyntheticSpec& spec, DType feature_type,
                      const Resources& resources, Progress* progress) {
-  if (feature_type != DType::kFloat32) {
-    throw std::invalid_argument("dtype is " + std::string(store::Name(feature_type)) +
-                                ", expected float32");
-  }
   const SyntheticModel model(spec);
-  WriteFeatures(directory + "/x.gd", model, resources, progress);
+  WriteFeatures(directory + "/x.gd", feature_type, model, resources, progress);
   WriteLabels(directory + "/y.gd", model, resources, progress);
   WriteSplits(directory, model, resources, progress);
 

@@ -9,9 +9,7 @@ _SIZE_UNITS = {"": 1, "k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40
 
 def parse_count(text: str) -> int:
     """ "20M" is 20,000,000; k, M, G (or B) and T are powers of a thousand."""
-    return _parse(
-        text.replace("_", "").replace(",", ""), _COUNT_UNITS, "a count such as 500k or 20M"
-    )
+    return _parse(text, _COUNT_UNITS, "a count such as 500k or 20M")
 
 
 def parse_size(text: str) -> int:
@@ -25,4 +23,5 @@ def _parse(text: str, units: dict[str, int], expected: str) -> int:
         raise ValueError(f"found {text!r}, expected {expected}")
     whole, fraction, unit = match[1], match[2] or "", units[match[3]]
     # In integers, so that 0.1G is 100,000,000 and not one less.
-    return int(whole + fraction) * unit // 10 ** len(fraction)
+    divisor: int = 10 ** len(fraction)
+    return int(whole + fraction) * unit // divisor

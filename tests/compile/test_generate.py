@@ -15,6 +15,7 @@ import graphzero as gz
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from graphzero._generate import SyntheticDataset, generate_dataset
 
 GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
@@ -225,15 +226,15 @@ def test_another_seed_changes_every_file(directory: Path, tmp_path: Path) -> Non
     assert all(other[name] != digest for name, digest in digests(directory).items())
 
 
-@pytest.mark.parametrize("dtype", ["float16"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_narrow_features_are_the_rounded_wide_ones(
     dtype: str, small: Loaded, tmp_path: Path
 ) -> None:
     dataset = SyntheticDataset(NODES, EDGES, DIM, CLASSES, seed=1, dtype=dtype)
     generate_dataset(tmp_path / "narrow", dataset)
-    narrow = gz.FeatureStore(tmp_path / "narrow" / "x.gd").get_tensor()
-    assert narrow.dtype == np.float16
-    assert np.array_equal(narrow, small.x.astype(np.float16))
+    narrow = torch.as_tensor(gz.FeatureStore(tmp_path / "narrow" / "x.gd").get_tensor())
+    assert narrow.dtype == getattr(torch, dtype)
+    assert torch.equal(narrow, torch.from_numpy(small.x).to(narrow.dtype))
 
 
 # --- Bounded, and clear when it fails ---
