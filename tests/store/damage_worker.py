@@ -27,6 +27,7 @@ def exercise(path: Path) -> list[str]:
     store = gz.Graph(path) if path.suffix == ".gl" else gz.FeatureStore(path)
     if isinstance(store, gz.Graph):
         read_graph(store)
+        sample_graph(store)
     else:
         read_matrix(store)
     tolerate(lambda: info.describe_file(path))
@@ -43,6 +44,18 @@ def read_graph(graph: gz.Graph) -> None:
                 graph.get_edge_ids,
             ):
                 tolerate(lambda m=method, n=node, d=direction: m(n, direction=d))
+
+
+def sample_graph(graph: gz.Graph) -> None:
+    nodes = list(range(min(graph.num_nodes, 16)))
+    for direction in ("out", "in"):
+        tolerate(
+            lambda d=direction: graph.sample(nodes, [2, -1], direction=d, seed=0, threads=1).n_id
+        )
+    tolerate(lambda: graph.sample(nodes, [2], direction="out", weighted=True, seed=0).n_id)
+    tolerate(lambda: graph.random_walk(nodes, 5, p=0.5, q=2.0, seed=0, threads=1).nodes)
+    tolerate(lambda: graph.random_walk(nodes, 5, weighted=True, seed=0, threads=1).nodes)
+    tolerate(lambda: graph.batch_random_fanout(nodes, 3, seed=0))
 
 
 def read_matrix(store: gz.FeatureStore) -> None:
