@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import golden
+import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
@@ -204,10 +205,12 @@ def test_files_of_graphzero_0_2_are_checked_by_value(tmp_path):
 
 
 def test_what_a_process_wrote_to_its_views_is_not_damage(tmp_path):
+    """Also where two blocks meet, and after the name has gone to another file."""
     path = tmp_path / "g.gl"
-    path.write_bytes(DIRECTED.read_bytes())
+    gz.write_graph(path, np.zeros(600_000, np.int64), np.arange(600_000), direction="out")
     topology = open_file(path)
     topology.neighbours(0, "out")[:] = 0
+    rw.matrix(np.ones(3)).write(tmp_path / "other").replace(path)
     assert find_problems(topology) == []
 
 
