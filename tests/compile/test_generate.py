@@ -289,7 +289,7 @@ def test_an_existing_dataset_is_replaced_only_on_request(tmp_path: Path) -> None
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [GRAPHZERO, "generate", str(tmp_path / "data"), "--nodes", "50M"]
+    command = [GRAPHZERO, "generate", str(tmp_path / "data"), "--dim", "2k"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not any(path.suffix == ".gd" for path in tmp_path.rglob("*")):
         assert process.poll() is None
