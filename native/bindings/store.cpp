@@ -6,6 +6,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "store/matrix_reader.h"
+#include "store/publish.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;
@@ -187,6 +188,9 @@ void BindStore(nb::module_& m) {
           "resident_bytes", [](const MatrixReader& s) { return s.file()->ResidentBytes(); },
           nb::call_guard<nb::gil_scoped_release>())
       .def("tensor", &Tensor);
+
+  m.def("rename_to_new", &store::RenameToNew, "source"_a, "target"_a);
+  m.def("exchange_names", &store::ExchangeNames, "first"_a, "second"_a);
 }
 
 }  // namespace graphzero::bindings

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 
 #include "compile/matrix_parser.h"
 #include "compile/matrix_sorter.h"
@@ -229,7 +230,14 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
   // otherwise fill the disk before it is reported.
   const bool hopeless = !job_.fill && present < end;
   store::MatrixWriter* out = hopeless ? nullptr : out_.get();
-  if (out && !job_.num_rows) out->ReserveRows(end);
+  if (out && !job_.num_rows) {
+    try {
+      out->ReserveRows(end);
+    } catch (const std::invalid_argument& error) {
+      throw InputError(source_.path() + ": with node ids up to " + std::to_string(end - 1) + ", " +
+                       error.what());
+    }
+  }
   SortedRows found;
   progress_->Start("sorting rows", end - next_id_);
   if (sorter_) {

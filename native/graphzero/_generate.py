@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from graphzero import _engine
+from graphzero._publish import new_dataset
 from graphzero._resources import make_resources
 
 
@@ -47,7 +45,7 @@ def generate_dataset(
     for name, value in vars(dataset).items():
         if name != "dtype" and not 0 <= value < 2**64:
             raise ValueError(f"{name} is {value}, expected 0 to 2^64 - 1")
-    with _new_directory(Path(path), overwrite=overwrite) as directory:
+    with new_dataset(path, overwrite=overwrite) as directory:
         _engine.generate(
             str(directory),
             nodes=dataset.nodes,
@@ -59,15 +57,3 @@ def generate_dataset(
             resources=make_resources(memory, threads, directory),
             report=report,
         )
-
-
-@contextmanager
-def _new_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    if overwrite and path.exists():
-        shutil.rmtree(path)
-    path.mkdir(parents=True)
-    try:
-        yield path
-    except BaseException:
-        shutil.rmtree(path)
-        raise

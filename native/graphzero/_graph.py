@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal, SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,10 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero._files import GRAPH_FILE, require_sound
 from graphzero._ids import checked_id
+from graphzero._sampling import Direction, SamplingMixin
 
-Direction: TypeAlias = Literal["out", "in"]
 
-
-class Graph:
+class Graph(SamplingMixin):
     """A graph on disk, mapped: opening costs the same for any size, and nothing is loaded.
 
     `filename` is a `.gl` file (version 1, or written by GraphZero 0.2) or a dataset directory,
@@ -78,7 +77,7 @@ class Graph:
 
     def get_degree(self, node_id: SupportsIndex, *, direction: Direction = "out") -> int:
         """Number of edges that leave the node (or enter it, with direction="in")."""
-        stored = self._stored(direction)
+        stored = self._stored_adjacency(self._sampling_direction(direction))
         return self._topology.degree(self._row(node_id, stored), stored)
 
     def get_neighbours(
@@ -90,7 +89,7 @@ class Graph:
         values are checked, so that a damaged file raises FormatError instead of giving ids that
         do not exist.
         """
-        stored = self._stored(direction)
+        stored = self._stored_adjacency(self._sampling_direction(direction))
         return self._topology.neighbours(self._row(node_id, stored), stored)
 
     def get_weights(
@@ -100,7 +99,7 @@ class Graph:
 
         Raises ValueError for a graph without weights (see has_weights).
         """
-        stored = self._stored(direction)
+        stored = self._stored_adjacency(self._sampling_direction(direction))
         row = self._row(node_id, stored)
         if not self.has_weights:
             raise ValueError(f"{self._path} has no edge weights")
@@ -113,25 +112,11 @@ class Graph:
 
         Raises ValueError for a graph without edge ids (see has_edge_ids).
         """
-        stored = self._stored(direction)
+        stored = self._stored_adjacency(self._sampling_direction(direction))
         row = self._row(node_id, stored)
         if not self.has_edge_ids:
             raise ValueError(f"{self._path} has no edge ids: convert with --edge-ids")
         return self._topology.edge_ids(row, stored)
-
-    def _stored(self, direction: Direction) -> Direction:
-        """The adjacency in the file that answers for `direction`."""
-        if direction not in ("out", "in"):
-            raise ValueError(f"direction: found {direction!r}, expected 'out' or 'in'")
-        has = {"out": self._topology.has_out, "in": self._topology.has_in}
-        if has[direction]:
-            return direction
-        if self._symmetric:
-            return "in" if direction == "out" else "out"
-        raise ValueError(
-            f"{self._path} stores no {direction}-edges: convert with --direction both (or "
-            f"{direction}), or pass symmetric=True if the reverse of every edge is in the file"
-        )
 
     def _row(self, node_id: SupportsIndex, stored: Direction) -> int:
         rows = self._topology.num_src if stored == "out" else self._topology.num_dst

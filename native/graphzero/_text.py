@@ -21,6 +21,16 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
+def short_count_text(count: float) -> str:
+    """1234567 -> "1.2 M"."""
+    units = ("", " k", " M", " G")
+    unit = 0
+    while count >= 1000 and unit + 1 < len(units):
+        count /= 1000
+        unit += 1
+    return f"{count:.1f}{units[unit]}"
+
+
 def table_text(rows: Sequence[tuple[str, str]], indent: str = "  ") -> str:
     """Lines of "name  value" with the values in one column."""
     width = max((len(name) for name, _ in rows), default=0)

@@ -53,7 +53,9 @@ void MatrixReader::OpenVersion1() {
                       "int32 or int64 of 1 dimension");
   }
   const uint64_t item = ItemSize(data->dtype);
-  if (p.cols > p.row_stride / item || p.row_stride % item != 0) {
+  // Signed, because array libraries count strides so.
+  constexpr uint64_t kLargestStride = INT64_MAX;
+  if (p.cols > p.row_stride / item || p.row_stride % item != 0 || p.row_stride > kLargestStride) {
     throw FormatError(
         path, "row stride", Number(p.row_stride) + " bytes",
         "a multiple of " + Number(item) + " that holds " + Number(p.cols) + " values");

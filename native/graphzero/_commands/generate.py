@@ -1,25 +1,9 @@
 """`graphzero generate`: writes a synthetic dataset."""
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
-from graphzero._quantities import parse_count, parse_size
-
-
-def count(text: str) -> int:
-    return _argument(parse_count, text)
-
-
-def size(text: str) -> int:
-    return _argument(parse_size, text)
-
-
-def _argument(parse: Callable[[str], int], text: str) -> int:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+from graphzero._commands._arguments import count, size
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

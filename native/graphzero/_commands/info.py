@@ -24,15 +24,16 @@ def run(args: argparse.Namespace) -> int:
     path: Path = args.path
     paths = [f for d in datasets(path) for f in files_of(d)] if path.is_dir() else [path]
     if args.json:
-        print(json.dumps({"path": str(path), "files": [_describe(p) for p in paths]}, indent=2))
+        print(json.dumps({"path": str(path), "files": [describe_file(p) for p in paths]}, indent=2))
         return 0
     for file in paths:
-        table = table_text(_rows(_describe(file)))
+        table = table_text(_rows(describe_file(file)))
         print(f"{file}\n{table}", flush=True)
     return 0
 
 
-def _describe(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> dict[str, Any]:
+    """Everything `info` knows about one file, ready for JSON."""
     file = open_file(path)
     details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file)
     return {

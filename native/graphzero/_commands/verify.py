@@ -13,7 +13,7 @@ from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import FormatError
 from graphzero._features import FeatureStore
 from graphzero._files import GRAPH_FILE, datasets, files_of, find_problems, open_file
-from graphzero._progress import ByteProgress
+from graphzero._progress import JobProgress
 from graphzero._text import size_text
 
 # Ids of a split that are compared with the graph at a time.
@@ -49,7 +49,7 @@ def _verify_file(path: Path) -> bool:
     """Checks one file by itself and prints the result."""
     try:
         file = open_file(path)
-        with ByteProgress(path.name) as progress:
+        with JobProgress(path.name, unit="B") as progress:
             problems = find_problems(file, progress)
     except OSError as error:
         print(f"FAILED   {describe(error)}", flush=True)
