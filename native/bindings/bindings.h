@@ -8,8 +8,11 @@ namespace graphzero::bindings {
 
 void BindErrors(nanobind::module_& m);
 void BindStore(nanobind::module_& m);
+void BindVerify(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
 void BindMatrixCompile(nanobind::module_& m);
+void BindSample(nanobind::module_& m);
 void BindEdgeCompile(nanobind::module_& m);
+void BindGenerate(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

@@ -5,7 +5,10 @@ NB_MODULE(_engine, m) {
   m.doc() = "The C++ engine. Private: use the classes and functions of the graphzero package.";
   BindErrors(m);
   BindStore(m);
+  BindVerify(m);
   BindGather(m);
   BindMatrixCompile(m);
+  BindSample(m);
   BindEdgeCompile(m);
+  BindGenerate(m);
 }

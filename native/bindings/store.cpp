@@ -6,6 +6,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "store/matrix_reader.h"
+#include "store/publish.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;
@@ -63,32 +64,33 @@ nb::dlpack::dtype IdType(const store::IntegerArray& ids, uint64_t bound) {
   return bound <= (uint64_t{1} << 31) ? nb::dtype<int32_t>() : nb::dtype<uint32_t>();
 }
 
+// The adjacency stored under that name; which one answers a question is decided in Python.
 const Adjacency& Direction(const TopologyReader& graph, const std::string& direction) {
   const Adjacency* found = direction == "out" ? graph.out() : graph.in();
-  if (found == nullptr && graph.symmetric()) found = graph.out();
   if (found == nullptr) {
-    throw std::invalid_argument(graph.file()->path() + " stores no " + direction +
-                                "-edges; convert with --direction both");
+    throw std::invalid_argument(graph.file()->path() + " stores no " + direction + "-edges");
   }
   return *found;
 }
 
-AnyArray Neighbours(const TopologyReader& graph, int64_t node, const std::string& direction) {
+AnyArray Neighbours(const TopologyReader& graph, uint64_t node, const std::string& direction) {
   const Adjacency& a = Direction(graph, direction);
+  const store::SlotRange range = graph.Row(a, node);
+  graph.CheckNeighbours(a, range);
   return View(graph, a.neighbours.data, a.neighbours.width, IdType(a.neighbours, a.neighbour_bound),
-              graph.Row(a, static_cast<uint64_t>(node)));
+              range);
 }
 
-AnyArray Weights(const TopologyReader& graph, int64_t node, const std::string& direction) {
+AnyArray Weights(const TopologyReader& graph, uint64_t node, const std::string& direction) {
   const Adjacency& a = Direction(graph, direction);
-  const store::SlotRange range = graph.Row(a, static_cast<uint64_t>(node));
+  const store::SlotRange range = graph.Row(a, node);
   return View(graph, a.weights, sizeof(float), nb::dtype<float>(),
               a.weights ? range : store::SlotRange{});
 }
 
-AnyArray EdgeIds(const TopologyReader& graph, int64_t node, const std::string& direction) {
+AnyArray EdgeIds(const TopologyReader& graph, uint64_t node, const std::string& direction) {
   const Adjacency& a = Direction(graph, direction);
-  const store::SlotRange range = graph.Row(a, static_cast<uint64_t>(node));
+  const store::SlotRange range = graph.Row(a, node);
   return View(graph, a.edge_ids.data, a.edge_ids.width, IdType(a.edge_ids, graph.edge_id_bound()),
               a.edge_ids.present() ? range : store::SlotRange{});
 }
@@ -133,6 +135,11 @@ void BindStore(nb::module_& m) {
       .def_ro("offset", &SectionInfo::offset)
       .def_ro("stored_bytes", &SectionInfo::stored_bytes);
 
+  m.def(
+      "is_topology",
+      [](const std::string& path) { return store::IsTopology(*store::MappedFile::Open(path)); },
+      "path"_a);
+
   nb::class_<TopologyReader>(m, "Topology")
       .def_static("open", &TopologyReader::Open, "path"_a)
       .def_prop_ro("version", &TopologyReader::version)
@@ -146,6 +153,7 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("multi_edges_dropped", &TopologyReader::multi_edges_dropped)
       .def_prop_ro("has_weights", &TopologyReader::has_weights)
       .def_prop_ro("has_edge_ids", &TopologyReader::has_edge_ids)
+      .def_prop_ro("has_times", &TopologyReader::has_times)
       .def_prop_ro("has_out", [](const TopologyReader& g) { return g.out() != nullptr; })
       .def_prop_ro("has_in", [](const TopologyReader& g) { return g.in() != nullptr; })
       .def_prop_ro("fingerprint", [](const TopologyReader& g) { return AsBytes(g.fingerprint()); })
@@ -156,8 +164,8 @@ void BindStore(nb::module_& m) {
           nb::call_guard<nb::gil_scoped_release>())
       .def(
           "degree",
-          [](const TopologyReader& g, int64_t node, const std::string& direction) {
-            return g.Row(Direction(g, direction), static_cast<uint64_t>(node)).size();
+          [](const TopologyReader& g, uint64_t node, const std::string& direction) {
+            return g.Row(Direction(g, direction), node).size();
           },
           "node"_a, "direction"_a)
       .def("neighbours", &Neighbours, "node"_a, "direction"_a)
@@ -180,6 +188,9 @@ void BindStore(nb::module_& m) {
           "resident_bytes", [](const MatrixReader& s) { return s.file()->ResidentBytes(); },
           nb::call_guard<nb::gil_scoped_release>())
       .def("tensor", &Tensor);
+
+  m.def("rename_to_new", &store::RenameToNew, "source"_a, "target"_a);
+  m.def("exchange_names", &store::ExchangeNames, "first"_a, "second"_a);
 }
 
 }  // namespace graphzero::bindings

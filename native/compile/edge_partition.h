@@ -37,7 +37,8 @@ struct KeyRange {
 template <class Record>
 struct Leaf {
   KeyRange range;
-  std::span<const Record> records;
+  std::vector<std::span<const Record>> pieces;
+  uint64_t size;  // of all pieces together
 };
 
 template <class Record>
@@ -96,9 +97,8 @@ class EdgePartition {
     const uint64_t count = from.records(bucket);
     if (count == 0) return;
     if (count * sizeof(Record) <= leaf_bytes) {
-      std::vector<std::byte> bytes;
-      from.Take(bucket, &bytes);
-      visit(Leaf<Record>{range, {reinterpret_cast<const Record*>(bytes.data()), count}});
+      const Partition::View view = from.Take(bucket);
+      visit(Leaf<Record>{range, view.template pieces<Record>(), count});
       return;
     }
     if (range.low == range.high) {

@@ -15,56 +15,30 @@ namespace {
 
 constexpr size_t kShownSkips = 5;
 constexpr size_t kShownBytes = 80;
-constexpr uint64_t kHeadBytes = uint64_t{1} << 20;
 constexpr uint64_t kSampleWindows = 64;
 constexpr uint64_t kSampleBytes = 4096;
 constexpr size_t kShortestLine = 4;  // "0,1\n"
-constexpr size_t kMostFields = 4;    // one more than a line may have
-
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+constexpr size_t kMostColumns = 3;   // source, target, weight
 
 std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (IsBlank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
-  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
-  return text;
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-bool IsData(std::string_view trimmed) {
-  return !trimmed.empty() && trimmed.front() != '#' && trimmed.front() != '%';
-}
-
-struct Fields {
-  std::array<std::string_view, kMostFields> field;
-  size_t count = 0;  // of all fields in the line, also beyond kMostFields
-};
-
-// A delimiter of ' ' stands for any run of blanks.
-Fields Split(std::string_view line, char delimiter) {
-  Fields fields;
-  const auto add = [&](std::string_view field) {
-    if (fields.count < kMostFields) fields.field[fields.count] = Trim(field);
-    ++fields.count;
-  };
+// The first fields of a line; a delimiter of ' ' stands for any run of blanks.
+std::array<std::string_view, kMostColumns> Split(std::string_view line, char delimiter) {
+  std::array<std::string_view, kMostColumns> fields;
   line = Trim(line);
-  while (true) {
+  for (std::string_view& field : fields) {
     const size_t at = delimiter == ' ' ? line.find_first_of(" \t") : line.find(delimiter);
-    add(line.substr(0, at));
-    if (at == std::string_view::npos) return fields;
+    field = Trim(line.substr(0, at));
+    if (at == std::string_view::npos) break;
     line.remove_prefix(at + 1);
     if (delimiter == ' ') line = Trim(line);
   }
-}
-
-char GuessDelimiter(std::string_view line) {
-  for (const char c : {',', '\t', ';'}) {
-    if (line.find(c) != std::string_view::npos) return c;
-  }
-  return ' ';
-}
-
-bool BeginsLikeNumber(std::string_view field) {
-  return !field.empty() &&
-         (std::strchr("+-.", field[0]) != nullptr || (field[0] >= '0' && field[0] <= '9'));
+  return fields;
 }
 
 // Calls visit(line, offset) for each line of the chunk until it returns false.
@@ -114,8 +88,12 @@ struct TextEdgeSource::Line {
 
 TextEdgeSource::TextEdgeSource(const std::string& path, OnError on_error, bool number_rows,
                                uint64_t id_limit)
-    : text_(path), on_error_(on_error), number_rows_(number_rows), id_limit_(id_limit) {
-  DetectFormat();
+    : text_(path),
+      dialect_(DetectDialect(text_)),
+      on_error_(on_error),
+      number_rows_(number_rows),
+      id_limit_(id_limit) {
+  CheckColumns();
   number_rows_ |= weighted();
 }
 
@@ -127,28 +105,11 @@ void TextEdgeSource::Rewind() {
   first_skipped_.clear();
 }
 
-void TextEdgeSource::DetectFormat() {
-  bool decided = false;
-  for (uint64_t at = 0; at < text_.size() && !decided; at += kHeadBytes) {
-    ForEachLine(text_.Peek(at, kHeadBytes), [&](std::string_view line, uint64_t offset) {
-      if (!IsData(Trim(line))) return true;
-      delimiter_ = GuessDelimiter(Trim(line));
-      const Fields fields = Split(line, delimiter_);
-      const bool header = header_offset_ == UINT64_MAX && !BeginsLikeNumber(fields.field[0]) &&
-                          !BeginsLikeNumber(fields.field[1]);
-      columns_ = fields.count == 3 ? 3 : 2;
-      if (header) {
-        header_offset_ = offset;
-        return true;
-      }
-      if (fields.count < 2 || fields.count > 3) {
-        throw InputError(Message(offset, line,
-                                 "expected 2 or 3 columns, found " + std::to_string(fields.count)));
-      }
-      decided = true;
-      return false;
-    });
-  }
+void TextEdgeSource::CheckColumns() const {
+  if (dialect_.columns == 0 || dialect_.columns == 2 || dialect_.columns == 3) return;
+  const TextChunk head = text_.Peek(dialect_.data_offset, 1);
+  throw InputError(Message(head.offset, head.text.substr(0, head.text.find('\n')),
+                           "expected 2 or 3 columns, found " + std::to_string(dialect_.columns)));
 }
 
 EdgeEstimate TextEdgeSource::Estimate() const {
@@ -223,7 +184,7 @@ void TextEdgeSource::ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64
     const std::string_view text(at, static_cast<size_t>(newline - at));
     const uint64_t offset = chunk.offset + static_cast<uint64_t>(at - chunk.text.data());
     at = newline + 1;
-    if (offset == header_offset_) continue;
+    if (offset < dialect_.data_offset) continue;  // the header
     const Line line = ParseLine(text);
     if (!line.data) continue;
     if (line.problem.empty()) {
@@ -249,7 +210,7 @@ void TextEdgeSource::ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64
 
 const char* TextEdgeSource::ParsePlainLines(const char* at, const char* end,
                                             EdgeBatch* batch) const {
-  const char delimiter = delimiter_;
+  const char delimiter = dialect_.delimiter;
   size_t size = batch->size;
   uint64_t* const src = batch->src.data();
   uint64_t* const dst = batch->dst.data();
@@ -280,18 +241,19 @@ const char* TextEdgeSource::ParsePlainLines(const char* at, const char* end,
 
 TextEdgeSource::Line TextEdgeSource::ParseLine(std::string_view text) const {
   Line line;
-  if (!IsData(Trim(text))) return line;
+  if (IsIgnoredLine(text.data())) return line;
   line.data = true;
-  const Fields fields = Split(text, delimiter_);
-  if (fields.count != columns_) {
-    line.problem =
-        "expected " + std::to_string(columns_) + " columns, found " + std::to_string(fields.count);
+  const uint64_t columns = CountFields(Trim(text), dialect_.delimiter);
+  if (columns != dialect_.columns) {
+    line.problem = "expected " + std::to_string(dialect_.columns) + " columns, found " +
+                   std::to_string(columns);
     return line;
   }
-  line.problem = ReadId(fields.field[0], "source", id_limit_, &line.src);
-  if (line.problem.empty()) line.problem = ReadId(fields.field[1], "target", id_limit_, &line.dst);
-  if (line.problem.empty() && columns_ == 3) {
-    line.problem = ReadWeight(fields.field[2], &line.weight);
+  const auto fields = Split(text, dialect_.delimiter);
+  line.problem = ReadId(fields[0], "source", id_limit_, &line.src);
+  if (line.problem.empty()) line.problem = ReadId(fields[1], "target", id_limit_, &line.dst);
+  if (line.problem.empty() && weighted()) {
+    line.problem = ReadWeight(fields[2], &line.weight);
   }
   return line;
 }

@@ -1,9 +1,8 @@
 // Edges from CSV, TSV or space-separated text.
 //
-// A data line is `source DELIMITER target [DELIMITER weight]`. Lines that are blank or begin with
-// '#' or '%' are not data. The first line that is left may be a header: it is one if neither of its
-// first two fields begins like a number. The first data line decides the delimiter (comma, tab,
-// semicolon, else blanks) and whether there are weights; every other line must agree.
+// A data line is `source DELIMITER target [DELIMITER weight]`. Comments, header and delimiter are
+// as table_dialect.h says; the first data line decides whether there are weights, and every other
+// line must agree.
 #pragma once
 
 #include <atomic>
@@ -15,6 +14,7 @@
 
 #include "compile/edge_source.h"
 #include "compile/job.h"
+#include "compile/table_dialect.h"
 #include "compile/text_source.h"
 
 namespace graphzero::compile {
@@ -33,7 +33,7 @@ class TextEdgeSource final : public EdgeSource {
   // threads would have to wait for each other.
   TextEdgeSource(const std::string& path, OnError on_error, bool number_rows, uint64_t id_limit);
 
-  bool weighted() const override { return columns_ == 3; }
+  bool weighted() const override { return dialect_.columns == 3; }
   EdgeEstimate Estimate() const override;
   void Rewind() override;
   bool Next(EdgeBatch* batch) override;
@@ -51,7 +51,7 @@ class TextEdgeSource final : public EdgeSource {
     std::string problem;
   };
 
-  void DetectFormat();
+  void CheckColumns() const;
   void ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64_t* data_lines);
   // Reads edges as long as lines look as expected; returns where the first other line begins.
   const char* ParsePlainLines(const char* at, const char* end, EdgeBatch* batch) const;
@@ -61,12 +61,10 @@ class TextEdgeSource final : public EdgeSource {
   void Skip(uint64_t offset, std::string_view line, const std::string& problem);
 
   TextSource text_;
+  TableDialect dialect_;
   OnError on_error_;
   bool number_rows_;
   uint64_t id_limit_;
-  char delimiter_ = ',';
-  size_t columns_ = 2;
-  uint64_t header_offset_ = UINT64_MAX;  // of the header line, if there is one
 
   FirstError error_;
   Turnstile turn_;

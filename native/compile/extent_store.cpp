@@ -1,36 +1,75 @@
 #include "compile/extent_store.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "store/bytes.h"
 
 namespace graphzero::compile {
 namespace {
 
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr size_t kWriteBuffers = 6;
 
 }  // namespace
 
-ExtentStore::ExtentStore(uint64_t memory_budget, uint64_t extent_bytes, std::string temp_dir)
-    : extent_bytes_(extent_bytes), temp_dir_(std::move(temp_dir)), memory_left_(memory_budget) {}
+BufferPool::BufferPool(uint64_t piece_bytes)
+    : piece_bytes_(piece_bytes), slab_bytes_(std::max(piece_bytes, kHugePage)) {}
 
-Extent ExtentStore::Seal(store::AlignedBuffer* buffer, uint64_t bytes) {
+BufferPool::~BufferPool() {
+  for (void* slab : slabs_) ::munmap(slab, slab_bytes_ + kHugePage);
+}
+
+void BufferPool::AddSlab() {
+  // One huge page more than needed, so that the pieces can begin at a huge page.
+  void* slab = ::mmap(nullptr, slab_bytes_ + kHugePage, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (slab == MAP_FAILED) throw std::bad_alloc();
+  slabs_.push_back(slab);
+  auto* begin =
+      reinterpret_cast<std::byte*>(store::AlignUp(reinterpret_cast<uintptr_t>(slab), kHugePage));
+  (void)::madvise(begin, slab_bytes_, MADV_HUGEPAGE);
+  for (uint64_t at = slab_bytes_; at >= piece_bytes_; at -= piece_bytes_) {
+    free_.push_back(begin + at - piece_bytes_);
+  }
+}
+
+std::byte* BufferPool::Take() {
+  std::lock_guard lock(mutex_);
+  if (free_.empty()) AddSlab();
+  std::byte* piece = free_.back();
+  free_.pop_back();
+  return piece;
+}
+
+void BufferPool::Return(std::byte* piece) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(piece);
+}
+
+ExtentStore::ExtentStore(uint64_t memory_budget, uint64_t extent_bytes, std::string temp_dir)
+    : pool_(extent_bytes), temp_dir_(std::move(temp_dir)), memory_left_(memory_budget) {}
+
+Extent ExtentStore::Seal(std::byte** buffer, uint64_t bytes) {
   Extent extent;
   extent.bytes = bytes;
-  std::unique_lock lock(mutex_);
-  if (memory_left_ >= extent_bytes_) {
-    memory_left_ -= extent_bytes_;
-    extent.memory = std::move(*buffer);
+  std::lock_guard lock(mutex_);
+  if (memory_left_ >= extent_bytes()) {
+    memory_left_ -= extent_bytes();
+    extent.memory = std::exchange(*buffer, nullptr);
     return extent;
   }
-  Append({buffer->get(), store::AlignUp(bytes, store::kDirectAlign)}, &extent.offset);
+  extent.offset = Append({*buffer, store::AlignUp(bytes, store::kDirectAlign)});
   return extent;
 }
 
-void ExtentStore::Append(std::span<const std::byte> bytes, uint64_t* offset) {
+uint64_t ExtentStore::Append(std::span<const std::byte> bytes) {
   if (!file_) file_ = store::FileWriter::CreateTemporary(temp_dir_, kWriteBuffers);
-  constexpr size_t kSize = store::FileWriter::kBufferSize;
-  if (pending_ && pending_bytes_ + bytes.size() > kSize) {
+  if (pending_ && pending_bytes_ + bytes.size() > store::FileWriter::kBufferSize) {
     file_->Write(std::move(pending_), pending_bytes_, file_end_ - pending_bytes_);
   }
   if (!pending_) {
@@ -38,9 +77,8 @@ void ExtentStore::Append(std::span<const std::byte> bytes, uint64_t* offset) {
     pending_bytes_ = 0;
   }
   std::memcpy(pending_.get() + pending_bytes_, bytes.data(), bytes.size());
-  *offset = file_end_;
   pending_bytes_ += bytes.size();
-  file_end_ += bytes.size();
+  return std::exchange(file_end_, file_end_ + bytes.size());
 }
 
 void ExtentStore::Flush() {
@@ -52,17 +90,23 @@ void ExtentStore::Flush() {
   file_->Flush();
 }
 
-void ExtentStore::Take(Extent extent, std::byte* out) {
-  if (extent.memory) {
-    std::memcpy(out, extent.memory.get(), extent.bytes);
-    extent.memory.reset();
+void ExtentStore::Load(Extent* extent) {
+  if (extent->memory) return;
+  extent->memory = pool_.Take();
+  {
+    // Loaded memory counts as well: it returns to the budget when it is freed.
     std::lock_guard lock(mutex_);
-    memory_left_ += extent_bytes_;
-    return;
+    memory_left_ -= std::min(memory_left_, extent_bytes());
   }
-  const uint64_t size = store::AlignUp(extent.bytes, store::kDirectAlign);
-  file_->ReadBack(extent.offset, {out, size});
-  file_->Discard(extent.offset, size);
+  file_->ReadBack(extent->offset,
+                  {extent->memory, store::AlignUp(extent->bytes, store::kDirectAlign)});
+}
+
+void ExtentStore::Free(const Extent& extent) {
+  if (!extent.memory) return;
+  pool_.Return(extent.memory);
+  std::lock_guard lock(mutex_);
+  memory_left_ += extent_bytes();
 }
 
 }  // namespace graphzero::compile

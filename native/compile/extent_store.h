@@ -14,9 +14,34 @@
 
 namespace graphzero::compile {
 
-// A sealed run of records. Lives in memory or, when `memory` is null, in the file.
+// Equal pieces of memory, cut from slabs of huge pages: a partition writes to hundreds of places in
+// turn, which with small pages is a TLB miss each time. Thread-safe. All pieces die with the pool.
+class BufferPool {
+ public:
+  // `piece_bytes` is a multiple of store::kDirectAlign.
+  explicit BufferPool(uint64_t piece_bytes);
+  ~BufferPool();
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+
+  uint64_t piece_bytes() const { return piece_bytes_; }
+  std::byte* Take();
+  void Return(std::byte* piece);
+
+ private:
+  void AddSlab();
+
+  const uint64_t piece_bytes_;
+  const uint64_t slab_bytes_;
+  std::mutex mutex_;
+  std::vector<void*> slabs_;
+  std::vector<std::byte*> free_;
+};
+
+// A sealed run of records: in memory, or in the file when `memory` is null. Plain data: whoever
+// holds it gives it back through ExtentStore::Load and ExtentStore::Free.
 struct Extent {
-  store::AlignedBuffer memory;
+  std::byte* memory = nullptr;
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
@@ -28,25 +53,30 @@ class ExtentStore {
   // The file is created in `temp_dir` when the first extent does not fit into `memory_budget`.
   ExtentStore(uint64_t memory_budget, uint64_t extent_bytes, std::string temp_dir);
 
-  uint64_t extent_bytes() const { return extent_bytes_; }
+  uint64_t extent_bytes() const { return pool_.piece_bytes(); }
 
-  // Seals a buffer of extent_bytes(). Either keeps it and leaves `*buffer` empty, or copies it to
-  // the file and leaves the buffer for reuse.
-  Extent Seal(store::AlignedBuffer* buffer, uint64_t bytes);
+  // A buffer of extent_bytes() to fill.
+  std::byte* TakeBuffer() { return pool_.Take(); }
+  void ReturnBuffer(std::byte* buffer) { pool_.Return(buffer); }
 
-  // Waits until everything sealed can be read.
+  // Seals a filled buffer. Either keeps it and sets `*buffer` to null, or copies it to the file and
+  // leaves it for reuse.
+  Extent Seal(std::byte** buffer, uint64_t bytes);
+
+  // Waits until everything sealed can be loaded.
   void Flush();
 
-  // Copies an extent's records to `out` (rounded up to kDirectAlign) and gives its room back.
-  void Take(Extent extent, std::byte* out);
+  // Brings an extent into memory if it is not there; its records are valid until Free().
+  void Load(Extent* extent);
+  void Free(const Extent& extent);
 
   // Bytes that went to the file so far.
   uint64_t spilled_bytes() const { return file_end_; }
 
  private:
-  void Append(std::span<const std::byte> bytes, uint64_t* offset);
+  uint64_t Append(std::span<const std::byte> bytes);
 
-  const uint64_t extent_bytes_;
+  BufferPool pool_;
   const std::string temp_dir_;
   std::mutex mutex_;
   uint64_t memory_left_;

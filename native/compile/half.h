@@ -58,4 +58,25 @@ inline Narrow NarrowFloat(double value) {
   return with_sign(kept + (lost > half || (lost == half && (kept & 1) != 0)));
 }
 
+// The same for a float. Results that are normal numbers, nearly all, take a short way: one addition
+// to the bits rounds them. A carry raises the exponent, up to infinity, as it should.
+template <class Narrow>
+inline Narrow NarrowFloat(float value) {
+  constexpr int kDropped = 23 - Narrow::kMantissaBits;
+  constexpr uint32_t kTopExponent = (1u << Narrow::kExponentBits) - 1;
+  constexpr uint32_t kRebias = (127 - (kTopExponent >> 1)) << 23;
+  constexpr uint32_t kSmallestNormal = kRebias + (1u << 23);
+  constexpr uint32_t kTooLarge = kRebias + (kTopExponent << 23);
+
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude - kSmallestNormal >= kTooLarge - kSmallestNormal) {
+    return NarrowFloat<Narrow>(static_cast<double>(value));
+  }
+  const uint32_t half_less = (1u << (kDropped - 1)) - 1;
+  const uint32_t odd = magnitude >> kDropped & 1;
+  const uint32_t rounded = (magnitude - kRebias + half_less + odd) >> kDropped;
+  return Narrow{static_cast<uint16_t>((bits >> 16 & 0x8000) | rounded)};
+}
+
 }  // namespace graphzero::compile

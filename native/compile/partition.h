@@ -22,34 +22,64 @@ class Partition {
     // Appends a record; sizeof(Record) is the partition's record size.
     template <class Record>
     void Push(size_t bucket, const Record& record) {
-      std::memcpy(Claim(bucket), &record, sizeof(Record));
+      Cursor& cursor = cursors_[bucket];
+      if (cursor.at == cursor.end) Turn(bucket);
+      std::memcpy(cursor.at, &record, sizeof(Record));
+      cursor.at += sizeof(Record);
     }
     // Room for one record of the partition's record size, to be filled by the caller at once.
     std::byte* Claim(size_t bucket) {
-      Open& open = open_[bucket];
-      if (open.at == open.end) Turn(&open);
-      std::byte* at = open.at;
-      open.at += owner_->record_bytes_;
+      Cursor& cursor = cursors_[bucket];
+      if (cursor.at == cursor.end) Turn(bucket);
+      std::byte* at = cursor.at;
+      cursor.at += owner_->record_bytes_;
       return at;
     }
 
    private:
     friend class Partition;
-    struct Open {
+    // Apart from the rest, so that the cursors of all buckets stay in the first-level cache.
+    struct Cursor {
       std::byte* at = nullptr;
       std::byte* end = nullptr;
-      store::AlignedBuffer buffer;
-      std::vector<Extent> sealed;
     };
-    void Turn(Open* open);
-    void Seal(Open* open);
+    void Turn(size_t bucket);
+    void Seal(size_t bucket);
 
     Partition* owner_ = nullptr;
-    std::vector<Open> open_;
+    std::vector<Cursor> cursors_;
+    std::vector<std::byte*> buffers_;
+    std::vector<std::vector<Extent>> sealed_;
+  };
+
+  // A bucket's records in memory, piece by piece. Gives their room back when it dies.
+  class View {
+   public:
+    View(ExtentStore* store, std::vector<Extent> extents);
+    View(const View&) = delete;
+    View& operator=(const View&) = delete;
+    ~View();
+
+    template <class Record>
+    std::vector<std::span<const Record>> pieces() const {
+      std::vector<std::span<const Record>> result;
+      for (const Extent& extent : extents_) {
+        result.emplace_back(reinterpret_cast<const Record*>(extent.memory),
+                            extent.bytes / sizeof(Record));
+      }
+      return result;
+    }
+
+   private:
+    ExtentStore* store_;
+    std::vector<Extent> extents_;
   };
 
   // `store` must outlive the partition.
   Partition(ExtentStore* store, size_t buckets, size_t record_bytes, int writers);
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+  ~Partition();
 
   size_t buckets() const { return buckets_.size(); }
   size_t record_bytes() const { return record_bytes_; }
@@ -62,19 +92,21 @@ class Partition {
   uint64_t records(size_t bucket) const { return buckets_[bucket].records; }
   uint64_t total_records() const;
 
-  // Moves a bucket's records into `*out`, contiguous, and gives their room back.
-  void Take(size_t bucket, std::vector<std::byte>* out);
+  // Moves a whole bucket into memory without copying what is there already.
+  View Take(size_t bucket);
 
-  // Moves a bucket's records through `consume` piece by piece: for buckets that exceed memory.
+  // Moves a bucket's records into `*out`, contiguous.
+  void CopyOut(size_t bucket, std::vector<std::byte>* out);
+
+  // Moves a bucket's records through consume(span of bytes) piece by piece: for buckets that exceed
+  // memory.
   template <class Consume>
   void Stream(size_t bucket, Consume&& consume) {
-    store::AlignedBuffer piece = store::MakeAlignedBuffer(store_->extent_bytes());
-    for (Extent& extent : buckets_[bucket].extents) {
-      const uint64_t bytes = extent.bytes;
-      store_->Take(std::move(extent), piece.get());
-      consume(std::span<const std::byte>(piece.get(), bytes));
+    std::vector<Extent> extents = Release(bucket);
+    for (Extent& extent : extents) {
+      View one(store_, {std::exchange(extent, {})});
+      consume(std::as_bytes(one.pieces<std::byte>().front()));
     }
-    buckets_[bucket] = {};
   }
 
  private:
@@ -82,6 +114,8 @@ class Partition {
     uint64_t records = 0;
     std::vector<Extent> extents;
   };
+
+  std::vector<Extent> Release(size_t bucket);
 
   ExtentStore* store_;
   size_t record_bytes_;

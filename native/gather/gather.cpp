@@ -1,11 +1,11 @@
 #include "gather/gather.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
+
+#include "sample/threads.h"
 
 namespace graphzero::gather {
 namespace {
@@ -13,8 +13,9 @@ namespace {
 // A row is asked for this many rows before it is copied, so that its cache misses overlap.
 constexpr size_t kAhead = 8;
 constexpr size_t kCacheLine = 64;
-// Below this many bytes starting threads costs more than it saves.
-constexpr uint64_t kSerialBytes = uint64_t{1} << 18;
+// A thread copies at least this many bytes at a time: less than that costs more to hand out than to
+// do.
+constexpr uint64_t kShareBytes = uint64_t{1} << 18;
 
 void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids) {
   const auto rows = static_cast<int64_t>(matrix.rows());
@@ -57,16 +58,10 @@ void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
                 int threads) {
   CheckIds(matrix, ids);
   const Source source{matrix.data(), matrix.row_stride(), matrix.row_bytes()};
-  const int team = ids.size() * source.row_bytes < kSerialBytes ? 1
-                   : threads > 0                                ? threads
-                                                                : omp_get_max_threads();
-  if (team == 1) return CopyRange(source, ids, out, 0, ids.size());
-#pragma omp parallel num_threads(team)
-  {
-    const auto share = static_cast<size_t>(omp_get_num_threads());
-    const auto rank = static_cast<size_t>(omp_get_thread_num());
-    CopyRange(source, ids, out, ids.size() * rank / share, ids.size() * (rank + 1) / share);
-  }
+  const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
+  sample::ThreadLease(threads).For(ids.size(), grain, [&](int, size_t begin, size_t end) {
+    CopyRange(source, ids, out, begin, end);
+  });
 }
 
 }  // namespace graphzero::gather

@@ -11,7 +11,8 @@ namespace graphzero::gather {
 
 // Copies row ids[i] to out + i * row_bytes, without the file's row padding. `out` holds
 // ids.size() * row_bytes() bytes. Throws std::out_of_range naming the first bad id, before anything
-// is written. At most `threads` threads work; 0 means as many as OpenMP gives.
+// is written. At most `threads` threads work; 0 means all that other calls leave
+// (sample/threads.h).
 void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
                 int threads);
 

@@ -8,12 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphzero._compile import (
-        convert_csv_to_gd,
-        convert_csv_to_gl,
-        write_features,
-        write_graph,
-    )
+    from graphzero._compile_features import convert_csv_to_gd, write_features
+    from graphzero._compile_graph import convert_csv_to_gl, write_graph
     from graphzero._dtypes import DataType
     from graphzero._errors import FormatError, GraphZeroError, InputError
     from graphzero._features import FeatureStore
@@ -28,10 +24,10 @@ _HOMES = {
     "GraphZeroError": "_errors",
     "InputError": "_errors",
     "__version__": "_version",
-    "convert_csv_to_gd": "_compile",
-    "convert_csv_to_gl": "_compile",
-    "write_features": "_compile",
-    "write_graph": "_compile",
+    "convert_csv_to_gd": "_compile_features",
+    "convert_csv_to_gl": "_compile_graph",
+    "write_features": "_compile_features",
+    "write_graph": "_compile_graph",
 }
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The `graphzero` command: finds the subcommand, runs it, turns errors into one line.
 
-A subcommand is a module in graphzero._commands with `configure(parser)` and `run(args) -> int`. Only
-the one that is asked for is imported, so that a conversion starts without NumPy.
+A subcommand is a module in graphzero._commands with `configure(parser)` and `run(args) -> int`.
+Only the one that is asked for is imported, so that a conversion starts without NumPy.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""One column of a dataset: a text table or a .npy file -> a matrix file.
+"""One column of a dataset: a text table, a .npy or another .gd file -> a matrix file.
 
-NumPy is imported only for .npy files: a conversion of text starts without it.
+NumPy is imported only for arrays: a conversion of text starts without it.
 """
 
 import itertools
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphzero import _engine
 from graphzero._errors import InputError
+from graphzero._files import COLUMN_SUFFIX
 
 if TYPE_CHECKING:
     from graphzero._matrix_arrays import MatrixSpec
@@ -64,12 +65,12 @@ def compile_column(
     if on_error not in ("stop", "skip"):
         raise ValueError(f"found on_error {on_error!r}, expected 'stop' or 'skip'")
     started = time.perf_counter()
-    if Path(source).suffix == ".npy":
-        spec, filled = _compile_npy(
+    skipped, messages = 0, tuple[str, ...]()
+    if Path(source).suffix in (".npy", COLUMN_SUFFIX):
+        spec, filled = _compile_array(
             source, out_file, num_nodes, dtype, role, row_align, nan, fill, report
         )
         rows, cols, name = spec.rows, spec.cols, spec.dtype
-        skipped, messages = 0, ()
     else:
         name = dtype or "float32"
         result = _engine.compile_matrix_text(
@@ -102,7 +103,7 @@ def compile_column(
     )
 
 
-def _compile_npy(
+def _compile_array(
     source: str,
     out_file: str,
     num_nodes: int | None,
@@ -114,9 +115,16 @@ def _compile_npy(
     report: Report | None,
 ) -> "tuple[MatrixSpec, int]":
     """Returns what was written and how many of its rows are fill."""
+    from graphzero._features import FeatureStore
     from graphzero._matrix_arrays import MatrixSpec, dtype_name, pieces_of, write_pieces
 
-    array = _load_npy(source)
+    if Path(source).suffix == ".npy":
+        array = load_npy(source)
+    else:
+        store = FeatureStore(source)
+        array, role = store.get_tensor(), store.role
+        # Only a matrix of nodes has a row for each of them.
+        num_nodes = num_nodes if role == "node" else None
     found = array.shape[0] if array.ndim else 0
     rows = found if num_nodes is None else num_nodes
     if found > rows or (found < rows and fill is None):
@@ -144,7 +152,7 @@ def _compile_npy(
     return spec, rows - found
 
 
-def _load_npy(source: str) -> Any:
+def load_npy(source: str) -> Any:
     import numpy as np
 
     with Path(source).open("rb"):  # a missing file is OSError, not what NumPy makes of it

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from graphzero._compile_column import compile_column
-from graphzero._publish_file import new_file
+from graphzero._publish import new_file
+from graphzero._resources import make_resources
 
 
 def write_features(
@@ -67,21 +68,14 @@ def convert_csv_to_gd(
     from graphzero._matrix_arrays import dtype_name
 
     with new_file(out_path, overwrite=True) as draft:
+        resources = make_resources(None, None, Path(draft).parent)
         compile_column(
             os.fspath(csv_path),
             draft,
             dtype=dtype_name(dtype),
             fill=0,
             always_2d=True,
-            memory=_default_memory(),
-            threads=len(os.sched_getaffinity(0)),
-            temp_dir=str(Path(draft).parent),
+            memory=resources.memory,
+            threads=resources.threads,
+            temp_dir=resources.temp_dir,
         )
-
-
-def _default_memory() -> int:
-    """A quarter of what is available, at least the engine's minimum."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return max(int(line.split()[1]) * 1024 // 4, 64 << 20)
-    return 1 << 30

@@ -11,19 +11,8 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero._errors import InputError
+from graphzero._matrix_types import MATRIX_DTYPES
 
-MATRIX_DTYPES = (
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "int8",
-    "uint8",
-    "int16",
-    "int32",
-    "int64",
-    "bool",
-)
 _ITEM_SIZES = {"bfloat16": 2} | {
     name: np.dtype(name).itemsize for name in MATRIX_DTYPES if name != "bfloat16"
 }

@@ -15,9 +15,9 @@ uint64_t Checksum(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-Fingerprint FingerprintOf(std::span<const std::byte> first, std::span<const std::byte> second) {
-  std::vector<std::byte> all(first.begin(), first.end());
-  all.insert(all.end(), second.begin(), second.end());
+Fingerprint FingerprintOf(std::initializer_list<std::span<const std::byte>> parts) {
+  std::vector<std::byte> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(all.data(), all.size()));
   Fingerprint result;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 namespace graphzero::store {
@@ -16,7 +17,7 @@ using Fingerprint = std::array<uint8_t, 16>;
 
 uint64_t Checksum(std::span<const std::byte> bytes);
 
-// Hash of the concatenation of both spans.
-Fingerprint FingerprintOf(std::span<const std::byte> first, std::span<const std::byte> second);
+// Hash of the spans, one after the other.
+Fingerprint FingerprintOf(std::initializer_list<std::span<const std::byte>> parts);
 
 }  // namespace graphzero::store

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "store/checksum.h"
 #include "store/dtype.h"
@@ -21,7 +22,7 @@ inline constexpr uint16_t kVersionMinor = 0;
 inline constexpr uint64_t kSectionAlign = 4096;
 inline constexpr uint32_t kMaxSections = 4096;
 
-// What the file is about, without its sections: a .gl or .gd file reads these 128 bytes as its own
+// What the file is about, beside its sections: a .gl or .gd file reads these 128 bytes as its own
 // struct (topology_format.h, matrix_format.h). Unused bytes are zero.
 using Properties = std::array<uint8_t, 128>;
 
@@ -37,7 +38,7 @@ struct FileHeader {
   uint32_t required_flags;  // a reader refuses a bit it does not know
   uint32_t optional_flags;  // a reader ignores a bit it does not know
   uint64_t table_checksum;  // XXH3-64 of the section table
-  Fingerprint fingerprint;  // XXH3-128 of optional_flags, properties and the section table
+  Fingerprint fingerprint;  // XXH3-128 of both flags, properties and the section table
   Properties properties;
   std::array<uint8_t, 48> reserved;  // zero
   uint64_t header_checksum;          // XXH3-64 of all bytes before this field
@@ -79,5 +80,10 @@ struct SectionEntry {
   std::array<uint8_t, 40> reserved;  // zero
 };
 static_assert(sizeof(SectionEntry) == 96);
+
+// The fingerprint that belongs into `header`: a hash of what says how to read the file (flags,
+// properties) and of the table, whose checksums stand for all data. The version is left out, so
+// that a newer writer gives equal content an equal fingerprint.
+Fingerprint FingerprintOf(const FileHeader& header, std::span<const SectionEntry> table);
 
 }  // namespace graphzero::store

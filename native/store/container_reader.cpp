@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "store/bytes.h"
 #include "store/errors.h"
@@ -12,9 +14,12 @@ namespace {
 
 std::string Number(uint64_t value) { return std::to_string(value); }
 
-bool KnownKind(SectionKind kind) {
+bool KnownKind(SectionKind kind, const Magic& magic) {
   switch (kind) {
     case SectionKind::kChecksums:
+      return true;
+    case SectionKind::kRows:
+      return magic == kMatrixMagic;
     case SectionKind::kOutIndptr:
     case SectionKind::kOutIndices:
     case SectionKind::kOutWeights:
@@ -25,14 +30,13 @@ bool KnownKind(SectionKind kind) {
     case SectionKind::kInWeights:
     case SectionKind::kInEdgeIds:
     case SectionKind::kInTimes:
-    case SectionKind::kRows:
-      return true;
+      return magic == kTopologyMagic;
   }
   return false;
 }
 
-bool Understood(const SectionEntry& entry) {
-  return KnownKind(entry.kind) && entry.encoding == Encoding::kRaw && entry.relation == 0 &&
+bool Understood(const SectionEntry& entry, const Magic& magic) {
+  return KnownKind(entry.kind, magic) && entry.encoding == Encoding::kRaw && entry.relation == 0 &&
          ItemSize(entry.dtype) != 0;
 }
 
@@ -79,6 +83,11 @@ Magic ReadMagic(const MappedFile& file) {
   return magic;
 }
 
+bool IsTopology(const MappedFile& file) {
+  const Magic magic = ReadMagic(file);
+  return magic == kTopologyMagic || magic == kLegacyTopologyMagic;
+}
+
 void Container::Fail(const std::string& place, const std::string& found,
                      const std::string& expected) const {
   throw FormatError(file_->path(), place, found, expected);
@@ -103,7 +112,7 @@ Container Container::Open(std::shared_ptr<const MappedFile> file, const Magic& m
 
 void Container::FailMagic(const Magic& expected) const {
   const Magic found = ReadMagic(*file_);
-  const bool topology = found == kTopologyMagic || found == kLegacyTopologyMagic;
+  const bool topology = IsTopology(*file_);
   const bool matrix = found == kMatrixMagic || found == kLegacyMatrixMagic;
   Fail("byte 0",
        topology ? "a topology (.gl)"
@@ -157,14 +166,43 @@ void Container::CheckTable() const {
     Fail("section table checksum", Number(header_.table_checksum),
          Number(checksum) + "; the table is damaged");
   }
+  if (FingerprintOf(header_, sections_) != header_.fingerprint) {
+    Fail("byte 56 (fingerprint)", "another value", "the hash of flags, properties and table");
+  }
   for (size_t i = 0; i < sections_.size(); ++i) CheckSection(i);
+  CheckPlaces();
+  CheckUnique();
   CheckChecksumSection();
+}
+
+void Container::CheckPlaces() const {
+  uint64_t free = header_.table_offset + sections_.size() * sizeof(SectionEntry);
+  for (size_t i = 0; i < sections_.size(); ++i) {
+    const SectionEntry& s = sections_[i];
+    if (s.offset < free || !Fits(s.offset, s.stored_bytes, 1, file_->size())) {
+      Fail("section " + Number(i) + " (" + SectionName(s.kind) + ")",
+           Number(s.stored_bytes) + " bytes at " + Number(s.offset),
+           "a place between " + Number(free) + ", where the one before it ends, and " +
+               Number(file_->size()));
+    }
+    free = s.offset + s.stored_bytes;
+  }
+}
+
+void Container::CheckUnique() const {
+  std::vector<std::pair<SectionKind, uint32_t>> seen;
+  for (const SectionEntry& s : sections_) seen.emplace_back(s.kind, s.relation);
+  std::sort(seen.begin(), seen.end());
+  const auto twice = std::adjacent_find(seen.begin(), seen.end());
+  if (twice != seen.end()) {
+    Fail("section table", "two " + SectionName(twice->first) + " sections", "one of each kind");
+  }
 }
 
 void Container::CheckSection(size_t index) const {
   const SectionEntry& s = sections_[index];
   const std::string place = "section " + Number(index) + " (" + SectionName(s.kind) + ")";
-  if (!Understood(s)) {
+  if (!Understood(s, header_.magic)) {
     if (s.flags & kMustUnderstand) {
       Fail(place,
            "kind " + Number(static_cast<uint32_t>(s.kind)) + ", encoding " +
@@ -181,11 +219,6 @@ void Container::CheckSection(size_t index) const {
   if (s.offset % kSectionAlign != 0) {
     Fail(place + " offset", Number(s.offset), "a multiple of " + Number(kSectionAlign));
   }
-  const uint64_t table_end = header_.table_offset + sections_.size() * sizeof(SectionEntry);
-  if (s.offset < table_end || !Fits(s.offset, s.stored_bytes, 1, file_->size())) {
-    Fail(place, Number(s.stored_bytes) + " bytes at " + Number(s.offset),
-         "a place between " + Number(table_end) + " and " + Number(file_->size()));
-  }
 }
 
 void Container::CheckChecksumSection() const {
@@ -194,12 +227,18 @@ void Container::CheckChecksumSection() const {
     Fail("section table", blocks ? "checksums of another type" : "no checksums section",
          "one checksums section of uint64");
   }
+  uint64_t next = 0;
   for (const SectionEntry& s : sections_) {
-    if (s.kind == SectionKind::kChecksums) continue;
-    if (!Fits(s.first_block, DivideUp(s.stored_bytes, kChecksumBlock), 1, blocks->count)) {
+    if (&s == blocks) continue;
+    if (s.first_block != next) {
       Fail(SectionName(s.kind) + " block checksums", "first block " + Number(s.first_block),
-           "a place among " + Number(blocks->count));
+           Number(next));
     }
+    next += DivideUp(s.stored_bytes, kChecksumBlock);
+  }
+  if (blocks->count != next) {
+    Fail("checksums section", Number(blocks->count) + " checksums",
+         Number(next) + ", one for each block");
   }
 }
 

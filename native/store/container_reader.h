@@ -18,12 +18,15 @@ std::string SectionName(SectionKind kind);
 // First bytes of a file, for telling kinds and versions apart. Zero-filled if the file is shorter.
 Magic ReadMagic(const MappedFile& file);
 
+// Whether the first bytes are those of a topology, of any version.
+bool IsTopology(const MappedFile& file);
+
 // An open container. Thread-safe: nothing changes after Open().
 class Container {
  public:
   // Checks everything that can be checked without reading data sections: magic, version, sizes,
-  // reserved bytes, both checksums, and that every section lies inside the file. Throws
-  // FormatError.
+  // reserved bytes, both checksums, the fingerprint, and that the sections lie inside the file and
+  // not over each other. Throws FormatError.
   static Container Open(std::shared_ptr<const MappedFile> file, const Magic& magic);
 
   const FileHeader& header() const { return header_; }
@@ -43,6 +46,8 @@ class Container {
   void CheckHeader() const;
   void CheckTable() const;
   void CheckSection(size_t index) const;
+  void CheckPlaces() const;  // inside the file, in the table's order, none over another
+  void CheckUnique() const;
   void CheckChecksumSection() const;
   [[noreturn]] void FailMagic(const Magic& expected) const;
   [[noreturn]] void Fail(const std::string& place, const std::string& found,

@@ -125,10 +125,7 @@ Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optio
   header.optional_flags = optional_flags;
   header.properties = properties;
   header.table_checksum = Checksum(table);
-  std::array<std::byte, sizeof optional_flags + sizeof properties> identity;
-  std::memcpy(identity.data(), &optional_flags, sizeof optional_flags);
-  std::memcpy(identity.data() + sizeof optional_flags, &properties, sizeof properties);
-  header.fingerprint = FingerprintOf(identity, table);
+  header.fingerprint = FingerprintOf(header, entries_);
   header.header_checksum = Checksum(
       {reinterpret_cast<const std::byte*>(&header), offsetof(FileHeader, header_checksum)});
 

@@ -50,7 +50,7 @@ void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const 
 }
 
 std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
-  const Fd fd = OpenForReading(path);
+  Fd fd = OpenForReading(path);
   const uint64_t size = RegularFileSize(fd, path);
   if (size == 0) throw FormatError(path, "file", "0 bytes", "a .gl or .gd file");
   void* data =
@@ -59,7 +59,7 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
     throw IoError(errno, "cannot map " + std::to_string(size) + " bytes", path);
   }
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, static_cast<std::byte*>(data), size));
+      new MappedFile(path, std::move(fd), static_cast<std::byte*>(data), size));
 }
 
 MappedFile::~MappedFile() { ::munmap(data_, size_); }

@@ -58,14 +58,19 @@ class MappedFile {
   uint64_t size() const { return size_; }
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
+  // The descriptor it was mapped from, for reads that must not fault: a page that the disk cannot
+  // deliver is an error from pread(2) and SIGBUS from the mapping.
+  const Fd& fd() const { return fd_; }
+
   // Bytes of the file that the page cache holds right now, as mincore(2) tells.
   uint64_t ResidentBytes() const;
 
  private:
-  MappedFile(std::string path, std::byte* data, uint64_t size)
-      : path_(std::move(path)), data_(data), size_(size) {}
+  MappedFile(std::string path, Fd fd, std::byte* data, uint64_t size)
+      : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {}
 
   std::string path_;
+  Fd fd_;
   std::byte* data_;
   uint64_t size_;
 };

@@ -138,12 +138,6 @@ void FileWriter::ReadBack(uint64_t offset, std::span<std::byte> out) const {
   ReadExactly(fd_, offset, out, path_);
 }
 
-void FileWriter::Discard(uint64_t offset, uint64_t size) {
-  // Only saves space early: a filesystem that cannot is no error.
-  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(offset), static_cast<off_t>(size));
-}
-
 void FileWriter::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -66,8 +66,6 @@ class FileWriter {
 
   // Reads back what was written and flushed. `out` needs alignment as Write does.
   void ReadBack(uint64_t offset, std::span<std::byte> out) const;
-  // Gives the disk space of a range back. The range reads as zeros afterwards.
-  void Discard(uint64_t offset, uint64_t size);
 
   const std::string& path() const { return path_; }
 

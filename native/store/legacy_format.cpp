@@ -43,14 +43,26 @@ Header ReadHeader(const MappedFile& file) {
   return header;
 }
 
-void CheckArray(const MappedFile& file, const char* what, uint64_t offset, uint64_t count,
-                uint64_t width) {
-  if (offset % width != 0 || offset < sizeof(RawTopologyHeader) ||
-      !Fits(offset, count, width, file.size())) {
+// GraphZero 0.2 begins each array at the next multiple of this after the one before. Holding files
+// to that finds damage in headers that carry no checksum.
+constexpr uint64_t kArrayAlign = 64;
+
+// Checks that an array lies where it belongs; returns where it ends.
+uint64_t CheckArray(const MappedFile& file, const char* what, uint64_t offset, uint64_t expected,
+                    uint64_t count, uint64_t width) {
+  if (offset != expected || !Fits(offset, count, width, file.size())) {
     throw FormatError(file.path(), std::string(what) + " (GraphZero 0.2)",
                       Number(count) + " items of " + Number(width) + " bytes at " + Number(offset),
-                      "a multiple of " + Number(width) + " inside the file's " +
-                          Number(file.size()) + " bytes; the file is cut short or damaged");
+                      "them at " + Number(expected) + " inside the file's " + Number(file.size()) +
+                          " bytes; the file is cut short or damaged");
+  }
+  return offset + count * width;
+}
+
+void CheckEnd(const MappedFile& file, uint64_t end) {
+  if (end != file.size()) {
+    throw FormatError(file.path(), "file size (GraphZero 0.2)", Number(file.size()) + " bytes",
+                      Number(end) + " bytes as the header says; the file is damaged");
   }
 }
 
@@ -72,13 +84,17 @@ LegacyTopology ReadLegacyTopology(const MappedFile& file) {
                       Number(raw.indices_bytes),
                       "8 for each of " + Number(raw.num_edges) + " edges");
   }
-  CheckArray(file, "indptr", raw.indptr_offset, raw.num_nodes + 1, 8);
-  CheckArray(file, "indices", raw.indices_offset, raw.num_edges, 8);
+  uint64_t end = CheckArray(file, "indptr", raw.indptr_offset, sizeof(RawTopologyHeader),
+                            raw.num_nodes + 1, 8);
+  end =
+      CheckArray(file, "indices", raw.indices_offset, AlignUp(end, kArrayAlign), raw.num_edges, 8);
   LegacyTopology result{raw.num_nodes, raw.num_edges, raw.indptr_offset, raw.indices_offset, 0};
   if (raw.flags & 1) {
-    result.weights_offset = AlignUp(raw.indices_offset + raw.indices_bytes, 64);
-    CheckArray(file, "weights", result.weights_offset, raw.num_edges, 4);
+    result.weights_offset = AlignUp(end, kArrayAlign);
+    end =
+        CheckArray(file, "weights", result.weights_offset, result.weights_offset, raw.num_edges, 4);
   }
+  CheckEnd(file, end);
   return result;
 }
 
@@ -89,6 +105,9 @@ LegacyMatrix ReadLegacyMatrix(const MappedFile& file) {
     throw FormatError(file.path(), "byte 12 (dtype, GraphZero 0.2)", std::to_string(raw.dtype),
                       "0 (int32), 1 (int64), 2 (float32) or 3 (float64)");
   }
+  if (raw.flags != 0) {
+    throw FormatError(file.path(), "byte 8 (flags, GraphZero 0.2)", Number(raw.flags), "0");
+  }
   const DType dtype = kTypes[raw.dtype];
   const uint64_t data = sizeof(RawMatrixHeader);
   const bool row_fits = raw.cols != 0 && Fits(data, raw.cols, ItemSize(dtype), file.size());
@@ -98,6 +117,7 @@ LegacyMatrix ReadLegacyMatrix(const MappedFile& file) {
                       "as many as fit into " + Number(file.size() - data) +
                           " bytes; the file is cut short or damaged");
   }
+  CheckEnd(file, data + raw.rows * raw.cols * ItemSize(dtype));
   return {raw.rows, raw.cols, dtype, data};
 }
 

@@ -45,8 +45,17 @@ void MatrixReader::OpenVersion1() {
     throw FormatError(path, "matrix role", Number(static_cast<uint32_t>(p.role)),
                       "0 (node), 1 (edge) or 2 (ids)");
   }
+  const bool integer = data->dtype == DType::kInt32 || data->dtype == DType::kInt64;
+  if (p.role == Role::kIds && (p.ndim != 1 || !integer)) {
+    throw FormatError(path, "matrix role",
+                      "a list of ids as " + std::string(Name(data->dtype)) + " of " +
+                          Number(p.ndim) + " dimensions",
+                      "int32 or int64 of 1 dimension");
+  }
   const uint64_t item = ItemSize(data->dtype);
-  if (p.cols > p.row_stride / item || p.row_stride % item != 0) {
+  // Signed, because array libraries count strides so.
+  constexpr uint64_t kLargestStride = INT64_MAX;
+  if (p.cols > p.row_stride / item || p.row_stride % item != 0 || p.row_stride > kLargestStride) {
     throw FormatError(
         path, "row stride", Number(p.row_stride) + " bytes",
         "a multiple of " + Number(item) + " that holds " + Number(p.cols) + " values");

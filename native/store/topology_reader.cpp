@@ -53,6 +53,13 @@ void TopologyReader::OpenVersion1() {
   if (!out_ && !in_) {
     throw FormatError(file_->path(), "section table", "no adjacency", "out.indptr or in.indptr");
   }
+  if (out_ && in_ &&
+      ((out_->weights == nullptr) != (in_->weights == nullptr) ||
+       out_->edge_ids.present() != in_->edge_ids.present() ||
+       (out_->times == nullptr) != (in_->times == nullptr))) {
+    throw FormatError(file_->path(), "section table",
+                      "weights, edge ids or times of one direction only", "both or neither");
+  }
 }
 
 std::optional<Adjacency> TopologyReader::ReadAdjacency(SectionKind indptr_kind, uint64_t rows,
@@ -84,6 +91,7 @@ std::optional<Adjacency> TopologyReader::ReadAdjacency(SectionKind indptr_kind, 
   }
   const SectionEntry* weights = read(2, [](DType d) { return d == DType::kFloat32; }, "float32");
   const SectionEntry* edge_ids = read(3, integer, "uint32 or uint64");
+  const SectionEntry* times = read(4, [](DType d) { return d == DType::kInt64; }, "int64");
   const auto array = [&](const SectionEntry* entry) {
     return IntegerArray{container_->Bytes(*entry).data(),
                         static_cast<uint32_t>(ItemSize(entry->dtype))};
@@ -95,6 +103,9 @@ std::optional<Adjacency> TopologyReader::ReadAdjacency(SectionKind indptr_kind, 
     adjacency.weights = reinterpret_cast<const float*>(container_->Bytes(*weights).data());
   }
   if (edge_ids) adjacency.edge_ids = array(edge_ids);
+  if (times) {
+    adjacency.times = reinterpret_cast<const int64_t*>(container_->Bytes(*times).data());
+  }
   adjacency.rows = rows;
   adjacency.edges = num_edges_;
   adjacency.neighbour_bound = neighbour_bound;
@@ -132,6 +143,18 @@ SlotRange TopologyReader::Row(const Adjacency& adjacency, uint64_t node) const {
                           "; the file is damaged, run graphzero verify");
   }
   return range;
+}
+
+void TopologyReader::CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const {
+  for (uint64_t slot = range.begin; slot < range.end; ++slot) {
+    if (adjacency.neighbours[slot] < adjacency.neighbour_bound) continue;
+    throw FormatError(
+        file_->path(),
+        (&adjacency == in() ? "in.indices" : "out.indices") + std::string(" slot ") + Number(slot),
+        "node " + Number(adjacency.neighbours[slot]),
+        "below " + Number(adjacency.neighbour_bound) +
+            "; the file is damaged, run graphzero verify");
+  }
 }
 
 Fingerprint TopologyReader::fingerprint() const {

@@ -38,6 +38,7 @@ struct Adjacency {
   IntegerArray neighbours;           // edges values
   const float* weights = nullptr;    // edges values, or null
   IntegerArray edge_ids;             // edges values, or absent
+  const int64_t* times = nullptr;    // edges values, or null
   uint64_t rows = 0;
   uint64_t edges = 0;
   uint64_t neighbour_bound = 0;
@@ -68,6 +69,7 @@ class TopologyReader {
   bool multi_edges_dropped() const { return flags_ & 4u; }
   bool has_weights() const { return any().weights != nullptr; }
   bool has_edge_ids() const { return any().edge_ids.present(); }
+  bool has_times() const { return any().times != nullptr; }
 
   // The adjacency as stored, or null. A symmetric file stores only "out".
   const Adjacency* out() const { return out_ ? &*out_ : nullptr; }
@@ -78,6 +80,9 @@ class TopologyReader {
   // The slots of a row; throws std::out_of_range for a node outside the graph and FormatError when
   // the file is damaged there.
   SlotRange Row(const Adjacency& adjacency, uint64_t node) const;
+
+  // Throws FormatError at the first neighbour in those slots that is no node. Reads all of them.
+  void CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const;
 
   // All zero for a GraphZero 0.2 file, which has none.
   Fingerprint fingerprint() const;

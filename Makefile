@@ -1,0 +1,104 @@
+# Everything a developer runs. Each target sets up what it needs in .venv, nothing else on the
+# machine is touched. Variables: PYTHON (the interpreter to use), PYTEST_ARGS (e.g. "-k format -x").
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed-requirements
+PACKAGE := $(VENV)/.installed-package
+STUB := native/graphzero/_engine.pyi
+
+# Folders are among the sources because their time stamps change when a file is added or removed.
+PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
+  $(shell find native server client proto -name __pycache__ -prune -o -print 2>/dev/null)
+CPP_SOURCES := $(shell find native -name third_party -prune -o \( -name '*.h' -o -name '*.cpp' \) -print)
+
+# The tools of .venv (cmake, ninja, graphzero) come first for everything that is run from here.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: lint ## lint, then build the wheel, install it into .venv and run every test
+	@echo "==> Running the tests"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: demo
+demo: $(PACKAGE) ## make a small dataset, look at it, read it into torch
+	@bash tests/end_to_end/demo.sh
+
+.PHONY: build
+build: $(PACKAGE) ## build the wheel and install it into .venv, if a source changed
+
+.PHONY: lint
+lint: lint-python lint-types lint-cpp lint-stub ## check format, style, types and the stub of the native module
+
+.PHONY: lint-python
+lint-python: $(INSTALLED)
+	@echo "==> Checking Python"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check --diff .
+
+# mypy wants the folders of the repository where the package has them, so it gets a tree of links.
+.PHONY: lint-types
+lint-types: $(INSTALLED)
+	@echo "==> Checking types"
+	@rm -rf build/typecheck && mkdir -p build/typecheck/graphzero
+	@ln -s $(CURDIR)/native/graphzero/* $(CURDIR)/server build/typecheck/graphzero/
+	@MYPYPATH=build/typecheck $(BIN)/mypy --strict --no-error-summary --package graphzero
+
+.PHONY: lint-cpp
+lint-cpp: $(INSTALLED)
+	@echo "==> Checking C++"
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+
+.PHONY: lint-stub
+lint-stub: $(PACKAGE)
+	@echo "==> Checking $(STUB)"
+	@$(call write_stub,build/_engine.pyi)
+	@diff -u $(STUB) build/_engine.pyi || { echo "$(STUB) is out of date: run make stubs" >&2; exit 1; }
+
+.PHONY: format
+format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
+	@$(BIN)/ruff check --quiet --fix --exit-zero .
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $(CPP_SOURCES)
+
+.PHONY: stubs
+stubs: $(PACKAGE) ## write the type stub of the native module anew
+	@$(call write_stub,$(STUB))
+	@echo "==> Wrote $(STUB)"
+
+.PHONY: clean
+clean: ## remove everything that make created
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find native server tests -name __pycache__ -type d -exec rm -rf {} +
+
+$(INSTALLED): tests/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "graphzero needs Python 3.10 or newer; set PYTHON=")'
+	@echo "==> Creating $(VENV) (only once, takes minutes: it installs torch)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --requirement tests/requirements.txt
+	@touch $@
+
+# A wheel and not an editable install: tests see what users get. build/ keeps the objects, so only
+# what changed is compiled again.
+$(PACKAGE): $(INSTALLED) $(PACKAGE_SOURCES)
+	@echo "==> Building graphzero-server (compiles C++)"
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel \
+	  --config-settings=cmake.define.GRAPHZERO_WERROR=ON .
+	@$(BIN)/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
+	@touch $@
+
+define write_stub
+	$(BIN)/python -m nanobind.stubgen --quiet --module graphzero._engine --output-file $(1)
+endef

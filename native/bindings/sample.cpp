@@ -1,0 +1,159 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.h"
+#include "bindings/bindings.h"
+#include "sample/fanout.h"
+#include "sample/neighbour_sampler.h"
+#include "sample/random.h"
+#include "sample/threads.h"
+#include "sample/walk.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace graphzero::bindings {
+namespace {
+
+using sample::NeighbourSample;
+using store::TopologyReader;
+
+template <class T, size_t Dimensions = 1>
+using Output = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+
+std::span<const int64_t> View(const IdArray& ids) { return {ids.data(), ids.size()}; }
+
+// The caller has looked up that the file stores it.
+const store::Adjacency* Stored(const TopologyReader& graph, const std::string& adjacency) {
+  const store::Adjacency* found = adjacency == "in" ? graph.in() : graph.out();
+  if (found == nullptr) {
+    throw std::invalid_argument(graph.file()->path() + " stores no " + adjacency + "-edges");
+  }
+  return found;
+}
+
+void CheckSize(const char* name, size_t found, uint64_t expected) {
+  if (found == expected) return;
+  throw std::invalid_argument(std::string(name) + " has " + std::to_string(found) +
+                              " items, expected " + std::to_string(expected));
+}
+
+NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& seeds,
+                                 const std::vector<int64_t>& fanout, const std::string& adjacency,
+                                 bool expand_targets, bool replace, bool weighted, uint64_t seed,
+                                 uint64_t max_edges, int threads,
+                                 std::optional<sample::SetKind> forced_set) {
+  const sample::SampleRequest request{
+      .adjacency = Stored(graph, adjacency),
+      .expand = expand_targets ? sample::Expand::kTargets : sample::Expand::kSources,
+      .seeds = View(seeds),
+      .fanout = fanout,
+      .replace = replace,
+      .weighted = weighted,
+      .seed = seed,
+      .max_edges = max_edges,
+      .threads = threads,
+      .forced_set = forced_set};
+  nb::gil_scoped_release release;
+  return sample::SampleNeighbours(graph, request);
+}
+
+void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
+            const Output<int64_t, 2>& edge_index, const std::optional<Output<int64_t>>& e_id,
+            const std::optional<Output<float>>& edge_weight, int threads) {
+  CheckSize("n_id", n_id.size(), drawn.num_nodes());
+  CheckSize("edge_index", edge_index.size(), 2 * drawn.num_edges());
+  if (e_id) CheckSize("e_id", e_id->size(), drawn.num_edges());
+  if (edge_weight) CheckSize("edge_weight", edge_weight->size(), drawn.num_edges());
+  const sample::SampleDestination destination{
+      .n_id = n_id.data(),
+      .sources = edge_index.data(),
+      .targets = edge_index.data() + drawn.num_edges(),
+      .e_id = e_id ? e_id->data() : nullptr,
+      .edge_weight = edge_weight ? edge_weight->data() : nullptr};
+  nb::gil_scoped_release release;
+  drawn.CopyTo(destination, threads);
+}
+
+void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::string& adjacency,
+                double p, double q, double restart, bool weighted, uint64_t seed, int threads,
+                const Output<int64_t, 2>& nodes, const Output<int64_t>& lengths) {
+  if (nodes.shape(0) != starts.size() || nodes.shape(1) == 0) {
+    throw std::invalid_argument("nodes needs a row for each start and a column for the start");
+  }
+  CheckSize("lengths", lengths.size(), starts.size());
+  const sample::WalkRequest request{.adjacency = Stored(graph, adjacency),
+                                    .sorted = graph.sorted(),
+                                    .starts = View(starts),
+                                    .length = nodes.shape(1) - 1,
+                                    .p = p,
+                                    .q = q,
+                                    .restart = restart,
+                                    .weighted = weighted,
+                                    .seed = seed,
+                                    .threads = threads};
+  nb::gil_scoped_release release;
+  sample::RandomWalk(graph, request, {nodes.data(), lengths.data()});
+}
+
+void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::string& adjacency,
+                  uint64_t seed, int threads, const Output<int64_t, 2>& neighbours,
+                  const Output<int64_t>& counts) {
+  CheckSize("rows of neighbours", neighbours.shape(0), nodes.size());
+  CheckSize("counts", counts.size(), nodes.size());
+  const sample::FanoutRequest request{.adjacency = Stored(graph, adjacency),
+                                      .nodes = View(nodes),
+                                      .count = neighbours.shape(1),
+                                      .seed = seed,
+                                      .threads = threads};
+  nb::gil_scoped_release release;
+  sample::RandomFanout(graph, request, neighbours.data(), counts.data());
+}
+
+void DrawBelow(uint64_t seed, uint64_t bound, const Output<uint64_t>& out) {
+  if (bound == 0) throw std::invalid_argument("bound is 0, expected at least 1");
+  nb::gil_scoped_release release;
+  sample::Draws draws = sample::RequestDraws(seed, sample::Domain::kShuffles);
+  for (size_t i = 0; i < out.size(); ++i) out.data()[i] = draws.Below(bound);
+}
+
+}  // namespace
+
+void BindSample(nb::module_& m) {
+  m.attr("SAMPLER_VERSION") = sample::kSamplerVersion;
+  m.attr("DEFAULT_MAX_EDGES") = sample::kDefaultMaxEdges;
+
+  nb::enum_<sample::SetKind>(m, "SetKind")
+      .value("SCAN", sample::SetKind::kScan)
+      .value("BITMAP", sample::SetKind::kBitmap)
+      .value("HASH", sample::SetKind::kHash);
+
+  nb::class_<NeighbourSample>(m, "NeighbourSample")
+      .def_prop_ro("batch_size", &NeighbourSample::batch_size)
+      .def_prop_ro("num_nodes", &NeighbourSample::num_nodes)
+      .def_prop_ro("num_edges", &NeighbourSample::num_edges)
+      .def_prop_ro("has_edge_ids", &NeighbourSample::has_edge_ids)
+      .def_prop_ro("has_weights", &NeighbourSample::has_weights)
+      .def_prop_ro("num_sampled_nodes", &NeighbourSample::num_sampled_nodes)
+      .def_prop_ro("num_sampled_edges", &NeighbourSample::num_sampled_edges)
+      .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
+           "edge_weight"_a = nb::none(), "threads"_a = 0);
+
+  m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
+        "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,
+        "threads"_a, "forced_set"_a = nb::none());
+  m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
+        "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a);
+  m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,
+        "seed"_a, "threads"_a, "neighbours"_a, "counts"_a);
+  m.def("draw_below", &DrawBelow, "seed"_a, "bound"_a, "out"_a);
+
+  nb::class_<sample::ThreadUsage>(m, "ThreadUsage")
+      .def_ro("limit", &sample::ThreadUsage::limit)
+      .def_ro("peak", &sample::ThreadUsage::peak);
+  m.def("set_thread_limit", &sample::SetThreadLimit, "limit"_a);
+  m.def("thread_usage", &sample::GetThreadUsage);
+}
+
+}  // namespace graphzero::bindings

@@ -1,0 +1,49 @@
+"""Names of columns: each becomes a file `NAME.gd` and a field of a batch."""
+
+import re
+
+from graphzero._errors import InputError
+
+# Fields that a batch has of itself, here and in PyG's Data: a column must not hide one.
+RESERVED = frozenset(
+    {
+        "adj_t",
+        "batch",
+        "batch_size",
+        "e_id",
+        "edge_attr",
+        "edge_index",
+        "edge_label",
+        "edge_label_index",
+        "edge_weight",
+        "input_id",
+        "n_id",
+        "num_edges",
+        "num_nodes",
+        "num_sampled_edges",
+        "num_sampled_nodes",
+        "ptr",
+        "seed",
+        "seeds",
+        # Methods of a batch.
+        "clone",
+        "layers",
+        "numpy",
+        "pin_memory",
+        "release",
+        "to",
+    }
+)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+
+
+def check_column_name(name: str) -> None:
+    if name in RESERVED:
+        raise InputError(
+            f"column {name!r}: this is a field of every batch; choose another name "
+            f"(reserved: {', '.join(sorted(RESERVED))})"
+        )
+    if _NAME.fullmatch(name) is None:
+        raise InputError(
+            f"column {name!r}: expected a letter, then up to 63 letters, digits and underscores"
+        )

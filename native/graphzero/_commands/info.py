@@ -1,0 +1,132 @@
+"""`graphzero info PATH`: what a file or dataset holds, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from graphzero import _engine
+from graphzero._features import ROLES
+from graphzero._files import datasets, files_of, open_file
+from graphzero._text import count_text, size_text, table_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path", type=Path, metavar="PATH", help="a .gl or .gd file, a dataset, or several in one"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    path: Path = args.path
+    paths = [f for d in datasets(path) for f in files_of(d)] if path.is_dir() else [path]
+    if args.json:
+        print(json.dumps({"path": str(path), "files": [describe_file(p) for p in paths]}, indent=2))
+        return 0
+    for file in paths:
+        table = table_text(_rows(describe_file(file)))
+        print(f"{file}\n{table}", flush=True)
+    return 0
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """Everything `info` knows about one file, ready for JSON."""
+    file = open_file(path)
+    details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file)
+    return {
+        "path": str(path),
+        "format": "version 1" if file.version else "GraphZero 0.2",
+        **details,
+        "file_bytes": file.file_bytes,
+        "resident_bytes": file.resident_bytes(),
+        "fingerprint": file.fingerprint.hex() if file.version else None,
+        "sections": [
+            {"name": s.name, "dtype": s.dtype, "count": s.count, "bytes": s.stored_bytes}
+            for s in file.sections
+        ],
+    }
+
+
+def _topology(graph: _engine.Topology) -> dict[str, Any]:
+    stored = [name for name, has in (("out", graph.has_out), ("in", graph.has_in)) if has]
+    return {
+        "kind": "topology",
+        "num_nodes": graph.num_nodes,
+        "num_edges": graph.num_edges,
+        "directions": stored,
+        "symmetric": graph.symmetric,
+        "sorted": graph.sorted,
+        "multi_edges_dropped": graph.multi_edges_dropped,
+        "weights": graph.has_weights,
+        "edge_ids": graph.has_edge_ids,
+        "times": graph.has_times,
+        "degrees": {name: _degrees(graph, name) for name in stored},
+        "isolated_nodes": _engine.count_isolated(graph),
+    }
+
+
+def _degrees(graph: _engine.Topology, direction: str) -> dict[str, Any]:
+    s = _engine.summarize_degrees(graph, direction)
+    return {"min": s.min, "median": s.median, "p99": s.p99, "max": s.max, "mean": s.mean}
+
+
+def _matrix(matrix: _engine.Matrix) -> dict[str, Any]:
+    shape = [matrix.rows] if matrix.ndim == 1 else [matrix.rows, matrix.cols]
+    return {
+        "kind": "matrix",
+        "dtype": matrix.dtype,
+        "shape": shape,
+        "row_stride": matrix.row_stride,
+        "role": ROLES[matrix.role],
+    }
+
+
+def _rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [("format", f"{info['kind']}, {info['format']}")]
+    rows += _topology_rows(info) if info["kind"] == "topology" else _matrix_rows(info)
+    for section in info["sections"]:
+        size = size_text(section["bytes"])
+        rows.append((section["name"], f"{count_text(section['count'])} {section['dtype']}, {size}"))
+    cached = size_text(info["resident_bytes"])
+    rows.append(("size", f"{size_text(info['file_bytes'])}, {cached} of it in the page cache"))
+    rows.append(("fingerprint", info["fingerprint"] or "none: the format has no checksums"))
+    return rows
+
+
+def _topology_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    if info["symmetric"]:
+        direction = "symmetric: the reverse of every edge is stored too"
+    else:
+        direction = " and ".join(f"{name}-edges" for name in info["directions"])
+    present = [name for name in ("weights", "edge_ids", "times") if info[name]]
+    order = "sorted by (neighbour, edge id)" if info["sorted"] else "in input order"
+    rows = [
+        ("nodes", count_text(info["num_nodes"])),
+        ("edges", f"{count_text(info['num_edges'])}, {direction}"),
+        ("edge data", ", ".join(present).replace("_", " ") or "none"),
+        ("rows", order + (", multi-edges dropped" if info["multi_edges_dropped"] else "")),
+    ]
+    for name, d in info["degrees"].items():
+        text = (
+            f"min {count_text(d['min'])}, median {count_text(d['median'])}, "
+            f"p99 {count_text(d['p99'])}, max {count_text(d['max'])}, mean {d['mean']:.2f}"
+        )
+        rows.append((f"{name}-degree", text))
+    rows.append(("isolated", f"{count_text(info['isolated_nodes'])} nodes without a stored edge"))
+    return rows
+
+
+def _matrix_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    shape = " x ".join(count_text(n) for n in info["shape"])
+    belongs = {
+        "node": "one row per node",
+        "edge": "one row per edge id",
+        "ids": "a list of node ids",
+    }
+    return [
+        ("values", f"{shape} {info['dtype']}, {belongs[info['role']]}"),
+        ("row stride", f"{count_text(info['row_stride'])} bytes"),
+    ]

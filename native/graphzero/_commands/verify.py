@@ -1,0 +1,94 @@
+"""`graphzero verify PATH`: reads every byte and says what is wrong, where."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from graphzero import _engine
+from graphzero._cli import EXIT_ERROR, describe
+from graphzero._errors import FormatError
+from graphzero._features import FeatureStore
+from graphzero._files import GRAPH_FILE, datasets, files_of, find_problems, open_file
+from graphzero._progress import JobProgress
+from graphzero._text import size_text
+
+# Ids of a split that are compared with the graph at a time.
+_CHUNK = 1 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path", type=Path, metavar="PATH", help="a .gl or .gd file, a dataset, or several in one"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    path: Path = args.path
+    if path.is_dir():
+        # All of them, also after the first that is damaged.
+        results = [_verify_dataset(dataset) for dataset in datasets(path)]
+    else:
+        results = [_verify_file(path)]
+    return 0 if all(results) else EXIT_ERROR
+
+
+def _verify_dataset(dataset: Path) -> bool:
+    """Checks each file of a dataset and, if all are sound, that they belong together."""
+    results = [_verify_file(file) for file in files_of(dataset)]
+    if not all(results):
+        return False
+    has_graph = (dataset / GRAPH_FILE).exists()
+    return not has_graph or _print_problems(dataset, list(_mismatches(dataset)))
+
+
+def _verify_file(path: Path) -> bool:
+    """Checks one file by itself and prints the result."""
+    try:
+        file = open_file(path)
+        with JobProgress(path.name, unit="B") as progress:
+            problems = find_problems(file, progress)
+    except OSError as error:
+        print(f"FAILED   {describe(error)}", flush=True)
+        return False
+    except FormatError as error:
+        problems = [describe(error)]
+    if not problems:
+        print(f"ok       {path}  {size_text(file.file_bytes)}", flush=True)
+    return _print_problems(path, problems)
+
+
+def _mismatches(dataset: Path) -> Iterator[str]:
+    """Columns that do not fit the graph beside them."""
+    topology = _engine.Topology.open(str(dataset / GRAPH_FILE))
+    rows = {"node": topology.num_nodes, "edge": topology.edge_id_bound}
+    for path in files_of(dataset)[1:]:
+        store = FeatureStore(path)
+        if store.role == "ids":
+            yield from _ids_outside(store, topology.num_nodes)
+        elif store.num_nodes != rows[store.role]:
+            yield (
+                f"{path}: rows: found {store.num_nodes}, expected {rows[store.role]}, "
+                f"one for each {store.role} of {GRAPH_FILE}"
+            )
+
+
+def _ids_outside(store: FeatureStore, num_nodes: int) -> Iterator[str]:
+    ids = store.get_tensor()
+    for first in range(0, len(ids), _CHUNK):
+        wrong = np.flatnonzero(ids[first : first + _CHUNK] >= num_nodes)
+        if wrong.size:
+            row = first + int(wrong[0])
+            yield f"{store.path}: row {row}: found node {ids[row]}, expected below {num_nodes}"
+            return
+
+
+def _print_problems(path: Path, problems: list[str]) -> bool:
+    if problems:
+        print(f"DAMAGED  {path}")
+    for problem in problems:
+        print(f"         {problem}", flush=True)
+    return not problems

@@ -1,0 +1,247 @@
+"""Edges -> a topology file: `write_graph`, `convert_csv_to_gl`, and what `graphzero convert` uses.
+
+NumPy is imported only for arrays: a conversion of text starts without it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from graphzero import _engine
+from graphzero._errors import InputError
+from graphzero._publish import StrPath, new_file
+from graphzero._resources import make_resources
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Report = Callable[[str, int, int], None]  # (phase, done, total)
+Direction = Literal["in", "out", "both"]
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """What to store of the edges. Field for field the options of `graphzero convert`."""
+
+    undirected: bool = False
+    direction: Direction = "both"
+    num_nodes: int | None = None
+    dedup: bool = False
+    edge_ids: bool = False
+
+    def for_engine(self, *, symmetric_source: bool = False) -> _engine.TopologyOptions:
+        if self.direction not in ("in", "out", "both"):
+            raise ValueError(f"found direction {self.direction!r}, expected 'in', 'out' or 'both'")
+        if self.num_nodes is not None and not 0 <= self.num_nodes < 2**63:
+            raise ValueError(f"found num_nodes {self.num_nodes}, expected 0 to 2^63 - 1")
+        return _engine.TopologyOptions.make(
+            undirected=self.undirected,
+            symmetric_source=symmetric_source,
+            out=self.direction != "in",
+            in_=self.direction != "out",
+            dedup=self.dedup,
+            edge_ids=self.edge_ids,
+            num_nodes=self.num_nodes,
+        )
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """What became of the edges."""
+
+    num_nodes: int
+    num_edges: int
+    input_rows: int
+    dropped: int  # repeats that dedup removed
+    skipped: int  # lines left out
+    messages: tuple[str, ...]  # what was wrong with the first of them
+
+
+def compile_edges(
+    source: StrPath,
+    out_file: StrPath,
+    options: GraphOptions,
+    resources: _engine.Resources,
+    *,
+    skip_errors: bool = False,
+    report: Report | None = None,
+) -> GraphReport:
+    """Compiles a text file, a .npy array or a .gl file into `out_file`, which must not exist.
+
+    When it raises, an unfinished `out_file` may be left: write where nobody looks.
+    """
+    name, target = os.fspath(source), os.fspath(out_file)
+    suffix = Path(name).suffix
+    if suffix == ".gl":
+        return _compile_topology(name, target, options, resources, report)
+    if suffix == ".npy":
+        src, dst = _edge_ends(name)
+        return _compile_arrays(name, src, dst, None, target, options, resources, report)
+    result = _engine.compile_edges_text(
+        name,
+        target,
+        skip_errors=skip_errors,
+        options=options.for_engine(),
+        resources=resources,
+        report=report,
+    )
+    return _graph_report(result.topology, result.skipped, tuple(result.messages))
+
+
+def write_graph(
+    path: StrPath,
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    num_nodes: int | None = None,
+    undirected: bool = False,
+    direction: Direction = "both",
+    dedup: bool = False,
+    edge_ids: bool = False,
+    overwrite: bool = False,
+    memory: int | None = None,
+    threads: int | None = None,
+) -> None:
+    """Writes a topology file from the ends of its edges.
+
+    `src` and `dst` are integer arrays of one length (NumPy, also memory-mapped, lists or torch
+    tensors); edge i goes from src[i] to dst[i]. `weights` are finite and not negative.
+
+    `undirected` stores the reverse of every edge too (a self-loop once). `direction` says whether
+    a directed graph stores its in-edges (for neighbour sampling), its out-edges (for walks) or
+    both. `dedup` keeps the first of the edges between the same two nodes. `edge_ids` stores i with
+    each edge, for looking up edge columns. Without `num_nodes` it is the largest id plus one.
+
+    The file appears at `path` complete or not at all. `memory` bounds the working memory in bytes
+    (default: a quarter of what is available); what exceeds it goes to a temporary file beside
+    `path`. The result depends on neither `memory` nor `threads`.
+    """
+    import numpy as np
+
+    options = GraphOptions(undirected, direction, num_nodes, dedup, edge_ids)
+    weight_array = None if weights is None else np.asarray(weights, dtype=np.float32)
+    with new_file(path, overwrite=overwrite) as draft:
+        _compile_arrays(
+            "edges",
+            _integers(src, "src"),
+            _integers(dst, "dst"),
+            weight_array,
+            draft,
+            options,
+            make_resources(memory, threads, Path(draft).parent),
+            None,
+        )
+
+
+def convert_csv_to_gl(csv_path: str, out_path: str, directed: bool = False) -> None:
+    """Compiles an edge list in text form, as the function of GraphZero 0.2 did; `out_path` is
+    replaced if it exists."""
+    options = GraphOptions(undirected=not directed)
+    with new_file(out_path, overwrite=True) as draft:
+        compile_edges(csv_path, draft, options, make_resources(None, None, Path(draft).parent))
+
+
+def _compile_topology(
+    source: str,
+    target: str,
+    options: GraphOptions,
+    resources: _engine.Resources,
+    report: Report | None,
+) -> GraphReport:
+    graph = _engine.Topology.open(source)
+    if options.num_nodes is not None and options.num_nodes < graph.num_nodes:
+        raise InputError(
+            f"{source}: found {graph.num_nodes} nodes, expected at most --num-nodes "
+            f"{options.num_nodes}"
+        )
+    kept = GraphOptions(
+        undirected=options.undirected and not graph.symmetric,
+        direction=options.direction,
+        num_nodes=graph.num_nodes if options.num_nodes is None else options.num_nodes,
+        dedup=options.dedup,
+        edge_ids=options.edge_ids or graph.has_edge_ids,
+    )
+    result = _engine.compile_edges_graph(
+        graph,
+        target,
+        options=kept.for_engine(symmetric_source=graph.symmetric),
+        resources=resources,
+        report=report,
+    )
+    return _graph_report(result)
+
+
+def _compile_arrays(
+    name: str,
+    src: npt.NDArray[np.integer[Any]],
+    dst: npt.NDArray[np.integer[Any]],
+    weights: npt.NDArray[np.float32] | None,
+    target: str,
+    options: GraphOptions,
+    resources: _engine.Resources,
+    report: Report | None,
+) -> GraphReport:
+    lengths = {"src": len(src), "dst": len(dst)}
+    if weights is not None:
+        if weights.ndim != 1:
+            raise InputError(f"{name}: found weights of shape {weights.shape}, expected (E,)")
+        lengths["weights"] = len(weights)
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{key} {value}" for key, value in lengths.items())
+        raise InputError(f"{name}: found lengths {found}, expected them equal")
+    result = _engine.compile_edges_arrays(
+        name,
+        src,
+        dst,
+        weights,
+        target,
+        options=options.for_engine(),
+        resources=resources,
+        report=report,
+    )
+    return _graph_report(result)
+
+
+def _integers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.integer[Any]]:
+    import numpy as np
+
+    array = np.asarray(values)
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(
+            f"{name}: found {array.dtype} of shape {array.shape}, expected integers of shape (E,)"
+        )
+    return array
+
+
+def _edge_ends(source: str) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
+    """The two rows of a (2, E) array or the two columns of an (E, 2) one; (2, 2) counts as rows."""
+    from graphzero._compile_column import load_npy
+
+    array = load_npy(source)
+    if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
+        raise InputError(
+            f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
+            "(2, E) or (E, 2)"
+        )
+    return (array[0], array[1]) if array.shape[0] == 2 else (array[:, 0], array[:, 1])
+
+
+def _graph_report(
+    result: _engine.TopologyReport, skipped: int = 0, messages: tuple[str, ...] = ()
+) -> GraphReport:
+    return GraphReport(
+        num_nodes=result.num_nodes,
+        num_edges=result.num_edges,
+        input_rows=result.input_rows,
+        dropped=result.dropped,
+        skipped=skipped,
+        messages=messages,
+    )

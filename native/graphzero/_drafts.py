@@ -1,0 +1,70 @@
+"""Hidden places to write in before something is published.
+
+A draft is a directory `.NAME.part-RANDOM` beside the target, so that publishing is a rename. Its
+writer holds a lock on it, which the kernel drops when the process dies: a draft whose lock is free
+was left by a killed run, and the next run to the same target removes it.
+"""
+
+import contextlib
+import fcntl
+import glob
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def draft_directory(target: Path) -> Iterator[Path]:
+    """A new, locked directory beside `target`. Whatever it holds at the end is removed."""
+    _remove_stale(target)
+    draft, lock = _create(target)
+    try:
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        os.close(lock)
+
+
+def make_durable(path: Path) -> None:
+    """Flushes a file's bytes or a directory's entries to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _create(target: Path) -> tuple[Path, int]:
+    while True:
+        draft = target.parent / f".{target.name}.part-{secrets.token_hex(8)}"
+        draft.mkdir()
+        lock = _try_lock(draft)
+        # Between mkdir and the lock, another run may have taken it for a stale one.
+        if lock is not None:
+            return draft, lock
+
+
+def _remove_stale(target: Path) -> None:
+    for draft in target.parent.glob(f".{glob.escape(target.name)}.part-*"):
+        lock = _try_lock(draft)
+        if lock is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+            os.close(lock)
+
+
+def _try_lock(draft: Path) -> int | None:
+    """The lock's descriptor, or None if someone holds it or the directory is gone."""
+    try:
+        descriptor = os.open(draft, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if draft.exists():
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None

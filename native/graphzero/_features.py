@@ -1,0 +1,138 @@
+"""`FeatureStore`: the embedded, read-only view of a matrix file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero._dtypes import DataType
+from graphzero._files import require_sound
+from graphzero._ids import Ids, checked_id, id_array
+from graphzero._torch import import_torch
+
+# By the numbers that files use for them.
+ROLES = ("node", "edge", "ids")
+
+
+class FeatureStore:
+    """A matrix on disk, mapped: features, labels, a split; one row per node, edge or list entry.
+
+    `filename` is a `.gd` file (version 1, or written by GraphZero 0.2). `verify=True` reads the
+    whole file first and raises FormatError at the first damage.
+
+    Rows come back as NumPy arrays of the stored type; bfloat16, which NumPy does not have, as
+    torch.bfloat16 tensors.
+
+    Thread-safe. Picklable: the copy opens the same absolute path again. get_data() and get_tensor()
+    return views of the mapping: valid for as long as they are referenced, also when the store is
+    gone or the file is replaced. They may be written to; the change is private to this process,
+    visible to later reads through this object, and never reaches the file.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], *, verify: bool = False) -> None:
+        self._path = Path(filename).absolute()
+        self._matrix = _engine.Matrix.open(os.fspath(self._path))
+        if verify:
+            require_sound(self._matrix)
+        self._dtype = DataType[self._matrix.dtype.upper()]
+        self._array: npt.NDArray[Any] = self._matrix.tensor()
+
+    @property
+    def path(self) -> Path:
+        """The matrix file, as an absolute path."""
+        return self._path
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of rows; row i belongs to node i unless `role` says otherwise."""
+        return self._matrix.rows
+
+    @property
+    def feature_dim(self) -> int:
+        """Number of columns; 1 for a one-dimensional matrix."""
+        return self._matrix.cols
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows,) or (rows, columns), as it was given when the file was made."""
+        return self._array.shape
+
+    @property
+    def dtype(self) -> DataType:
+        return self._dtype
+
+    @property
+    def role(self) -> str:
+        """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids."""
+        return ROLES[self._matrix.role]
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
+        return self._matrix.fingerprint.hex() if self._matrix.version else ""
+
+    def get_data(self, node_id: SupportsIndex) -> Any:
+        """Row of one node: a one-dimensional view of feature_dim values."""
+        row = checked_id(node_id, self.num_nodes)
+        values = self._array[row : row + 1] if self._array.ndim == 1 else self._array[row]
+        return self._as_users_type(values)
+
+    def get_tensor(self) -> Any:
+        """The whole matrix as a view: instant for any size, also beyond memory.
+
+        Only what is touched is read, and `torch.from_numpy` takes it as it is.
+        """
+        return self._as_users_type(self._array[...])
+
+    def gather(self, ids: Ids, out: Any = None, threads: int | None = None) -> Any:
+        """Copies of the rows `ids` (list, NumPy array or torch tensor), in that order.
+
+        `out`, a NumPy array or torch tensor of the result's shape and type, is filled and returned
+        instead of a new array. At most `threads` threads copy; None means one per core.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads: found {threads}, expected at least 1")
+        rows = id_array(ids, self.num_nodes)
+        shape = (len(rows), *self.shape[1:])
+        buffer = self._new(shape) if out is None else self._writable(out, shape)
+        _engine.gather(self._matrix, rows, _flat_bytes(buffer), threads=threads or 0)
+        return self._as_users_type(buffer) if out is None else out
+
+    def _new(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        return np.empty(shape, self._dtype.storage)
+
+    def _writable(self, out: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        """The memory of `out` as NumPy sees it, once it is known to fit."""
+        dtype = str(out.dtype).removeprefix("torch.")
+        if dtype != self._dtype.label or tuple(out.shape) != shape:
+            raise ValueError(
+                f"out: found {dtype} of shape {tuple(out.shape)}, "
+                f"expected {self._dtype.label} of shape {shape}"
+            )
+        if self._dtype is DataType.BFLOAT16:
+            out = out.view(import_torch("a bfloat16 array needs torch").int16)
+        buffer = np.asarray(out)
+        if not (buffer.flags.c_contiguous and buffer.flags.writeable):
+            raise ValueError("out: expected a writable array in C order")
+        return buffer
+
+    def _as_users_type(self, array: npt.NDArray[Any]) -> Any:
+        if self._dtype is not DataType.BFLOAT16:
+            return array
+        torch = import_torch(f"{self._path} holds bfloat16, which NumPy does not have")
+        return torch.from_numpy(array).view(torch.bfloat16)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (os.fspath(self._path),)
+
+    def __repr__(self) -> str:
+        return f"FeatureStore({os.fspath(self._path)!r}: {self._dtype.label} {self.shape})"
+
+
+def _flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return array.reshape(-1).view(np.uint8)

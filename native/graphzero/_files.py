@@ -1,0 +1,63 @@
+"""Data files by path: which ones a path stands for, opened, verified."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from graphzero import _engine
+from graphzero._errors import FormatError, InputError
+
+GRAPH_FILE = "graph.gl"
+COLUMN_SUFFIX = ".gd"
+
+DataFile: TypeAlias = "_engine.Topology | _engine.Matrix"
+Report: TypeAlias = Callable[[str, int, int], None]
+
+
+def is_dataset(directory: Path) -> bool:
+    """Whether a directory holds a graph or columns itself."""
+    return (directory / GRAPH_FILE).is_file() or any(directory.glob(f"*{COLUMN_SUFFIX}"))
+
+
+def datasets(path: Path) -> list[Path]:
+    """The dataset directories that `path` stands for: itself, or those in it."""
+    if is_dataset(path):
+        return [path]
+    found = sorted(p for p in path.iterdir() if p.is_dir() and p.name[0] != "." and is_dataset(p))
+    if not found:
+        raise InputError(
+            f"{path}: found neither {GRAPH_FILE} nor a {COLUMN_SUFFIX} file nor a directory that "
+            "has one"
+        )
+    return found
+
+
+def files_of(dataset: Path) -> list[Path]:
+    """The graph, if there is one, then the columns by name."""
+    graph = dataset / GRAPH_FILE
+    columns = sorted(dataset.glob(f"*{COLUMN_SUFFIX}"))
+    return [graph, *columns] if graph.exists() else columns
+
+
+def open_file(path: Path) -> DataFile:
+    """A file by its suffix; by its first bytes if that says nothing."""
+    name = os.fspath(path)
+    if path.suffix == ".gl" or (path.suffix != COLUMN_SUFFIX and _engine.is_topology(name)):
+        return _engine.Topology.open(name)
+    return _engine.Matrix.open(name)
+
+
+def find_problems(file: DataFile, report: Report | None = None) -> list[str]:
+    """Reads all of an open file; one line for each thing that is wrong in it."""
+    return _engine.verify(file, threads=len(os.sched_getaffinity(0)), report=report)
+
+
+def require_sound(file: DataFile) -> None:
+    """Raises FormatError with the first problem, if there is one."""
+    problems = find_problems(file)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FormatError(problems[0] + more)

@@ -1,0 +1,52 @@
+"""Ids as users give them (lists, NumPy arrays, torch tensors) to what the engine takes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, SupportsIndex, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+# A torch tensor of integers is accepted too; it is not named here so that torch is not imported.
+Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Any
+
+
+def id_array(ids: Ids, bound: int, what: str = "ids") -> npt.NDArray[np.int64]:
+    """One-dimensional, contiguous int64; without a copy where `ids` already is that.
+
+    Raises TypeError for floats and bools (a mask is not a list of ids), ValueError for another
+    shape, IndexError naming the first id outside 0 to `bound` (exclusive).
+    """
+    array = np.asarray(ids)
+    if array.ndim != 1:
+        raise ValueError(f"{what}: found shape {array.shape}, expected one dimension")
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu" and not _holds_ints(array):
+        raise TypeError(f"{what}: found {array.dtype}, expected integers")
+    # As Python ints, which compare exactly with ids of any width.
+    if int(array.min()) < 0 or int(array.max()) >= bound:
+        position = next(i for i, value in enumerate(array) if not 0 <= int(value) < bound)
+        raise IndexError(_outside(int(array[position]), bound, f"{what}[{position}]"))
+    return np.ascontiguousarray(array, np.int64)
+
+
+def checked_id(value: SupportsIndex, bound: int, what: str = "node id") -> int:
+    """An int from 0 to `bound` (exclusive); else raises IndexError, or TypeError for a float."""
+    number = operator.index(value)
+    if not 0 <= number < bound:
+        raise IndexError(_outside(number, bound, what))
+    return number
+
+
+def _holds_ints(array: npt.NDArray[Any]) -> bool:
+    # Python ints beyond 64 bits arrive as objects: out of range, not of the wrong type.
+    return array.dtype.kind == "O" and all(type(value) is int for value in array)
+
+
+def _outside(number: int, bound: int, what: str) -> str:
+    if bound == 0:
+        return f"{what}: found {number}, but there are no rows"
+    return f"{what}: found {number}, expected 0 to {bound - 1}"

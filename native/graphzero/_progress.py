@@ -1,0 +1,81 @@
+"""Progress of a long job on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from graphzero._text import short_count_text, size_text
+
+# Seconds between lines in a log: often enough to see life, seldom enough to read.
+LOG_EVERY_S = 10.0
+# What is over sooner needs no bar.
+QUIET_S = 0.5
+
+
+class JobProgress:
+    """Callable as the engine reports: (phase, done, in all). A context manager.
+
+    `label` names what is worked on. `unit` is "B" for bytes; rows, edges and the like need none.
+    """
+
+    def __init__(self, label: str, *, unit: str = "") -> None:
+        self._label = label
+        self._unit = unit
+        self._bar: Any = None
+        self._phase = ""
+        self._phase_start = self._last_line = time.monotonic()
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        if phase != self._phase:
+            self._close()
+            self._phase, self._phase_start = phase, time.monotonic()
+        if time.monotonic() - self._phase_start < QUIET_S:
+            return
+        if sys.stderr.isatty():
+            self._draw(done, total)
+        elif time.monotonic() - self._last_line >= LOG_EVERY_S:
+            self._last_line = time.monotonic()
+            print(self._line(done, total), file=sys.stderr, flush=True)
+
+    def _draw(self, done: int, total: int) -> None:
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=total,
+                desc=f"{self._phase} {self._label}",
+                unit=self._unit or " ",
+                unit_scale=True,
+                unit_divisor=1024 if self._unit else 1000,
+                leave=False,
+            )
+        self._bar.update(done - self._bar.n)
+
+    def _line(self, done: int, total: int) -> str:
+        elapsed = time.monotonic() - self._phase_start
+        rate = done / elapsed if elapsed > 0 else 0.0
+        left = f", {(total - done) / rate:.0f} s left" if rate > 0 else ""
+        text = size_text if self._unit else short_count_text
+        return (
+            f"{self._phase} {self._label}: {100 * done / max(total, 1):.0f} % of {text(total)}, "
+            f"{text(rate)}/s{left}"
+        )
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def __enter__(self) -> JobProgress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()

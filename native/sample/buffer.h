@@ -1,0 +1,64 @@
+// Growing arrays for working memory: never initialised, kept between calls.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace graphzero::sample {
+
+// A std::vector would write zeros that are overwritten at once. Movable; one thread grows it.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  // Room for `count` items, the first `keep` of which survive. Throws std::bad_alloc.
+  void Reserve(size_t count, size_t keep = 0) {
+    if (count <= capacity_) return;
+    const size_t capacity = std::max(count, capacity_ + capacity_ / 2);
+    std::unique_ptr<T[], Free> grown(Allocate(capacity));
+    if (keep > 0) std::memcpy(grown.get(), data_.get(), keep * sizeof(T));
+    data_ = std::move(grown);
+    capacity_ = capacity;
+  }
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  size_t bytes() const { return capacity_ * sizeof(T); }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+
+  // Large ones on huge pages: tables are probed at random, and every probe would miss the TLB.
+  static T* Allocate(size_t count) {
+    constexpr size_t kHugePage = size_t{2} << 20;
+    if (count > SIZE_MAX / 2 / sizeof(T)) throw std::bad_alloc();
+    const size_t bytes = count * sizeof(T);
+    void* memory = nullptr;
+    if (bytes < kHugePage) {
+      memory = std::malloc(bytes);
+    } else {
+      const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+      memory = std::aligned_alloc(kHugePage, rounded);
+      if (memory != nullptr) madvise(memory, rounded, MADV_HUGEPAGE);
+    }
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+
+  std::unique_ptr<T[], Free> data_;
+  size_t capacity_ = 0;
+};
+
+}  // namespace graphzero::sample

@@ -1,0 +1,127 @@
+#include "sample/hop.h"
+
+#include <algorithm>
+
+namespace graphzero::sample {
+namespace {
+
+// Nodes handled together: enough to hide a cache miss behind the others, few enough that what was
+// asked for is still in the cache when its turn comes.
+constexpr size_t kGroup = 32;
+constexpr size_t kRowsAhead = 24;
+// Nodes that a thread takes at a time.
+constexpr size_t kGrain = 512;
+constexpr size_t kCacheLine = 64;
+
+}  // namespace
+
+uint64_t HopDrawer::Count() {
+  work_.row_begin.Reserve(spec_.size());
+  work_.row_degree.Reserve(spec_.size());
+  lease_.For(spec_.size(), 4 * kGrain, [&](int, size_t begin, size_t end) {
+    const size_t primed = std::min(begin + kRowsAhead, end);
+    for (size_t i = begin; i < primed; ++i) rows_.PrefetchRow(Node(i));
+    for (size_t i = begin; i < end; ++i) {
+      if (i + kRowsAhead < end) rows_.PrefetchRow(Node(i + kRowsAhead));
+      const store::SlotRange row = rows_.Row(Node(i));
+      work_.row_begin[i] = row.begin;
+      work_.row_degree[i] = row.size();
+    }
+  });
+  unsigned __int128 edges = 0;
+  work_.first_edge.Reserve(spec_.end + 1, spec_.begin);
+  uint64_t* const first_edge = work_.first_edge.data() + spec_.begin;
+  for (size_t i = 0; i < spec_.size(); ++i) {
+    first_edge[i] = spec_.edges_before + static_cast<uint64_t>(edges);
+    edges += spec_.fanout.Count(work_.row_degree[i]);
+  }
+  first_edge[spec_.size()] = spec_.edges_before + static_cast<uint64_t>(edges);
+  return static_cast<uint64_t>(std::min<unsigned __int128>(edges, UINT64_MAX));
+}
+
+uint64_t HopDrawer::Draw() {
+  const size_t edges = FirstEdge(spec_.size());
+  const size_t kept = spec_.keep_slots ? spec_.edges_before : 0;
+  work_.slots.Reserve(kept + edges, kept);
+  work_.drawn.Reserve(edges);
+  if (spec_.weighted) work_.short_by.Reserve(spec_.size());
+  lease_.For(spec_.size(), kGrain, [&](int rank, size_t begin, size_t end) {
+    ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
+    WithIdType(rows_.adjacency, [&]<class Id>() { DrawRange<Id>(begin, end, scratch); });
+  });
+  return spec_.weighted ? CloseGaps() : edges;
+}
+
+template <class Id>
+void HopDrawer::DrawRange(size_t begin, size_t end, ThreadScratch& scratch) {
+  for (size_t group = begin; group < end; group += kGroup) {
+    const size_t group_end = std::min(group + kGroup, end);
+    for (size_t i = group; i < group_end; ++i) PickSlots<Id>(i, scratch);
+    for (size_t i = group; i < group_end; ++i) ReadNeighbours<Id>(i);
+  }
+}
+
+Draws HopDrawer::NodeDraws(size_t i) const {
+  const bool repeated = spec_.number == 0 && work_.occurrence[i] > 0;
+  if (!repeated) return draws_.Child(Node(i));
+  return RequestDraws(spec_.seed, Domain::kRepeatedSeeds)
+      .Child(static_cast<uint64_t>(domain_))
+      .Child(Node(i))
+      .Child(work_.occurrence[i]);
+}
+
+template <class Id>
+void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
+  const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+  uint64_t* const slots = Slots() + FirstEdge(i);
+  uint64_t count = spec_.fanout.Count(row.size());
+  if (spec_.weighted) {
+    const uint64_t most = count;
+    count = PickWeighted(i, row, slots, scratch);
+    work_.short_by[i] = static_cast<uint32_t>(most - count);
+  } else {
+    scratch.uniform.Pick(row, spec_.fanout, NodeDraws(i), slots, spec_.forced_set);
+  }
+  // Whole rows lie in a few consecutive lines.
+  const bool whole = count == row.size();
+  const uint64_t stride = whole ? kCacheLine / sizeof(Id) : 1;
+  for (uint64_t e = 0; e < count; e += stride) rows_.PrefetchSlot<Id>(slots[e]);
+  if (whole && count > 0) rows_.PrefetchSlot<Id>(slots[count - 1]);
+}
+
+uint64_t HopDrawer::PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
+                                 ThreadScratch& scratch) {
+  try {
+    scratch.weighted.Load(rows_.Weights(row));
+  } catch (const BadWeight& bad) {
+    rows_.ThrowBadWeight(Node(i), row.begin + bad.position, bad.weight);
+  }
+  const uint64_t count = scratch.weighted.Pick(spec_.fanout, NodeDraws(i), slots);
+  for (uint64_t e = 0; e < count; ++e) slots[e] += row.begin;
+  return count;
+}
+
+template <class Id>
+void HopDrawer::ReadNeighbours(size_t i) {
+  const uint64_t* const slots = Slots() + FirstEdge(i);
+  uint64_t* const drawn = work_.drawn.data() + FirstEdge(i);
+  const uint64_t count = Drawn(i);
+  for (uint64_t e = 0; e < count; ++e) drawn[e] = rows_.Neighbour<Id>(Node(i), slots[e]);
+}
+
+// Edges of weight zero were counted and not drawn: moves the others together, in order.
+uint64_t HopDrawer::CloseGaps() {
+  uint64_t to = 0;
+  for (size_t i = 0; i < spec_.size(); ++i) {
+    const size_t from = FirstEdge(i);
+    const uint64_t count = Drawn(i);
+    std::copy_n(work_.drawn.data() + from, count, work_.drawn.data() + to);
+    std::copy_n(Slots() + from, count, Slots() + to);
+    work_.first_edge[spec_.begin + i] = spec_.edges_before + to;
+    to += count;
+  }
+  work_.first_edge[spec_.end] = spec_.edges_before + to;
+  return to;
+}
+
+}  // namespace graphzero::sample

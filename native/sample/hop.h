@@ -1,0 +1,78 @@
+// One hop of neighbour sampling: which edges the nodes [begin, end) of a batch draw.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sample/random.h"
+#include "sample/rows.h"
+#include "sample/threads.h"
+#include "sample/uniform_pick.h"
+#include "sample/workspace.h"
+
+namespace graphzero::sample {
+
+struct HopSpec {
+  uint64_t number;
+  size_t begin;  // local ids of the nodes to expand
+  size_t end;
+  uint64_t edges_before;  // of earlier hops
+  Fanout fanout;
+  bool weighted;
+  bool keep_slots;  // of earlier hops: the result will read edge ids or weights there
+  uint64_t seed;
+  std::optional<SetKind> forced_set;
+
+  size_t size() const { return end - begin; }
+};
+
+// Fills first_edge, slots and drawn of the workspace for one hop. Use: Count(), then Draw().
+class HopDrawer {
+ public:
+  HopDrawer(const HopSpec& spec, const Rows& rows, Workspace& work, ThreadLease& lease)
+      : spec_(spec),
+        rows_(rows),
+        work_(work),
+        lease_(lease),
+        domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
+        draws_(RequestDraws(spec.seed, domain_).Child(spec.number)) {}
+
+  // Looks the rows up and returns how many edges will be drawn (with weights, at most), capped at
+  // UINT64_MAX. Touches memory in proportion to the nodes only.
+  uint64_t Count();
+
+  // Draws them, in parallel. Returns how many there are.
+  uint64_t Draw();
+
+ private:
+  template <class Id>
+  void DrawRange(size_t begin, size_t end, ThreadScratch& scratch);
+  template <class Id>
+  void PickSlots(size_t i, ThreadScratch& scratch);
+  template <class Id>
+  void ReadNeighbours(size_t i);
+  uint64_t PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
+                        ThreadScratch& scratch);
+  uint64_t CloseGaps();
+
+  uint64_t Node(size_t i) const { return work_.nodes[spec_.begin + i]; }
+  Draws NodeDraws(size_t i) const;
+  // Edge numbers within the hop.
+  size_t FirstEdge(size_t i) const {
+    return work_.first_edge[spec_.begin + i] - spec_.edges_before;
+  }
+  uint64_t Drawn(size_t i) const {
+    const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
+    return spec_.weighted ? most - work_.short_by[i] : most;
+  }
+  uint64_t* Slots() { return work_.slots.data() + (spec_.keep_slots ? spec_.edges_before : 0); }
+
+  const HopSpec spec_;
+  const Rows& rows_;
+  Workspace& work_;
+  ThreadLease& lease_;
+  const Domain domain_;
+  const Draws draws_;
+};
+
+}  // namespace graphzero::sample

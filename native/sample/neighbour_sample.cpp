@@ -1,0 +1,62 @@
+#include "sample/neighbour_sample.h"
+
+#include <algorithm>
+
+#include "sample/threads.h"
+
+namespace graphzero::sample {
+namespace {
+
+constexpr size_t kGrain = 8192;
+constexpr size_t kAhead = 24;
+
+// Items of a mapped array at slots that lie anywhere in it: asked for early, so that the cache
+// misses overlap. Slots were checked when they were drawn.
+template <class From, class To>
+void GatherSlots(const From* from, const uint64_t* slots, size_t begin, size_t end, To* to) {
+  for (size_t e = begin; e < end; ++e) {
+    if (e + kAhead < end) __builtin_prefetch(from + slots[e + kAhead]);
+    to[e] = static_cast<To>(from[slots[e]]);
+  }
+}
+
+}  // namespace
+
+void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
+                                size_t last_node) const {
+  const uint64_t* const first_edge = work_->first_edge.data();
+  const size_t begin = first_edge[first_node];
+  const size_t end = first_edge[last_node];
+  int64_t* const expanded = expand_ == Expand::kTargets ? to.targets : to.sources;
+  int64_t* const found = expand_ == Expand::kTargets ? to.sources : to.targets;
+  if (found != nullptr) {
+    std::copy(work_->neighbours.data() + begin, work_->neighbours.data() + end, found + begin);
+  }
+  for (size_t i = first_node; expanded != nullptr && i < last_node; ++i) {
+    std::fill(expanded + first_edge[i], expanded + first_edge[i + 1], static_cast<int64_t>(i));
+  }
+  const uint64_t* const slots = work_->slots.data();
+  if (to.edge_weight != nullptr) {
+    GatherSlots(adjacency_.weights, slots, begin, end, to.edge_weight);
+  }
+  if (to.e_id != nullptr && adjacency_.edge_ids.width == 4) {
+    GatherSlots(static_cast<const uint32_t*>(adjacency_.edge_ids.data), slots, begin, end, to.e_id);
+  } else if (to.e_id != nullptr) {
+    GatherSlots(static_cast<const uint64_t*>(adjacency_.edge_ids.data), slots, begin, end, to.e_id);
+  }
+}
+
+void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
+  if (to.e_id != nullptr && !has_edge_ids()) throw std::logic_error("no edge ids to copy");
+  if (to.edge_weight != nullptr && !has_weights()) throw std::logic_error("no weights to copy");
+  ThreadLease lease(threads);
+  if (to.n_id != nullptr) {
+    lease.For(num_nodes_, 4 * kGrain, [&](int, size_t begin, size_t end) {
+      std::copy(work_->nodes.data() + begin, work_->nodes.data() + end, to.n_id + begin);
+    });
+  }
+  const size_t expanded = hop_edges_.empty() ? 0 : num_nodes_ - hop_nodes_.back();
+  lease.For(expanded, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
+}
+
+}  // namespace graphzero::sample

@@ -1,0 +1,58 @@
+// The result of neighbour sampling: drawn first, placed afterwards.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sample/workspace.h"
+#include "store/topology_reader.h"
+
+namespace graphzero::sample {
+
+// Which end of an edge an expanded node is. In a symmetric graph one adjacency serves both.
+enum class Expand { kTargets, kSources };
+
+// Where a sample goes. Sizes are known once it is drawn, so the caller may place the arrays
+// anywhere.
+struct SampleDestination {
+  int64_t* n_id = nullptr;       // num_nodes() ids
+  int64_t* sources = nullptr;    // num_edges() local ids
+  int64_t* targets = nullptr;    // num_edges() local ids
+  int64_t* e_id = nullptr;       // num_edges(), or null; needs a file with edge ids
+  float* edge_weight = nullptr;  // num_edges(), or null; needs a file with weights
+};
+
+// A drawn sample in working memory, which goes back to the pool with this object. Movable; keeps
+// the mapping alive. Const calls are thread-safe.
+class NeighbourSample {
+ public:
+  uint64_t batch_size() const { return hop_nodes_.front(); }
+  uint64_t num_nodes() const { return num_nodes_; }
+  uint64_t num_edges() const { return num_edges_; }
+  bool has_edge_ids() const { return adjacency_.edge_ids.present(); }
+  bool has_weights() const { return adjacency_.weights != nullptr; }
+
+  // New nodes of the seeds and of each hop; edges of each hop.
+  const std::vector<uint64_t>& num_sampled_nodes() const { return hop_nodes_; }
+  const std::vector<uint64_t>& num_sampled_edges() const { return hop_edges_; }
+
+  // Fills every array that is not null. `threads` as in SampleRequest.
+  void CopyTo(const SampleDestination& destination, int threads) const;
+
+ private:
+  friend class NeighbourSampler;
+  NeighbourSample() = default;
+  void CopyEdges(const SampleDestination& destination, size_t first_node, size_t last_node) const;
+
+  std::shared_ptr<const store::MappedFile> file_;
+  store::Adjacency adjacency_;
+  Expand expand_ = Expand::kTargets;
+  WorkspacePointer work_;
+  std::vector<uint64_t> hop_nodes_;
+  std::vector<uint64_t> hop_edges_;
+  uint64_t num_nodes_ = 0;
+  uint64_t num_edges_ = 0;
+};
+
+}  // namespace graphzero::sample

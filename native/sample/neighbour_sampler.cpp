@@ -1,0 +1,170 @@
+#include "sample/neighbour_sampler.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "sample/hop.h"
+#include "sample/rows.h"
+#include "sample/threads.h"
+#include "store/errors.h"
+
+namespace graphzero::sample {
+namespace {
+
+// Table entries are asked for this many edges before they are needed.
+constexpr size_t kTableAhead = 24;
+
+std::string Number(uint64_t value) { return std::to_string(value); }
+
+void Check(const Rows& rows, const SampleRequest& request) {
+  CheckOneNodeSet(rows);
+  CheckHasWeights(rows, request.weighted);
+  for (size_t hop = 0; hop < request.fanout.size(); ++hop) {
+    if (request.fanout[hop] < Fanout::kAll) {
+      throw std::invalid_argument("fanout of hop " + Number(hop) + " is " +
+                                  std::to_string(request.fanout[hop]) +
+                                  ", expected -1 (all), 0 (none) or a number of edges");
+    }
+  }
+  // Local ids have 32 bits.
+  if (request.seeds.size() > INT32_MAX || request.max_edges > INT32_MAX) {
+    throw std::invalid_argument(Number(request.seeds.size()) + " seeds and at most " +
+                                Number(request.max_edges) +
+                                " edges, expected at most 2147483647 of each");
+  }
+  CheckNodeIds(rows, request.seeds, "seed");
+}
+
+}  // namespace
+
+// One request from its seeds to its last hop.
+class NeighbourSampler {
+ public:
+  NeighbourSampler(const store::TopologyReader& graph, const SampleRequest& request)
+      : request_(request),
+        rows_{*request.adjacency, graph.file()->path()},
+        lease_(request.threads) {
+    result_.file_ = graph.file();
+    result_.adjacency_ = rows_.adjacency;
+    result_.expand_ = request.expand;
+    result_.work_ = TakeWorkspace();
+    auto& scratch = result_.work_->scratch;
+    scratch.resize(std::max(scratch.size(), static_cast<size_t>(lease_.max_team())));
+  }
+
+  NeighbourSample Run() {
+    const bool narrow = rows_.adjacency.rows <= (uint64_t{1} << 32);
+    if (narrow) {
+      RunWith(result_.work_->narrow_table);
+    } else {
+      RunWith(result_.work_->wide_table);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  template <class Table>
+  void RunWith(Table& table) {
+    AddSeeds(table);
+    size_t begin = 0;
+    for (size_t number = 0; number < request_.fanout.size(); ++number) {
+      const size_t end = result_.num_nodes_;
+      const uint64_t edges = DrawHop(number, begin, end);
+      Relabel(edges, table);
+      result_.hop_edges_.push_back(edges);
+      result_.hop_nodes_.push_back(result_.num_nodes_ - end);
+      begin = end;
+    }
+  }
+
+  // Every occurrence of a seed is a node of its own; the table knows the first.
+  template <class Table>
+  void AddSeeds(Table& table) {
+    const size_t count = request_.seeds.size();
+    Workspace& work = *result_.work_;
+    work.nodes.Reserve(count);
+    work.occurrence.Reserve(2 * count);
+    uint32_t* const repeats = work.occurrence.data() + count;  // of the seed that is first at i
+    table.Reset(count);
+    for (size_t i = 0; i < count; ++i) {
+      const auto id = static_cast<uint64_t>(request_.seeds[i]);
+      const auto local = static_cast<LocalId>(i);
+      const LocalId first = table.FindOrInsert(id, local);
+      repeats[i] = 0;
+      work.nodes[i] = id;
+      work.occurrence[i] = first == local ? 0 : ++repeats[first];
+    }
+    result_.num_nodes_ = count;
+    result_.hop_nodes_.push_back(count);
+  }
+
+  uint64_t DrawHop(uint64_t number, size_t begin, size_t end) {
+    const HopSpec spec{.number = number,
+                       .begin = begin,
+                       .end = end,
+                       .edges_before = result_.num_edges_,
+                       .fanout = {request_.fanout[number], request_.replace},
+                       .weighted = request_.weighted,
+                       .keep_slots = result_.has_edge_ids() || result_.has_weights(),
+                       .seed = request_.seed,
+                       .forced_set = request_.forced_set};
+    HopDrawer hop(spec, rows_, *result_.work_, lease_);
+    const uint64_t edges = hop.Count();
+    if (edges > request_.max_edges - result_.num_edges_) {
+      throw InputError("hop " + Number(number) + " with fanout " +
+                       std::to_string(spec.fanout.edges) + " would draw " + Number(edges) +
+                       " edges, and " + Number(result_.num_edges_) +
+                       " are drawn already: more than the limit of " + Number(request_.max_edges) +
+                       "; use fewer seeds, a smaller fanout or a higher max_edges");
+    }
+    return hop.Draw();
+  }
+
+  // In one thread and in edge order, because local ids are numbers of discovery. Merging in order
+  // beats a parallel table with atomics, whose order would also depend on the threads.
+  template <class Table>
+  void Relabel(size_t edges, Table& table) {
+    Workspace& work = *result_.work_;
+    work.neighbours.Reserve(result_.num_edges_ + edges, result_.num_edges_);
+    work.nodes.Reserve(result_.num_nodes_ + edges + 1, result_.num_nodes_);
+    MakeRoom(table, result_.num_nodes_ + edges);
+    const uint64_t* const ids = work.drawn.data();
+    LocalId* const locals = work.neighbours.data() + result_.num_edges_;
+    uint64_t* const nodes = work.nodes.data();
+    auto next = static_cast<LocalId>(result_.num_nodes_);
+    for (size_t e = 0; e < edges; ++e) {
+      if (e + kTableAhead < edges) table.Prefetch(ids[e + kTableAhead]);
+      locals[e] = table.FindOrInsert(ids[e], next);
+      // Without a branch that would be guessed wrong half the time: an id that is not new is
+      // overwritten by the next one that is.
+      nodes[next] = ids[e];
+      next += locals[e] == next;
+    }
+    result_.num_nodes_ = next;
+    result_.num_edges_ += edges;
+  }
+
+  template <class Table>
+  void MakeRoom(Table& table, size_t count) {
+    if (table.HasRoomFor(count)) return;
+    table.Reset(count);
+    const uint64_t* const nodes = result_.work_->nodes.data();
+    for (size_t i = 0; i < result_.num_nodes_; ++i) {
+      if (i + kTableAhead < result_.num_nodes_) table.Prefetch(nodes[i + kTableAhead]);
+      table.FindOrInsert(nodes[i], static_cast<LocalId>(i));
+    }
+  }
+
+  const SampleRequest& request_;
+  const Rows rows_;
+  ThreadLease lease_;
+  NeighbourSample result_;
+};
+
+NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
+  Check({*request.adjacency, graph.file()->path()}, request);
+  return NeighbourSampler(graph, request).Run();
+}
+
+}  // namespace graphzero::sample

@@ -1,0 +1,71 @@
+// Reading rows of an adjacency that nobody vouches for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "store/topology_reader.h"
+
+namespace graphzero::sample {
+
+// An adjacency and the name of its file, for messages. Does not own the mapping.
+struct Rows {
+  const store::Adjacency& adjacency;
+  const std::string& path;
+
+  // The checked slots of a row. Needs node < adjacency.rows. Throws FormatError.
+  store::SlotRange Row(uint64_t node) const {
+    store::SlotRange row;
+    if (!adjacency.CheckedRow(node, &row)) [[unlikely]]
+      ThrowDamagedRow(node, row);
+    return row;
+  }
+
+  // A checked neighbour: below the bound, so that it may be a row number. Throws FormatError.
+  template <class Id>
+  uint64_t Neighbour(uint64_t node, uint64_t slot) const {
+    const uint64_t id = static_cast<const Id*>(adjacency.neighbours.data)[slot];
+    if (id >= adjacency.neighbour_bound) [[unlikely]]
+      ThrowDamagedNeighbour(node, slot, id);
+    return id;
+  }
+
+  std::span<const float> Weights(const store::SlotRange& row) const {
+    return {adjacency.weights + row.begin, row.size()};
+  }
+
+  void PrefetchRow(uint64_t node) const {
+    // The pair may straddle two lines; the second is next to the first and comes along.
+    __builtin_prefetch(adjacency.indptr + node);
+  }
+
+  template <class Id>
+  void PrefetchSlot(uint64_t slot) const {
+    __builtin_prefetch(static_cast<const Id*>(adjacency.neighbours.data) + slot);
+  }
+
+  [[noreturn]] void ThrowDamagedRow(uint64_t node, const store::SlotRange& row) const;
+  [[noreturn]] void ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) const;
+  // For a weight that weighted draws cannot use: the user's data is at fault, not the file.
+  [[noreturn]] void ThrowBadWeight(uint64_t node, uint64_t slot, float weight) const;
+};
+
+// Throws std::out_of_range naming the first id that is not a row, before anything else happens.
+void CheckNodeIds(const Rows& rows, std::span<const int64_t> ids, const char* what);
+
+// Multi-step sampling goes from a neighbour's id to its row, and so needs one set of nodes; throws
+// std::invalid_argument for a graph with different sources and targets.
+void CheckOneNodeSet(const Rows& rows);
+
+// Throws std::invalid_argument if `weighted` is asked of a file without weights.
+void CheckHasWeights(const Rows& rows, bool weighted);
+
+// Calls body.operator()<Id>() with the type that the file stores neighbours in.
+template <class Body>
+auto WithIdType(const store::Adjacency& adjacency, Body&& body) {
+  return adjacency.neighbours.width == 4 ? body.template operator()<uint32_t>()
+                                         : body.template operator()<uint64_t>();
+}
+
+}  // namespace graphzero::sample

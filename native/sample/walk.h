@@ -1,0 +1,35 @@
+// Random walks: uniform, weighted, with restart, and node2vec. See README.md, "Walks".
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "store/topology_reader.h"
+
+namespace graphzero::sample {
+
+struct WalkRequest {
+  const store::Adjacency* adjacency = nullptr;  // whose rows are followed
+  bool sorted = false;                          // rows are sorted by neighbour
+  std::span<const int64_t> starts;
+  uint64_t length = 0;  // steps
+  double p = 1;         // node2vec: return parameter
+  double q = 1;         // node2vec: in-out parameter
+  double restart = 0;   // probability of going back to the start, at each step
+  bool weighted = false;
+  uint64_t seed = 0;
+  int threads = 0;  // at most; 0 is the whole budget of threads.h
+};
+
+// Where walks go. The caller owns both arrays.
+struct WalkDestination {
+  int64_t* nodes = nullptr;    // starts.size() rows of length + 1 ids, start included
+  int64_t* lengths = nullptr;  // steps really taken, or null
+};
+
+// Throws std::out_of_range for a start outside the graph, std::invalid_argument for a wrong
+// argument, FormatError for a damaged file; the destination then holds anything.
+void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
+                const WalkDestination& destination);
+
+}  // namespace graphzero::sample

@@ -1,0 +1,51 @@
+// Working memory of neighbour sampling, reused between calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sample/buffer.h"
+#include "sample/id_table.h"
+#include "sample/uniform_pick.h"
+#include "sample/weighted_pick.h"
+
+namespace graphzero::sample {
+
+// What one thread of a call needs for itself.
+struct ThreadScratch {
+  UniformPicker uniform;
+  WeightedRow weighted;
+};
+
+// All sizes follow the batch, none the graph. Used by one call at a time.
+struct Workspace {
+  // The sample so far. Node i of the batch has the edges [first_edge[i], first_edge[i + 1]).
+  Buffer<uint64_t> nodes;       // global ids: seeds, then by discovery
+  Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
+  Buffer<uint64_t> first_edge;
+  Buffer<uint64_t> slots;      // where in the adjacency each edge was found
+  Buffer<LocalId> neighbours;  // local ids, one per edge
+
+  // The hop being drawn: one entry per expanded node, one per edge.
+  Buffer<uint64_t> row_begin;
+  Buffer<uint64_t> row_degree;
+  Buffer<uint32_t> short_by;  // edges that zero weights left out
+  Buffer<uint64_t> drawn;     // global ids of the neighbours
+
+  IdTable<uint32_t> narrow_table;
+  IdTable<uint64_t> wide_table;
+  std::vector<ThreadScratch> scratch;
+
+  size_t bytes() const;
+};
+
+// Takes a workspace from the pool of this process, or makes one; returns it when destroyed. A few
+// are kept, and none that a single huge request has blown up. Thread-safe, also after a fork.
+struct ReturnWorkspace {
+  void operator()(Workspace* workspace) const;
+};
+using WorkspacePointer = std::unique_ptr<Workspace, ReturnWorkspace>;
+WorkspacePointer TakeWorkspace();
+
+}  // namespace graphzero::sample

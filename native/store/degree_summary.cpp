@@ -1,0 +1,70 @@
+#include "store/degree_summary.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace graphzero::store {
+namespace {
+
+constexpr uint64_t kCounted = 65536;  // degrees below this have a counter each
+
+// Degrees of rows, kept so that the n-th smallest can be told.
+class DegreeCounts {
+ public:
+  void Add(uint64_t degree) {
+    if (degree < kCounted) {
+      ++counts_[degree];
+    } else {
+      large_.push_back(degree);
+    }
+  }
+
+  // Call once, after the last Add().
+  void Sort() { std::sort(large_.begin(), large_.end()); }
+
+  uint64_t Nth(uint64_t n) const {
+    for (uint64_t degree = 0; degree < kCounted; ++degree) {
+      if (n < counts_[degree]) return degree;
+      n -= counts_[degree];
+    }
+    return large_[n];
+  }
+
+  uint64_t zeros() const { return counts_[0]; }
+
+ private:
+  std::vector<uint64_t> counts_ = std::vector<uint64_t>(kCounted);
+  std::vector<uint64_t> large_;
+};
+
+}  // namespace
+
+DegreeSummary SummarizeDegrees(const TopologyReader& graph, const Adjacency& adjacency) {
+  DegreeSummary summary;
+  const uint64_t rows = adjacency.rows;
+  if (rows == 0) return summary;
+  DegreeCounts counts;
+  for (uint64_t node = 0; node < rows; ++node) counts.Add(graph.Row(adjacency, node).size());
+  counts.Sort();
+  summary.min = counts.Nth(0);
+  summary.median = counts.Nth((rows - 1) / 2);
+  summary.p99 = counts.Nth(rows - 1 - rows / 100);
+  summary.max = counts.Nth(rows - 1);
+  summary.mean = static_cast<double>(adjacency.edges) / static_cast<double>(rows);
+  summary.empty_rows = counts.zeros();
+  return summary;
+}
+
+uint64_t CountIsolated(const TopologyReader& graph) {
+  const auto empty = [&](const Adjacency* adjacency, uint64_t node) {
+    return adjacency == nullptr || node >= adjacency->rows ||
+           graph.Row(*adjacency, node).size() == 0;
+  };
+  uint64_t isolated = 0;
+  for (uint64_t node = 0; node < graph.num_nodes(); ++node) {
+    isolated += empty(graph.out(), node) && empty(graph.in(), node);
+  }
+  return isolated;
+}
+
+}  // namespace graphzero::store

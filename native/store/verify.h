@@ -1,0 +1,39 @@
+// Reads a whole file and proves it, as opening cannot without becoming slow.
+//
+// What is checked, beyond all that Open() checks:
+// - every block against its checksum, and the checksums against the section table;
+// - that bytes which belong to no section, and row padding, are zero;
+// - indptr: from 0, never falling, up to the number of edges;
+// - neighbours and edge ids: below their bounds; rows sorted by (neighbour, edge id) and without
+//   repeats where the flags say so;
+// - that the two adjacencies of a file hold the same edges, and that a symmetric file holds the
+//   reverse of each (by a 64-bit sum of hashes: damage passes it by chance only);
+// - weights: finite and not negative; ids of a split: not negative; bools: 0 or 1.
+// Files of GraphZero 0.2 have no checksums and no flags: there the values alone are checked, and
+// damage that leaves a possible value is not found.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/matrix_reader.h"
+#include "store/topology_reader.h"
+
+namespace graphzero::store {
+
+struct VerifyOptions {
+  int threads = 1;  // at least 1
+  // Must be set. Told by any of the threads how many bytes it has just read; may throw to stop.
+  std::function<void(uint64_t bytes)> advance;
+};
+
+// Each problem as one line: file, section and block or row, found, expected. Empty: the file is
+// sound. A block the disk cannot deliver is a problem too. Long lists are cut with a last line that
+// says so. Reads with pread(2) in blocks, so memory stays small and the mapping untouched by what
+// this process may have written to its views.
+std::vector<std::string> Verify(const TopologyReader& graph, const VerifyOptions& options);
+std::vector<std::string> Verify(const MatrixReader& matrix, const VerifyOptions& options);
+
+}  // namespace graphzero::store

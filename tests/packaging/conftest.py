@@ -1,0 +1,117 @@
+"""The package as a user gets it: an sdist, a wheel built from it, environments with little else.
+
+Nothing is downloaded: an environment gets links to distributions that the tests' own has.
+"""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+RUN_REQUIREMENTS = ["numpy", "tqdm"]  # as pyproject.toml declares them
+BUILD_REQUIREMENTS = ["scikit-build-core", "nanobind", "packaging", "pathspec", "cmake", "ninja"]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment in which only what was linked or installed can be imported."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path, *distributions: str) -> "Environment":
+        venv.create(path, symlinks=True)
+        environment = cls(path)
+        for name in distributions:
+            environment._link(importlib.metadata.distribution(name))
+        return environment
+
+    @property
+    def site_packages(self) -> Path:
+        return next(self.path.glob("lib/python*/site-packages"))
+
+    def _link(self, distribution: importlib.metadata.Distribution) -> None:
+        tops = {file.parts[0] for file in distribution.files or [] if file.parts[0] != ".."}
+        for top in tops:
+            (self.site_packages / top).symlink_to(str(distribution.locate_file(top)))
+
+    def pip(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "pip", "-qq", "--python", str(self.path), *arguments]
+        subprocess.run(command, check=True)
+
+    def run(self, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """Runs one of the environment's programs as a user would, away from the repository."""
+        variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        program = str(self.path / "bin" / command[0])
+        return subprocess.run(
+            [program, *command[1:]], cwd=cwd, env=variables, capture_output=True, text=True
+        )
+
+
+@pytest.fixture(scope="session")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sdist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(out), REPOSITORY],
+        check=True,
+        capture_output=True,
+    )
+    return next(out.glob("*.tar.gz"))
+
+
+@pytest.fixture(scope="session")
+def source_tree(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked sdist: a checkout without git."""
+    out = tmp_path_factory.mktemp("source")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(out, filter="data")
+    return next(out.iterdir())
+
+
+@pytest.fixture(scope="session")
+def build_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    path = tmp_path_factory.mktemp("environments") / "build"
+    return Environment.create(path, *RUN_REQUIREMENTS, *BUILD_REQUIREMENTS)
+
+
+@pytest.fixture(scope="session")
+def wheel(
+    source_tree: Path,
+    build_environment: Environment,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    build_environment.pip(
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON",
+        f"--wheel-dir={out}",
+        str(source_tree),
+    )
+    return next(out.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with the wheel and its declared requirements, and nothing else."""
+    path = tmp_path_factory.mktemp("environments") / "installed"
+    environment = Environment.create(path, *RUN_REQUIREMENTS)
+    environment.pip("install", "--no-index", str(wheel))
+    return environment
+
+
+@pytest.fixture(scope="session")
+def editable(source_tree: Path, wheel: Path, build_environment: Environment) -> Environment:
+    """An editable install of the source tree. Comes after `wheel` to reuse what that compiled."""
+    build_environment.pip(
+        "install", "--no-index", "--no-build-isolation", "--editable", str(source_tree)
+    )
+    return build_environment

@@ -1,0 +1,63 @@
+"""The installed package, used from another directory without the repository or torch."""
+
+import subprocess
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def succeed(completed: "subprocess.CompletedProcess[str]") -> str:
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
+
+
+def test_every_module_imports(installed: Any, wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        modules = [
+            name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            for name in archive.namelist()
+            if name.endswith(".py")
+        ]
+    imports = "\n".join(f"import {module}" for module in [*modules, "graphzero._engine"])
+    succeed(installed.run("python", "-c", imports, cwd=tmp_path))
+
+
+def test_every_public_name_resolves(installed: Any, tmp_path: Path) -> None:
+    program = "import graphzero as gz; [getattr(gz, name) for name in gz.__all__]; print(gz)"
+    shown = succeed(installed.run("python", "-c", program, cwd=tmp_path))
+    assert str(installed.path) in shown
+
+
+def test_version_is_that_of_the_distribution(installed: Any, tmp_path: Path) -> None:
+    shown = succeed(installed.run("graphzero", "--version", cwd=tmp_path))
+    assert shown == f"graphzero {version('graphzero-server')}\n"
+
+
+def test_server_command_says_that_it_is_not_there_yet(installed: Any, tmp_path: Path) -> None:
+    completed = installed.run("graphzero-server", cwd=tmp_path)
+    assert completed.returncode == 1
+    assert "not part of this release yet" in completed.stderr
+
+
+def test_editable_install_runs(editable: Any, tmp_path: Path) -> None:
+    succeed(editable.run("python", "-c", "import graphzero._engine", cwd=tmp_path))
+    shown = succeed(editable.run("graphzero", "--version", cwd=tmp_path))
+    assert shown == f"graphzero {version('graphzero-server')}\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "module"),
+    [
+        ("native/graphzero/_errors.py", "graphzero._errors"),
+        ("server/__init__.py", "graphzero.server"),
+    ],
+)
+def test_editable_install_sees_an_edit(
+    source: str, module: str, editable: Any, source_tree: Path, tmp_path: Path
+) -> None:
+    with (source_tree / source).open("a") as file:
+        file.write("\nEDITED = True\n")
+    succeed(editable.run("python", "-c", f"from {module} import EDITED", cwd=tmp_path))
