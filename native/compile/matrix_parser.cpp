@@ -19,7 +19,7 @@ std::string Complaint(FieldStatus status, std::string_view text, DType dtype) {
   switch (status) {
     case FieldStatus::kNan:
       return "found " + (text.empty() ? std::string("an empty field") : Quoted(text)) +
-             ", expected a value of " + name + " (or a value to use for NaN)";
+             ", expected a value of " + name + " (--nan VALUE gives one for NaN)";
     case FieldStatus::kNotInteger:
       return "found " + Quoted(text) + ", expected an integer for " + name;
     case FieldStatus::kOutOfRange:
@@ -204,7 +204,7 @@ class ChunkParser {
     }
     if (id >= bound_) {
       return "node id " + std::to_string(id) + " is out of range, expected an id below " +
-             std::to_string(bound_);
+             std::to_string(bound_) + ", the number of nodes";
     }
     return {};
   }
