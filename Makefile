@@ -49,10 +49,11 @@ lint-python: $(INSTALLED)
 
 # mypy wants the folders of the repository where the package has them, so it gets a tree of links.
 .PHONY: lint-types
-lint-types: $(INSTALLED)
+lint-types: $(PACKAGE)
 	@echo "==> Checking types"
 	@rm -rf build/typecheck && mkdir -p build/typecheck/graphzero
-	@ln -s $(CURDIR)/native/graphzero/* $(CURDIR)/server build/typecheck/graphzero/
+	@ln -s $(CURDIR)/native/graphzero/* $(CURDIR)/server $(CURDIR)/client build/typecheck/graphzero/
+	@ln -s $$($(BIN)/python -c 'import graphzero.proto as p; print(p.__path__[0])') build/typecheck/graphzero/
 	@MYPYPATH=build/typecheck $(BIN)/mypy --strict --no-error-summary --package graphzero
 
 .PHONY: lint-cpp
