@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero._quantities import parse_count, parse_size
 from graphzero._text import size_text
 
@@ -134,7 +133,9 @@ def run_all(
         for place in range(len(chosen)):
             contender = chosen[(place + round_) % len(chosen)]
             out = directory / "out"
-            command = [c.replace("{csv}", str(csv)).replace("{out}", str(out)) for c in contender.command]
+            command = [
+                c.replace("{csv}", str(csv)).replace("{out}", str(out)) for c in contender.command
+            ]
             os.sync()  # nobody pays for the bytes of the one before
             runs[contender.name].append(measure(command))
             remove(out)
@@ -194,7 +195,7 @@ def print_limited_run(ours: Contender, csv: Path, directory: Path, memory: int) 
             print("  no memory control group can be made here")
             return
         command = [c.replace("{csv}", str(csv)).replace("{out}", str(out)) for c in ours.command]
-        enter = f"echo $$ > {group}/cgroup.procs && exec \"$@\""
+        enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
         run = measure(["sh", "-c", enter, "sh", *command])
         peak = int((group / "memory.max_usage_in_bytes").read_text())
     remove(out)
@@ -239,7 +240,9 @@ def main() -> None:
             csv = directory / "edges.csv"
             write_edges(csv, count, max(2, count // 20))
             size = csv.stat().st_size
-            print(f"\n{text} edges, {count // 20} nodes, {size / 1e6:.0f} MB, {args.repeat} runs each")
+            print(
+                f"\n{text} edges, {count // 20} nodes, {size / 1e6:.0f} MB, {args.repeat} runs each"
+            )
             print_table(run_all(chosen, csv, directory, args.repeat), size)
             print_limited_run(chosen[0], csv, directory, parse_size(args.memory))
 
