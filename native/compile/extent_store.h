@@ -79,7 +79,7 @@ class ExtentStore {
   BufferPool pool_;
   const std::string temp_dir_;
   std::mutex mutex_;
-  uint64_t memory_left_;
+  int64_t memory_left_;  // negative while loaded extents exceed the budget
   std::unique_ptr<store::FileWriter> file_;
   store::AlignedBuffer pending_;  // collects extents into one large write
   size_t pending_bytes_ = 0;

@@ -216,8 +216,7 @@ class SamplingMixin:
         neighbours, counts = self.batch_random_fanout(
             [start_node], K, return_counts=True, seed=seed
         )
-        row: Int64Array = neighbours[0, : counts[0]]
-        return row.copy()
+        return np.array(neighbours[0, : counts[0]], np.int64)
 
     def _sampling_direction(self, direction: Direction | None) -> Direction:
         if direction not in (None, "in", "out"):
