@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from grpc import StatusCode
-
 from graphzero._errors import FormatError, InputError
 from graphzero.server.catalog import UnknownDataset
+from grpc import StatusCode
 
 
 class RequestCancelled(Exception):
@@ -20,6 +19,10 @@ class OutOfMemory(Exception):
     """The session may not have that much shared memory."""
 
 
+class NotFound(Exception):
+    """A name that the dataset does not have."""
+
+
 class NotPossible(Exception):
     """The request is sound, but this dataset or session cannot serve it."""
 
@@ -30,6 +33,7 @@ CODES: list[tuple[type[BaseException], StatusCode]] = [
     (RequestTimedOut, StatusCode.DEADLINE_EXCEEDED),
     (OutOfMemory, StatusCode.RESOURCE_EXHAUSTED),
     (NotPossible, StatusCode.FAILED_PRECONDITION),
+    (NotFound, StatusCode.NOT_FOUND),
     (UnknownDataset, StatusCode.NOT_FOUND),
     (FormatError, StatusCode.DATA_LOSS),
     (InputError, StatusCode.INVALID_ARGUMENT),

@@ -19,6 +19,7 @@ class InlineBlock:
         self.id = block_id
         self.size = size
         self.bytes = np.empty(size, np.uint8)
+        self.request_id = 0
 
     def array(self, offset: int, shape: list[int], dtype: str) -> npt.NDArray[Any]:
         storage = np.dtype("int16" if dtype == "bfloat16" else dtype)

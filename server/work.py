@@ -1,8 +1,8 @@
 """What a request does, on a worker thread: draw, find room, fill it.
 
 Each kind of request is a class with two steps. `draw` does the part whose size is not known before
-(and checks the request); `fill` writes the arrays into a block. Between the two a request may have to
-wait for shared memory, which must not cost a worker.
+(and checks the request); `fill` writes the arrays into a block. Between the two a request may have
+to wait for shared memory, which must not cost a worker.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
+from graphzero._sampling import Direction, draw, walk_into
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotPossible
+from graphzero.server.codes import NotFound, NotPossible
 from graphzero.server.layout import Layout, Placement
 
 Ids = npt.NDArray[np.int64]
-_DIRECTIONS = {
+_DIRECTIONS: dict[int, Direction | None] = {
     pb.DIRECTION_UNSPECIFIED: None,
     pb.DIRECTION_IN: "in",
     pb.DIRECTION_OUT: "out",
@@ -43,13 +43,14 @@ class Work(ABC):
     def fill(self, block: Any) -> None: ...
 
     def describe(self, result: pb.Result) -> None:
-        """Adds what the result says beside its tensors."""
+        """Adds what the result says beside its tensors: nothing, for most."""
+        return
 
     def _column(self, name: str) -> FeatureStore:
         column = self.dataset.columns.get(name)
         if column is None:
             known = ", ".join(sorted(self.dataset.columns)) or "none"
-            raise KeyError(f"found column {name!r}, expected one of: {known}")
+            raise NotFound(f"found column {name!r}, expected one of: {known}")
         return column
 
 
@@ -78,14 +79,15 @@ class SampleWork(Work):
         columns = [(name, self._column(name)) for name in dict.fromkeys(names)]
         for name, column in columns:
             if column.role != "node":
-                raise ValueError(f"column {name!r} has no row for each node: its role is {column.role}")
+                raise ValueError(f"column {name!r} is by {column.role}, expected one by node")
         return columns
 
     def draw(self) -> None:
         request, graph = self._request, self.dataset.graph
         if request.require_edge_ids and not graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
-        self._drawn = graph.draw(
+        self._drawn = draw(
+            graph,
             self._seeds,
             request.fanout,
             replace=request.replace,
@@ -115,6 +117,7 @@ class SampleWork(Work):
             edge_index=_array(block, self._edge_index),
             e_id=_array(block, self._e_id) if self._e_id else None,
             edge_weight=_array(block, self._weight) if self._weight else None,
+            threads=0,
         )
         for column, placement, nodes in self._gathers:
             _gather(column, n_id if nodes else self._seeds, block, placement)
@@ -139,7 +142,8 @@ class WalkWork(Work):
 
     def fill(self, block: Any) -> None:
         request = self._request
-        self.dataset.graph.walk_into(
+        walk_into(
+            self.dataset.graph,
             self._starts,
             _array(block, self._nodes),
             _array(block, self._lengths),
@@ -175,7 +179,7 @@ def _array(block: Any, placement: Placement) -> Any:
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
     rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
-    _engine.gather(column.matrix, ids, rows)
+    _engine.gather(column._matrix, ids, rows)
 
 
 def _byte_count(block: Any, placement: Placement) -> int:

@@ -72,8 +72,9 @@ def _check_rows(path: Path, graph: Graph, columns: dict[str, FeatureStore]) -> N
 def _fingerprint(graph: Graph, columns: dict[str, FeatureStore]) -> bytes:
     """Of names and contents. A file of GraphZero 0.2 has no fingerprint: its size and time stand
     in."""
+    files: dict[str, Graph | FeatureStore] = {GRAPH_FILE: graph, **columns}
     digest = hashlib.blake2b(digest_size=16)
-    for name, file in sorted([(GRAPH_FILE, graph), *columns.items()], key=lambda item: item[0]):
+    for name, file in sorted(files.items()):
         content = file.fingerprint
         if not content:
             info = os.stat(file.path)  # noqa: PTH116
