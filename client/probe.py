@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import grpc
-
 from graphzero.client.address import find_address
 from graphzero.client.errors import ServerUnavailable
 from graphzero.proto import graphzero_pb2 as pb

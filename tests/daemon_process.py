@@ -1,4 +1,4 @@
-"""A real daemon in a process of its own, for tests. Imported through the fixtures of conftest.py."""
+"""A real daemon in a process of its own, for tests; see the fixtures in conftest.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session spoken message by message, for tests of the daemon that must not depend on the client."""
+"""A session spoken message by message, for tests that must not depend on the client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import grpc
 import numpy as np
-
 from graphzero import _engine
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub

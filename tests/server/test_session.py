@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import graphzero as gz
 import grpc
 import numpy as np
 import pytest
-
-import graphzero as gz
 from graphzero.proto import graphzero_pb2 as pb
 
 INVALID_ARGUMENT, DEADLINE, NOT_FOUND = 3, 4, 5
@@ -239,7 +238,7 @@ def test_session_beyond_the_limit_is_refused_at_once(
 
 
 def test_greedy_session_does_not_starve_another(daemon: Any, raw: Any) -> None:
-    greedy, modest = raw(daemon.address, window=64), raw(daemon.address)
+    greedy, modest = raw(daemon.address, window=4), raw(daemon.address)
     for i in range(60):
         greedy.sample(2 + i, list(range(2000)), [10, 10])
     modest.sample(2, [1], [2])
