@@ -73,6 +73,10 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CPP_SOURCES)
 
+.PHONY: crash
+crash: $(PACKAGE) ## kill conversions at random moments for several minutes
+	@GRAPHZERO_KILLS=500 $(BIN)/python -m pytest tests/crash $(PYTEST_ARGS)
+
 .PHONY: stubs
 stubs: $(PACKAGE) ## write the type stub of the native module anew
 	@$(call write_stub,$(STUB))

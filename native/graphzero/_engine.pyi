@@ -355,6 +355,12 @@ class Resources:
     @staticmethod
     def make(*, memory: int, threads: int, temp_dir: str) -> Resources: ...
 
+    @staticmethod
+    def make_for_tests(*, memory: int, threads: int, temp_dir: str, wide_records: bool = False) -> Resources:
+        """
+        Limits as they are given, below the minimum too: makes small inputs spill.
+        """
+
     @property
     def memory(self) -> int: ...
 
