@@ -22,6 +22,7 @@ enum class Domain : uint64_t {
   kShuffles = 5,
   kFanout = 6,         // batch_random_fanout, sample_neighbours
   kRepeatedSeeds = 7,  // second and later occurrences of a seed
+  kBatchSeeds = 8,     // a loader's batches
 };
 
 // Stafford's mixer number 13, the output function of SplitMix64. A bijection.
