@@ -158,7 +158,7 @@ def benchmark(shape: Shape, folder: Path, arguments: argparse.Namespace) -> None
         "dgl21": arguments.dgl_python,
         "pyg": arguments.pyg_python,
     }
-    results = []
+    results: list[Result] = []
     with tempfile.TemporaryDirectory() as directory:
         library = str(build_library("floor.cpp", Path(directory)))
         for name, python in peers.items():
@@ -167,6 +167,7 @@ def benchmark(shape: Shape, folder: Path, arguments: argparse.Namespace) -> None
                 continue
             for threads, callers in ((1, 1), (2, 1), (1, 2)):
                 extra = (library,) if name == "floor" else ()
+                print(f"  running {name}, {threads} x {callers}", file=sys.stderr)
                 results += run_peer(
                     name, python, folder, threads, callers, arguments.seconds, *extra
                 )
