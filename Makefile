@@ -49,10 +49,11 @@ lint-python: $(INSTALLED)
 
 # mypy wants the folders of the repository where the package has them, so it gets a tree of links.
 .PHONY: lint-types
-lint-types: $(INSTALLED)
+lint-types: $(PACKAGE)
 	@echo "==> Checking types"
 	@rm -rf build/typecheck && mkdir -p build/typecheck/graphzero
-	@ln -s $(CURDIR)/native/graphzero/* $(CURDIR)/server build/typecheck/graphzero/
+	@ln -s $(CURDIR)/native/graphzero/* $(CURDIR)/server $(CURDIR)/client build/typecheck/graphzero/
+	@ln -s $$($(BIN)/python -c 'import graphzero.proto as p; print(p.__path__[0])') build/typecheck/graphzero/
 	@MYPYPATH=build/typecheck $(BIN)/mypy --strict --no-error-summary --package graphzero
 
 .PHONY: lint-cpp
@@ -71,6 +72,10 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 	@$(BIN)/ruff check --quiet --fix --exit-zero .
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CPP_SOURCES)
+
+.PHONY: crash
+crash: $(PACKAGE) ## kill conversions at random moments for several minutes
+	@GRAPHZERO_KILLS=500 $(BIN)/python -m pytest tests/crash $(PYTEST_ARGS)
 
 .PHONY: stubs
 stubs: $(PACKAGE) ## write the type stub of the native module anew

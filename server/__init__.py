@@ -1,12 +1,10 @@
-"""The daemon. Not part of this release yet; the command exists so that its name is taken."""
+"""The daemon: `graphzero-server --data DIR`."""
 
-import sys
+from collections.abc import Sequence
 
 
-def main() -> int:
-    print(
-        "graphzero-server: the daemon is not part of this release yet; "
-        "use graphzero.Graph and graphzero.FeatureStore inside your process.",
-        file=sys.stderr,
-    )
-    return 1
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of the command; returns its exit code."""
+    from graphzero.server.command import main as command
+
+    return command(argv)

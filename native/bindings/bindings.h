@@ -12,6 +12,7 @@ void BindVerify(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
 void BindMatrixCompile(nanobind::module_& m);
 void BindSample(nanobind::module_& m);
+void BindShm(nanobind::module_& m);
 void BindEdgeCompile(nanobind::module_& m);
 void BindGenerate(nanobind::module_& m);
 

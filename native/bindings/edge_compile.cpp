@@ -86,17 +86,9 @@ TopologyReport CompileGraph(const store::TopologyReader& graph, const std::strin
   return result;
 }
 
-Resources MakeResources(uint64_t memory, int threads, const std::string& temp_dir) {
-  if (memory < compile::kMinimumMemory) {
-    throw std::invalid_argument("found a memory limit of " + std::to_string(memory) +
-                                " bytes, expected at least " +
-                                std::to_string(compile::kMinimumMemory >> 20) + " MiB");
-  }
-  if (threads < 1) {
-    throw std::invalid_argument("found " + std::to_string(threads) +
-                                " threads, expected at least 1");
-  }
-  return {memory, threads, temp_dir};
+Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string& temp_dir,
+                                bool wide_records) {
+  return {memory, threads, temp_dir, wide_records};
 }
 
 TopologyOptions MakeOptions(bool undirected, bool symmetric_source, bool out, bool in, bool dedup,
@@ -108,7 +100,10 @@ TopologyOptions MakeOptions(bool undirected, bool symmetric_source, bool out, bo
 
 void BindEdgeCompile(nb::module_& m) {
   nb::class_<Resources>(m, "Resources")
-      .def_static("make", &MakeResources, nb::kw_only(), "memory"_a, "threads"_a, "temp_dir"_a)
+      .def_static("make", &Resources::Make, nb::kw_only(), "memory"_a, "threads"_a, "temp_dir"_a)
+      .def_static("make_for_tests", &MakeResourcesForTests, nb::kw_only(), "memory"_a, "threads"_a,
+                  "temp_dir"_a, "wide_records"_a = false,
+                  "Limits as they are given, below the minimum too: makes small inputs spill.")
       .def_ro("memory", &Resources::memory)
       .def_ro("threads", &Resources::threads)
       .def_ro("temp_dir", &Resources::temp_dir);

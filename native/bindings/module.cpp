@@ -9,6 +9,7 @@ NB_MODULE(_engine, m) {
   BindGather(m);
   BindMatrixCompile(m);
   BindSample(m);
+  BindShm(m);
   BindEdgeCompile(m);
   BindGenerate(m);
 }

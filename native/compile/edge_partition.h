@@ -41,6 +41,13 @@ struct Leaf {
   uint64_t size;  // of all pieces together
 };
 
+// How a bucket may be taken apart: leaves of at most `bytes`, and at most `fan_out` parts at a
+// time, for each of which a buffer is open. Only speed depends on it.
+struct LeafLimits {
+  uint64_t bytes;
+  size_t fan_out;  // at least 2
+};
+
 template <class Record>
 class EdgePartition {
  public:
@@ -68,19 +75,17 @@ class EdgePartition {
   uint64_t total_records() const { return partition_.total_records(); }
   uint64_t records(size_t bucket) const { return partition_.records(bucket); }
 
-  // Moves a bucket out as leaves of at most `leaf_bytes`, in the order of their keys: calls
+  // Moves a bucket out as leaves within the limits, in the order of their keys: calls
   // visit(leaf), or repeat(record, count) for `count` identical plain records that exceed a leaf.
   // Buckets may be visited by several threads, each bucket once.
   template <class Visit, class Repeat>
-  void ForEachLeaf(size_t bucket, uint64_t leaf_bytes, Visit&& visit, Repeat&& repeat) {
+  void ForEachLeaf(size_t bucket, const LeafLimits& limits, Visit&& visit, Repeat&& repeat) {
     const uint64_t low = uint64_t{bucket} << shift_;
     const uint64_t high = bucket < regular_ ? low + (uint64_t{1} << shift_) - 1 : bounds_.max_row;
-    Descend(partition_, bucket, {0, low, high}, leaf_bytes, visit, repeat);
+    Descend(partition_, bucket, {0, low, high}, limits, visit, repeat);
   }
 
  private:
-  static constexpr size_t kSubBuckets = 64;
-
   static int ShiftFor(uint64_t max_row, size_t buckets) {
     int shift = 0;
     while ((max_row >> shift) >= buckets) ++shift;
@@ -92,11 +97,11 @@ class EdgePartition {
   }
 
   template <class Visit, class Repeat>
-  void Descend(Partition& from, size_t bucket, KeyRange range, uint64_t leaf_bytes, Visit& visit,
-               Repeat& repeat) {
+  void Descend(Partition& from, size_t bucket, KeyRange range, const LeafLimits& limits,
+               Visit& visit, Repeat& repeat) {
     const uint64_t count = from.records(bucket);
     if (count == 0) return;
-    if (count * sizeof(Record) <= leaf_bytes) {
+    if (count * sizeof(Record) <= limits.bytes) {
       const Partition::View view = from.Take(bucket);
       visit(Leaf<Record>{range, view.template pieces<Record>(), count});
       return;
@@ -105,10 +110,10 @@ class EdgePartition {
       const bool identical = range.level == 2 || (range.level == 1 && !Record::kRich);
       if (identical) return DescendIdentical(from, bucket, count, repeat);
       const uint64_t high = range.level == 0 ? bounds_.max_neighbour : bounds_.max_edge;
-      return Descend(from, bucket, {range.level + 1, 0, high}, leaf_bytes, visit, repeat);
+      return Descend(from, bucket, {range.level + 1, 0, high}, limits, visit, repeat);
     }
-    const uint64_t width = (range.high - range.low) / kSubBuckets + 1;
-    Partition finer(store_, kSubBuckets, sizeof(Record), 1);
+    const uint64_t width = (range.high - range.low) / limits.fan_out + 1;
+    Partition finer(store_, limits.fan_out, sizeof(Record), 1);
     from.Stream(bucket, [&](std::span<const std::byte> piece) {
       for (size_t at = 0; at < piece.size(); at += sizeof(Record)) {
         Record record;
@@ -117,10 +122,10 @@ class EdgePartition {
       }
     });
     finer.Close();
-    for (size_t i = 0; i < kSubBuckets; ++i) {
+    for (size_t i = 0; i < limits.fan_out; ++i) {
       const uint64_t low = range.low + i * width;
-      Descend(finer, i, {range.level, low, std::min(low + width - 1, range.high)}, leaf_bytes,
-              visit, repeat);
+      Descend(finer, i, {range.level, low, std::min(low + width - 1, range.high)}, limits, visit,
+              repeat);
     }
   }
 

@@ -58,17 +58,23 @@ void TopologyEdgeSource::Fill(uint64_t first, uint64_t last, EdgeBatch* batch) c
     while (a.indptr[row + 1] <= slot) ++row;
     const uint64_t neighbour = a.neighbours[slot];
     const float weight = a.weights ? a.weights[slot] : 0.0f;
+    const uint64_t edge = a.edge_ids.present() ? a.edge_ids[slot] : slot;
     if (neighbour >= a.neighbour_bound || !std::isfinite(weight) || weight < 0) {
       throw FormatError(
           graph_.file()->path(), "edge slot " + std::to_string(slot),
           "neighbour " + std::to_string(neighbour) + ", weight " + std::to_string(weight),
           "an id below " + std::to_string(a.neighbour_bound) + " and a finite weight >= 0");
     }
+    if (edge >= input_rows()) {
+      throw FormatError(graph_.file()->path(), "edge slot " + std::to_string(slot),
+                        "edge id " + std::to_string(edge),
+                        "an id below " + std::to_string(input_rows()));
+    }
     const size_t i = batch->size++;
     batch->src[i] = turned_ ? neighbour : row;
     batch->dst[i] = turned_ ? row : neighbour;
     if (a.weights) batch->weight[i] = weight;
-    batch->rows[i] = a.edge_ids.present() ? a.edge_ids[slot] : slot;
+    batch->rows[i] = edge;
   }
 }
 

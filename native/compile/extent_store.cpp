@@ -52,14 +52,14 @@ void BufferPool::Return(std::byte* piece) {
 }
 
 ExtentStore::ExtentStore(uint64_t memory_budget, uint64_t extent_bytes, std::string temp_dir)
-    : pool_(extent_bytes), temp_dir_(std::move(temp_dir)), memory_left_(memory_budget) {}
+    : pool_(extent_bytes), temp_dir_(std::move(temp_dir)), memory_budget_(memory_budget) {}
 
 Extent ExtentStore::Seal(std::byte** buffer, uint64_t bytes) {
   Extent extent;
   extent.bytes = bytes;
   std::lock_guard lock(mutex_);
-  if (memory_left_ >= extent_bytes()) {
-    memory_left_ -= extent_bytes();
+  if (memory_used_ + extent_bytes() <= memory_budget_) {
+    memory_used_ += extent_bytes();
     extent.memory = std::exchange(*buffer, nullptr);
     return extent;
   }
@@ -94,9 +94,8 @@ void ExtentStore::Load(Extent* extent) {
   if (extent->memory) return;
   extent->memory = pool_.Take();
   {
-    // Loaded memory counts as well: it returns to the budget when it is freed.
     std::lock_guard lock(mutex_);
-    memory_left_ -= std::min(memory_left_, extent_bytes());
+    memory_used_ += extent_bytes();
   }
   file_->ReadBack(extent->offset,
                   {extent->memory, store::AlignUp(extent->bytes, store::kDirectAlign)});
@@ -106,7 +105,7 @@ void ExtentStore::Free(const Extent& extent) {
   if (!extent.memory) return;
   pool_.Return(extent.memory);
   std::lock_guard lock(mutex_);
-  memory_left_ += extent_bytes();
+  memory_used_ -= extent_bytes();
 }
 
 }  // namespace graphzero::compile

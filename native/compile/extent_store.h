@@ -78,8 +78,9 @@ class ExtentStore {
 
   BufferPool pool_;
   const std::string temp_dir_;
+  const uint64_t memory_budget_;
   std::mutex mutex_;
-  uint64_t memory_left_;
+  uint64_t memory_used_ = 0;  // by extents that were kept or loaded; loading may exceed the budget
   std::unique_ptr<store::FileWriter> file_;
   store::AlignedBuffer pending_;  // collects extents into one large write
   size_t pending_bytes_ = 0;

@@ -14,12 +14,19 @@ namespace graphzero::compile {
 
 // Below this the fixed buffers alone would not fit.
 inline constexpr uint64_t kMinimumMemory = uint64_t{64} << 20;
+// What a thread needs for its own buffers; more threads than memory has room for are not started.
+inline constexpr uint64_t kMemoryPerThread = uint64_t{8} << 20;
 
 // Limits of one job. Results never depend on them.
 struct Resources {
   uint64_t memory;       // bytes of working memory, at least kMinimumMemory
   int threads;           // at least 1
   std::string temp_dir;  // where what exceeds memory goes; unnamed files, gone with the process
+  // For tests only: edges begin with 64-bit ids, as they do after an id beyond 32 bits was met.
+  bool wide_records = false;
+
+  // The limits a user gave. Throws std::invalid_argument.
+  static Resources Make(uint64_t memory, int threads, std::string temp_dir);
 };
 
 // Written by the job's threads, read by whoever shows it. `phase` points to a string literal.

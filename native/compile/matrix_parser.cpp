@@ -19,7 +19,7 @@ std::string Complaint(FieldStatus status, std::string_view text, DType dtype) {
   switch (status) {
     case FieldStatus::kNan:
       return "found " + (text.empty() ? std::string("an empty field") : Quoted(text)) +
-             ", expected a value of " + name + " (or a value to use for NaN)";
+             ", expected a value of " + name + " (--nan VALUE gives one for NaN)";
     case FieldStatus::kNotInteger:
       return "found " + Quoted(text) + ", expected an integer for " + name;
     case FieldStatus::kOutOfRange:
@@ -65,6 +65,8 @@ Field CutField(const char* p, char delimiter) {
 // Parses the lines of one chunk. T is the type of the values.
 template <class T>
 class ChunkParser {
+  using Parsed = typename Value<T>::Parsed;
+
  public:
   ChunkParser(const TextChunk& chunk, const TableDialect& dialect, const RowFormat& format,
               RowBatch* batch)
@@ -81,8 +83,9 @@ class ChunkParser {
       p += std::min<uint64_t>(dialect_.data_offset - chunk_.offset, chunk_.text.size());
     }
     while (p < end) {
-      const char* next = ParseLine(p, reinterpret_cast<T*>(out));
+      const char* next = ParseLine(p);
       if (next != nullptr) {
+        Value<T>::Finish({parsed_.get(), format_.cols}, reinterpret_cast<T*>(out));
         batch_->offsets.push_back(OffsetOf(p));
         batch_->ids.push_back(id_);
         out += format_.row_bytes;
@@ -103,27 +106,34 @@ class ChunkParser {
     return chunk_.offset + static_cast<uint64_t>(p - chunk_.text.data());
   }
 
-  // Returns the next line, or null if this one is no row.
-  const char* ParseLine(const char* p, T* out) {
+  // Fills parsed_ and id_ from a line. Returns the next line, or null if this one is no row.
+  const char* ParseLine(const char* p) {
     const char delimiter = dialect_.delimiter;
     p = ParseId(p);
     if (p == nullptr) return nullptr;
-    T* last = out + format_.cols - 1;
-    for (; out != last; ++out) {
-      const char* end = Value<T>::Fast(p, out);
-      if (end != nullptr && *end == delimiter) {
-        p = end + 1;
-        continue;
+    Parsed* out = parsed_.get();
+    for (Parsed* last = out + format_.cols - 1; out != last; ++out) {
+      const unsigned length = FindIn16(p, delimiter);
+      const char* next = p + length + 1;
+      if (!Value<T>::Short(p, length, out)) {
+        next = ParseLong(p, delimiter, out);
+        if (next == nullptr) return nullptr;
       }
-      const Field field = CutField(p, delimiter);
-      if (field.last || !ParseField(field.text, out)) return nullptr;
-      p = field.end;
+      p = next;
     }
+    const unsigned length = FindIn16(p, '\n');
+    if (Value<T>::Short(p, length, out)) return p + length + 1;
+    return ParseLong(p, '\n', out);
+  }
+
+  // A value of any form, up to `terminator`: the delimiter or the newline. Returns what follows it,
+  // or null. Not inlined, or the common case would be short of registers.
+  [[gnu::noinline]] const char* ParseLong(const char* p, char terminator, Parsed* out) const {
     const char* end = Value<T>::Fast(p, out);
-    if (end != nullptr && *end == '\n') return end + 1;
-    const Field field = CutField(p, delimiter);
-    if (!field.last || !ParseField(field.text, out)) return nullptr;
-    return field.end + 1;
+    if (end != nullptr && *end == terminator) return end + 1;
+    const Field field = CutField(p, dialect_.delimiter);
+    if (field.last != (terminator == '\n') || !ParseField(field.text, out)) return nullptr;
+    return field.last ? field.end + 1 : field.end;
   }
 
   const char* ParseId(const char* p) {
@@ -141,12 +151,12 @@ class ChunkParser {
     return end;
   }
 
-  bool ParseField(std::string_view text, T* out) const {
+  bool ParseField(std::string_view text, Parsed* out) const {
     // Runs of blanks make no empty field: the line ended early.
     if (text.empty() && dialect_.delimiter == ' ') return false;
     const FieldStatus status = Value<T>::Parse(text, out);
     if (status == FieldStatus::kNan && !format_.nan_value.empty()) {
-      std::memcpy(out, format_.nan_value.data(), sizeof(T));
+      std::memcpy(out, format_.nan_value.data(), sizeof(T));  // only integers get here
       return true;
     }
     return status == FieldStatus::kOk;
@@ -169,7 +179,7 @@ class ChunkParser {
     if (const std::string problem = DiagnoseId(field.text); !problem.empty()) return problem;
     for (uint64_t column = 2; column <= columns; ++column) {
       field = CutField(field.end, dialect_.delimiter);
-      T value;
+      Parsed value;
       if (!ParseField(field.text, &value)) {
         const FieldStatus status = Value<T>::Parse(field.text, &value);
         return "column " + std::to_string(column) + ": " +
@@ -194,7 +204,7 @@ class ChunkParser {
     }
     if (id >= bound_) {
       return "node id " + std::to_string(id) + " is out of range, expected an id below " +
-             std::to_string(bound_);
+             std::to_string(bound_) + ", the number of nodes";
     }
     return {};
   }
@@ -207,6 +217,7 @@ class ChunkParser {
   RowBatch* batch_;
   const uint64_t bound_ = std::min(format_.num_rows.value_or(kIdLimit), kIdLimit);
   uint64_t id_ = 0;
+  std::unique_ptr<Parsed[]> parsed_ = std::make_unique_for_overwrite<Parsed[]>(format_.cols);
 };
 
 template <class T>
@@ -217,9 +228,11 @@ void ParseChunk(const TextChunk& chunk, const TableDialect& dialect, const RowFo
 
 template <class T>
 std::string ValueBytes(DType dtype, const std::string& text, const std::string& what) {
-  T value;
-  const FieldStatus status = Value<T>::Parse(text, &value);
+  typename Value<T>::Parsed parsed;
+  const FieldStatus status = Value<T>::Parse(text, &parsed);
   if (status != FieldStatus::kOk) throw InputError(what + ": " + Complaint(status, text, dtype));
+  T value;
+  Value<T>::Finish({&parsed, 1}, &value);
   return std::string(reinterpret_cast<const char*>(&value), sizeof value);
 }
 

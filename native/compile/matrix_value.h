@@ -1,14 +1,18 @@
 // One value of a feature table: text to the bytes of its type.
 //
-// Value<T> has two ways in. Fast() reads the common spelling straight from the line and gives up on
-// anything else; Parse() takes a whole field, accepts every spelling and says what is wrong.
+// Value<T> has three ways in, each slower and more general than the one before. Short() reads a few
+// characters whose end is known; Fast() reads from the line and finds the end; Parse() takes a
+// whole field, accepts every spelling and says what is wrong.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -77,20 +81,41 @@ T FromDouble(double value) {
   }
 }
 
+// A number before its last step: numerator / kSignedPowers[scale].
+struct Decimal {
+  double numerator;
+  uint64_t scale;
+};
+
+// 10^0 .. 10^7, then the same negated: a sign needs no branch, and zero gets it too.
+inline constexpr std::array<double, 16> kSignedPowers{
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, -1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7};
+
 // float, double, Half, BFloat16.
 template <class T>
 struct Value {
-  static const char* Fast(const char* p, T* out) {
-    double value;
-    p = ParseDecimal(p, &value);
-    if (p != nullptr) *out = FromDouble<T>(value);
-    return p;
+  using Parsed = Decimal;
+
+  static bool Short(const char* p, unsigned length, Decimal* out) {
+    ShortNumber number;
+    if (!number.Parse(p, length)) return false;
+    out->numerator = static_cast<double>(static_cast<int64_t>(number.digits));
+    out->scale = number.fraction + 8 * uint64_t{number.negative};
+    return true;
   }
-  static FieldStatus Parse(std::string_view text, T* out) {
-    double value = 0;
-    const FieldStatus status = ParseDouble(text, &value);
-    *out = FromDouble<T>(value);
+  static const char* Fast(const char* p, Decimal* out) {
+    out->scale = 0;
+    return ParseDecimal(p, &out->numerator);
+  }
+  static FieldStatus Parse(std::string_view text, Decimal* out) {
+    *out = {0, 0};
+    const FieldStatus status = ParseDouble(text, &out->numerator);
     return status == FieldStatus::kNan ? FieldStatus::kOk : status;
+  }
+  static void Finish(std::span<const Decimal> parsed, T* out) {
+    for (const Decimal& decimal : parsed) {
+      *out++ = FromDouble<T>(decimal.numerator / kSignedPowers[decimal.scale]);
+    }
   }
 };
 
@@ -98,25 +123,33 @@ struct Value {
 template <class T>
 bool FitsInteger(uint64_t magnitude, bool negative) {
   constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
-  return magnitude <= kMax || (negative && std::is_signed_v<T> && magnitude == kMax + 1) ||
-         magnitude == 0;
+  if (!negative) return magnitude <= kMax;
+  return magnitude <= (std::is_signed_v<T> ? kMax + 1 : 0);
 }
 
 template <class T>
-T WithSign(uint64_t magnitude, bool negative) {
+T SignedInteger(uint64_t magnitude, bool negative) {
   return static_cast<T>(negative ? uint64_t{0} - magnitude : magnitude);
 }
 
 template <class T>
   requires std::is_integral_v<T>
 struct Value<T> {
+  using Parsed = T;
+
+  static bool Short(const char* p, unsigned length, T* out) {
+    ShortNumber number;
+    if (!number.Parse(p, length) || number.fraction != 0) return false;
+    if (!FitsInteger<T>(number.digits, number.negative)) return false;
+    *out = SignedInteger<T>(number.digits, number.negative);
+    return true;
+  }
   static const char* Fast(const char* p, T* out) {
     const bool negative = *p == '-';
     uint64_t magnitude;
     p = ParseUnsigned(p + negative, &magnitude);
     if (p == nullptr || !FitsInteger<T>(magnitude, negative)) return nullptr;
-    if (negative && !std::is_signed_v<T> && magnitude != 0) return nullptr;
-    *out = WithSign<T>(magnitude, negative);
+    *out = SignedInteger<T>(magnitude, negative);
     return p;
   }
 
@@ -143,17 +176,23 @@ struct Value<T> {
     } else if (error == std::errc::result_out_of_range) {
       return FieldStatus::kOutOfRange;
     }
-    if (!FitsInteger<T>(magnitude, negative) ||
-        (negative && !std::is_signed_v<T> && magnitude != 0)) {
-      return FieldStatus::kOutOfRange;
-    }
-    *out = WithSign<T>(magnitude, negative);
+    if (!FitsInteger<T>(magnitude, negative)) return FieldStatus::kOutOfRange;
+    *out = SignedInteger<T>(magnitude, negative);
     return FieldStatus::kOk;
+  }
+  static void Finish(std::span<const T> parsed, T* out) {
+    std::copy(parsed.begin(), parsed.end(), out);
   }
 };
 
 template <>
 struct Value<bool> {
+  using Parsed = bool;
+
+  static bool Short(const char* p, unsigned length, bool* out) {
+    *out = *p == '1';
+    return length == 1 && (*p == '0' || *p == '1');
+  }
   static const char* Fast(const char* p, bool* out) {
     if (*p != '0' && *p != '1') return nullptr;
     *out = *p == '1';
@@ -169,6 +208,9 @@ struct Value<bool> {
     if (status == FieldStatus::kOk && value > 1) return FieldStatus::kOutOfRange;
     *out = value != 0;
     return status;
+  }
+  static void Finish(std::span<const bool> parsed, bool* out) {
+    std::copy(parsed.begin(), parsed.end(), out);
   }
 };
 

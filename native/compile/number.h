@@ -10,6 +10,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace graphzero::compile {
 
 // Eight characters at once, the first in the lowest byte, with '0'..'9' turned into 0..9.
@@ -21,13 +25,15 @@ struct EightDigits {
     bytes ^= kEach * '0';
   }
 
-  // How many of the eight, from the first on, are digits.
-  unsigned Count() const {
+  // The top bit of each byte that is no digit.
+  uint64_t Others() const {
     // A byte of 10..127 carries into its top bit; one of 128..255 has it already.
     const uint64_t high = (bytes & (kEach * 0x7f)) + kEach * (0x80 - 10);
-    const uint64_t other = (high | bytes) & (kEach * 0x80);
-    return static_cast<unsigned>(std::countr_zero(other)) / 8;
+    return (high | bytes) & (kEach * 0x80);
   }
+
+  // How many of the eight, from the first on, are digits.
+  unsigned Count() const { return static_cast<unsigned>(std::countr_zero(Others())) / 8; }
 
   // Value of the first `count` characters, all of them digits; count is 1 to 8.
   uint64_t Value(unsigned count) const {
@@ -64,6 +70,59 @@ inline const char* ParseUnsigned(const char* p, uint64_t* value) {
   return p;
 }
 
+// Where the first `c` of the 16 characters at `p` is, or 16. In a loop over fields only this has to
+// be known before the next field can be started on, so a processor works on several at once.
+inline unsigned FindIn16(const char* p, char c) {
+#if defined(__SSE2__)
+  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(c)));
+  return static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(found) | 0x10000));
+#else
+  for (unsigned at = 0; at < 16; at += 8) {
+    uint64_t bytes;
+    std::memcpy(&bytes, p + at, sizeof bytes);
+    bytes ^= EightDigits::kEach * static_cast<unsigned char>(c);
+    // The lowest zero byte is the lowest byte whose top bit is set here.
+    const uint64_t zeros = (bytes - EightDigits::kEach) & ~bytes & (EightDigits::kEach * 0x80);
+    if (zeros != 0) return at + static_cast<unsigned>(std::countr_zero(zeros)) / 8;
+  }
+  return 16;
+#endif
+}
+
+// A number of few characters: [-]digits[.digits], at most eight characters after the sign.
+struct ShortNumber {
+  uint64_t digits;    // without the point; below 10^8
+  unsigned fraction;  // how many of them come after the point
+  bool negative;
+
+  // Reads all of the `length` characters at `p`. False if they are anything else.
+  bool Parse(const char* p, unsigned length) {
+    negative = *p == '-';
+    p += negative;
+    length -= negative;
+    if (length - 1 > 7) return false;  // none, or more than eight
+    const EightDigits text(p);
+    const unsigned unused = 64 - 8 * length;
+    const uint64_t others = text.Others() << unused;
+    if (others == 0) {
+      digits = text.Value(length);
+      fraction = 0;
+      return true;
+    }
+    // One other character, a point, with digits before or after it; they are moved together.
+    const unsigned at = static_cast<unsigned>(std::countr_zero(others)) - unused - 7;  // in bits
+    if ((others & (others - 1)) != 0 || (text.bytes >> at & 0xff) != ('.' ^ '0')) return false;
+    if (length == 1) return false;
+    const uint64_t before = (uint64_t{1} << at) - 1;
+    EightDigits joined = text;
+    joined.bytes = (text.bytes & before) | (text.bytes >> 8 & ~before);
+    digits = joined.Value(length - 1);
+    fraction = length - 1 - at / 8;
+    return true;
+  }
+};
+
 // Powers of ten that a double holds exactly, and so does every integer up to 2^53: one
 // multiplication or division of the two is rounded once, hence correctly.
 inline constexpr int kMaxExactPower = 22;
@@ -71,6 +130,11 @@ inline constexpr uint64_t kMaxExactInteger = uint64_t{1} << 53;
 inline constexpr std::array<double, kMaxExactPower + 1> kExactPowers{
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// A sign by its bit: "-0.0" stays negative, and a sign that is random costs no branch.
+inline double WithSign(double magnitude, bool negative) {
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) ^ (uint64_t{negative} << 63));
+}
 
 // Reads the exponent after a mantissa, "e-05", and adds it. Null if there is none to read.
 inline const char* ParseExponent(const char* p, int* exponent) {
@@ -126,8 +190,7 @@ inline const char* ParseDecimal(const char* p, double* value) {
   const auto integer = static_cast<double>(static_cast<int64_t>(mantissa));
   const double result = exponent < 0 ? integer / kExactPowers[static_cast<size_t>(-exponent)]
                                      : integer * kExactPowers[static_cast<size_t>(exponent)];
-  // By the sign bit: "-0.0" stays negative, and a sign that is random costs no branch.
-  *value = std::bit_cast<double>(std::bit_cast<uint64_t>(result) ^ (uint64_t{negative} << 63));
+  *value = WithSign(result, negative);
   return p;
 }
 

@@ -30,8 +30,9 @@ class RowSorter {
     const uint64_t first = leaf.range.level == 0 ? leaf.range.low : leaf.pieces.front().front().row;
     rows_.clear();
     slots_.resize(leaf.size);
-    // Counting touches every id of the range; far more ids than records are better sorted.
-    if (span / 8 <= leaf.size + 1024) {
+    // Counting takes memory for every id of the range; many more ids than records are better
+    // sorted.
+    if (span / 2 <= leaf.size + 1024) {
       SortByCounting(leaf, first, span);
     } else {
       SortByComparing(leaf);

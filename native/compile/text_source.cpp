@@ -116,7 +116,9 @@ std::string Shorten(std::string_view line) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   std::string text(line.substr(0, kMost));
   for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\t') c = '?';
+    // Only ASCII is certain to be valid in the encoding of the message, whatever the file is in.
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t') || byte > 0x7e) c = '?';
   }
   return "\"" + text + (line.size() > kMost ? "...\"" : "\"");
 }

@@ -22,9 +22,13 @@ constexpr uint64_t kBucketBytes = uint64_t{2} << 20;
 constexpr size_t kMaxBuckets = 512;
 constexpr uint64_t kMinExtent = uint64_t{16} << 10;
 constexpr uint64_t kMaxExtent = uint64_t{256} << 10;
+constexpr uint64_t kMaxFanOut = 64;
+constexpr uint64_t kRepeatedAtOnce = uint64_t{1} << 14;
 // More nodes than this for one edge look like ids that were not meant to be dense.
 constexpr uint64_t kNodesPerEdge = 1000;
 constexpr uint64_t kPlausibleNodes = 100'000'000;
+// Sizes of files are signed 64-bit numbers, and a node takes 8 bytes in each direction.
+constexpr uint64_t kMostNodes = uint64_t{1} << 58;
 
 // Thrown when 32-bit records meet a larger id; the job then starts over with 64-bit ones.
 struct IdsNeed64Bits {};
@@ -34,14 +38,15 @@ struct MemoryPlan {
   size_t buckets;
   uint64_t extent_bytes;
   uint64_t extents_budget;
-  uint64_t leaf_bytes;
+  LeafLimits leaf;
 };
 
 MemoryPlan PlanMemory(const Resources& resources, uint64_t edges, size_t record_bytes,
                       uint64_t partitions) {
   MemoryPlan plan{};
   const auto threads = static_cast<uint64_t>(resources.threads);
-  // A quarter for open buffers, half for what waits in memory, the rest for sorting and output.
+  // A quarter for open buffers, half for what waits in memory, three sixteenths for sorting, one
+  // for dividing again.
   const uint64_t open_budget = resources.memory / 4;
   const uint64_t most = std::max<uint64_t>(1, open_budget / (kMinExtent * threads * partitions));
   const uint64_t wanted = edges * record_bytes / kBucketBytes + 1;
@@ -53,7 +58,8 @@ MemoryPlan PlanMemory(const Resources& resources, uint64_t edges, size_t record_
                                  kMinExtent, kMaxExtent);
   plan.extents_budget = resources.memory / 2;
   // A leaf is held as bytes, slots and output columns: about three times its size.
-  plan.leaf_bytes = resources.memory / (16 * threads);
+  const uint64_t sixteenth = resources.memory / (16 * threads);
+  plan.leaf = {sixteenth, std::clamp<uint64_t>(sixteenth / plan.extent_bytes, 2, kMaxFanOut)};
   return plan;
 }
 
@@ -134,13 +140,19 @@ void Compiler<Record>::Read() {
   if (StoreIn() && !options_.dedup) in_ = NewPartition();
   progress_.Start("reading edges", estimate_.input_units);
   std::mutex mutex;
+  std::atomic<bool> failed{false};
   RunTeam(resources_.threads, [&](int rank) {
     EdgeBatch batch;
     KeyBounds bounds;
-    while (source_.Next(&batch)) {
-      progress_.ThrowIfCancelled();
-      Divide(batch, rank, &bounds);
-      progress_.Add(batch.input_units);
+    try {
+      while (!failed && source_.Next(&batch)) {
+        progress_.ThrowIfCancelled();
+        Divide(batch, rank, &bounds);
+        progress_.Add(batch.input_units);
+      }
+    } catch (...) {
+      failed = true;
+      throw;
     }
     std::lock_guard lock(mutex);
     bounds_ = Joined(bounds_, bounds);
@@ -204,6 +216,10 @@ void Compiler<Record>::SetNumNodes(const KeyBounds& bounds) {
                        "of nodes; if they do, give it (--num-nodes)");
     }
   }
+  if (report_.num_nodes > kMostNodes) {
+    throw InputError("found " + std::to_string(report_.num_nodes) + " nodes, expected at most " +
+                     std::to_string(kMostNodes) + ", for which one file has room");
+  }
 }
 
 template <class Record>
@@ -240,8 +256,9 @@ void Compiler<Record>::Dedup() {
       // Edge numbers divide the last level, so its first leaf has the first of all repeats.
       std::optional<std::pair<uint64_t, uint64_t>> last_pair;
       from->ForEachLeaf(
-          bucket, plan_.leaf_bytes,
+          bucket, plan_.leaf,
           [&](const Leaf<Record>& leaf) {
+            progress_.ThrowIfCancelled();
             sorter.Sort(leaf);
             sorter.DropRepeats();
             auto slot = sorter.slots().begin();
@@ -353,8 +370,9 @@ void Compiler<Record>::WriteAdjacency(Edges* edges, AdjacencyWriter* writer, con
       for (size_t bucket; (bucket = next++) < edges->buckets();) {
         progress_.ThrowIfCancelled();
         edges->ForEachLeaf(
-            bucket, plan_.leaf_bytes,
+            bucket, plan_.leaf,
             [&](const Leaf<Record>& leaf) {
+              progress_.ThrowIfCancelled();
               sorter.Sort(leaf);
               const auto slots = sorter.slots();
               columns.Fill(slots, layout);
@@ -377,7 +395,7 @@ void Compiler<Record>::WriteAdjacency(Edges* edges, AdjacencyWriter* writer, con
               if (!turn.Wait(bucket)) throw StoppedByOther();
               const RowCount row{record.row, count};
               writer->StartRows({&row, 1});
-              ids.assign(std::min<uint64_t>(count, kBucketBytes), record.slot().neighbour);
+              ids.assign(std::min(count, kRepeatedAtOnce), record.slot().neighbour);
               for (uint64_t left = count; left > 0;) {
                 const uint64_t now = std::min<uint64_t>(left, ids.size());
                 append_ids(std::span<const Id>(ids).first(now));
@@ -414,12 +432,14 @@ TopologyReport CompileTopology(EdgeSource* source, const std::string& path,
     throw InputError("found " + std::to_string(*options.num_nodes) +
                      " nodes, expected at most 2^63 - 1");
   }
-  try {
-    return Compile<uint32_t>(source, path, options, resources, progress);
-  } catch (const IdsNeed64Bits&) {
-    source->Rewind();
-    return Compile<uint64_t>(source, path, options, resources, progress);
+  if (!resources.wide_records) {
+    try {
+      return Compile<uint32_t>(source, path, options, resources, progress);
+    } catch (const IdsNeed64Bits&) {
+      source->Rewind();
+    }
   }
+  return Compile<uint64_t>(source, path, options, resources, progress);
 }
 
 }  // namespace graphzero::compile

@@ -35,6 +35,18 @@ class ColumnReport:
     bytes: int  # of the file written
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What the matrix of an array is to be."""
+
+    num_nodes: int | None
+    dtype: str | None
+    role: str
+    row_align: int | None
+    nan: Number | None
+    fill: Number | None
+
+
 def compile_column(
     source: str,
     out_file: str,
@@ -67,9 +79,8 @@ def compile_column(
     started = time.perf_counter()
     skipped, messages = 0, tuple[str, ...]()
     if Path(source).suffix in (".npy", COLUMN_SUFFIX):
-        spec, filled = _compile_array(
-            source, out_file, num_nodes, dtype, role, row_align, nan, fill, report
-        )
+        wanted = _Wanted(num_nodes, dtype, role, row_align, nan, fill)
+        spec, filled = _compile_array(source, out_file, wanted, report)
         rows, cols, name = spec.rows, spec.cols, spec.dtype
     else:
         name = dtype or "float32"
@@ -104,20 +115,13 @@ def compile_column(
 
 
 def _compile_array(
-    source: str,
-    out_file: str,
-    num_nodes: int | None,
-    dtype: str | None,
-    role: str,
-    row_align: int | None,
-    nan: Number | None,
-    fill: Number | None,
-    report: Report | None,
+    source: str, out_file: str, wanted: _Wanted, report: Report | None
 ) -> "tuple[MatrixSpec, int]":
     """Returns what was written and how many of its rows are fill."""
     from graphzero._features import FeatureStore
     from graphzero._matrix_arrays import MatrixSpec, dtype_name, pieces_of, write_pieces
 
+    num_nodes, role, fill = wanted.num_nodes, wanted.role, wanted.fill
     if Path(source).suffix == ".npy":
         array = load_npy(source)
     else:
@@ -132,10 +136,10 @@ def _compile_array(
         raise InputError(f"{source}: found {found} rows, expected {rows}, one for each node{hint}")
     spec = MatrixSpec(
         shape=(rows, *array.shape[1:]) if array.ndim else (),
-        dtype=dtype_name(array.dtype if dtype is None else dtype),
+        dtype=dtype_name(array.dtype if wanted.dtype is None else wanted.dtype),
         role=role,
-        row_align=row_align,
-        nan=None if nan is None else _number(nan),
+        row_align=wanted.row_align,
+        nan=None if wanted.nan is None else _number(wanted.nan),
         name=source,
     )
     spec.check()

@@ -218,7 +218,7 @@ def _integers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.integer[Any]]:
         raise InputError(
             f"{name}: found {array.dtype} of shape {array.shape}, expected integers of shape (E,)"
         )
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _edge_ends(source: str) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
@@ -230,6 +230,11 @@ def _edge_ends(source: str) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[n
         raise InputError(
             f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
             "(2, E) or (E, 2)"
+        )
+    if not array.dtype.isnative:  # would have to be copied, and may exceed memory
+        raise InputError(
+            f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
+            "(2, E) or (E, 2) in the byte order of this machine"
         )
     return (array[0], array[1]) if array.shape[0] == 2 else (array[:, 0], array[:, 1])
 

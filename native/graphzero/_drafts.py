@@ -23,8 +23,24 @@ def draft_directory(target: Path) -> Iterator[Path]:
     try:
         yield draft
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        _remove(draft)
         os.close(lock)
+
+
+@contextlib.contextmanager
+def parent_directories(target: Path) -> Iterator[None]:
+    """Makes the directories above `target` that are missing; when the block raises, they go."""
+    missing = [p for p in target.parents if not p.exists()]
+    try:
+        for directory in reversed(missing):
+            directory.mkdir(exist_ok=True)
+            make_durable(directory.parent)
+        yield
+    except BaseException:
+        for directory in missing:
+            with contextlib.suppress(OSError):  # someone else uses it by now
+                directory.rmdir()
+        raise
 
 
 def make_durable(path: Path) -> None:
@@ -39,11 +55,23 @@ def make_durable(path: Path) -> None:
 def _create(target: Path) -> tuple[Path, int]:
     while True:
         draft = target.parent / f".{target.name}.part-{secrets.token_hex(8)}"
-        draft.mkdir()
-        lock = _try_lock(draft)
+        try:
+            draft.mkdir()
+            lock = _try_lock(draft)
+        except KeyboardInterrupt:
+            _remove(draft)
+            raise
         # Between mkdir and the lock, another run may have taken it for a stale one.
         if lock is not None:
             return draft, lock
+
+
+def _remove(draft: Path) -> None:
+    try:
+        shutil.rmtree(draft, ignore_errors=True)
+    except KeyboardInterrupt:  # an old dataset takes a while to remove
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
 
 
 def _remove_stale(target: Path) -> None:
@@ -57,7 +85,8 @@ def _remove_stale(target: Path) -> None:
 def _try_lock(draft: Path) -> int | None:
     """The lock's descriptor, or None if someone holds it or the directory is gone."""
     try:
-        descriptor = os.open(draft, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(draft, flags)
     except OSError:
         return None
     try:

@@ -7,12 +7,10 @@ handed to torch as torch.bfloat16.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from enum import Enum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 
 class DataType(Enum):
@@ -35,32 +33,6 @@ class DataType(Enum):
         return self.name.lower()
 
     @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self.storage.itemsize
-
-    @property
     def storage(self) -> np.dtype[Any]:
         """The NumPy type that holds the bits: the type itself, or int16 for bfloat16."""
         return np.dtype("int16" if self is DataType.BFLOAT16 else self.label)
-
-
-def data_type(value: DataType | str | npt.DTypeLike | Any) -> DataType:
-    """Whatever names a type (DataType, "float32", np.float32, torch.bfloat16) as a DataType."""
-    if isinstance(value, DataType):
-        return value
-    name = str(value).removeprefix("torch.") if _is_torch_dtype(value) else value
-    if not (isinstance(name, str) and name.lower() == DataType.BFLOAT16.label):
-        with suppress(TypeError):  # not a NumPy type: the look-up below names it
-            name = np.dtype(name).name
-    try:
-        return DataType[str(name).upper()]
-    except KeyError:
-        known = ", ".join(member.label for member in DataType)
-        raise ValueError(f"unknown data type {value!r}: expected one of {known}") from None
-
-
-def _is_torch_dtype(value: object) -> bool:
-    # By name: asking torch itself would import it.
-    kind = type(value)
-    return kind.__module__ == "torch" and kind.__name__ == "dtype"

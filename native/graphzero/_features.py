@@ -72,6 +72,11 @@ class FeatureStore:
         return ROLES[self._matrix.role]
 
     @property
+    def byte_size(self) -> int:
+        """Size of the file."""
+        return self._matrix.file_bytes
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._matrix.fingerprint.hex() if self._matrix.version else ""

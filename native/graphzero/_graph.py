@@ -70,6 +70,11 @@ class Graph(SamplingMixin):
         """Whether the reverse of every edge is stored too, as the file or the caller said."""
         return self._symmetric
 
+    def has_direction(self, direction: Direction) -> bool:
+        """Whether out-edges or in-edges can be followed; both can in a symmetric graph."""
+        stored = self._topology.has_out if direction == "out" else self._topology.has_in
+        return stored or self._symmetric
+
     @property
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""

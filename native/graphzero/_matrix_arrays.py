@@ -175,7 +175,13 @@ def _as_integers(values: Array, target: np.dtype[Any], spec: MatrixSpec, first_r
         return values.astype(target)
     nan = np.isnan(values)
     if spec.nan is None:
-        _refuse(nan, values, f"expected a value of {target} (or one for NaN)", spec, first_row)
+        _refuse(
+            nan,
+            values,
+            f"expected a value of {target} (nan=VALUE gives one for NaN)",
+            spec,
+            first_row,
+        )
     _refuse((values != np.floor(values)) & ~nan, values, "expected an integer", spec, first_row)
     # high + 1 is a power of two, hence exact (or infinite) in every float type; high is not.
     with np.errstate(over="ignore"):

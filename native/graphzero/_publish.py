@@ -3,11 +3,12 @@
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from graphzero import _engine
-from graphzero._drafts import draft_directory, make_durable
+from graphzero._drafts import draft_directory, make_durable, parent_directories
 from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE
 
 StrPath = str | os.PathLike[str]
@@ -38,9 +39,8 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
     Readers that have the old dataset open keep it.
     """
     target = Path(path).absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    replaces = _check_dataset_target(target, overwrite)
-    with draft_directory(target) as draft:
+    _check_dataset_target(target, overwrite)
+    with parent_directories(target), draft_directory(target) as draft:
         # One level below the draft: the draft itself is locked, which the dataset must not be.
         dataset = draft / target.name
         dataset.mkdir()
@@ -48,8 +48,10 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
         for file in dataset.iterdir():
             make_durable(file)
         make_durable(dataset)
-        if replaces:
-            # The old dataset is now in the draft, and goes with it.
+        # Looked at again: filling the directory may have taken hours.
+        if _check_dataset_target(target, overwrite):
+            dataset.chmod(stat.S_IMODE(target.stat().st_mode))
+            # The old dataset is then in the draft, and goes with it.
             _engine.exchange_names(str(dataset), str(target))
         else:
             _engine.rename_to_new(str(dataset), str(target))

@@ -88,21 +88,19 @@ class SamplingMixin:
         if a hop would draw more than max_edges.
         """
         ids = as_ids(seeds, "seeds")
-        direction = self._sampling_direction(direction)
         if edge_ids and not self._topology.has_edge_ids:
             raise ValueError("the graph stores no edge ids; convert it with --edge-ids")
         resolved = resolve_seed(seed)
-        drawn = _engine.sample_neighbours(
-            self._topology,
+        drawn = draw(
+            self,
             ids,
-            as_fanout(fanout),
-            adjacency=self._stored_adjacency(direction),
-            expand_targets=direction == "in",
+            fanout,
             replace=replace,
             weighted=weighted,
+            direction=direction,
             seed=resolved,
             max_edges=max_edges,
-            threads=thread_count(threads),
+            threads=threads,
         )
         edges = drawn.num_edges
         result = SampledSubgraph(
@@ -151,18 +149,17 @@ class SamplingMixin:
             lengths=np.empty(len(ids), np.int64),
             seed=resolve_seed(seed),
         )
-        _engine.random_walk(
-            self._topology,
+        walk_into(
+            self,
             ids,
-            adjacency=self._stored_adjacency("out"),
+            walks.nodes,
+            walks.lengths,
             p=p,
             q=q,
             restart=restart,
             weighted=weighted,
             seed=walks.seed,
-            threads=thread_count(threads),
-            nodes=walks.nodes,
-            lengths=walks.lengths,
+            threads=threads,
         )
         return walks
 
@@ -239,6 +236,63 @@ class SamplingMixin:
             f"the graph stores no {direction}-edges; convert it with --direction both "
             f"or --direction {direction}"
         )
+
+
+def draw(
+    graph: SamplingMixin,
+    ids: Int64Array,
+    fanout: Sequence[int],
+    *,
+    replace: bool,
+    weighted: bool,
+    direction: Direction | None,
+    seed: int,
+    max_edges: int,
+    threads: int | None = None,
+) -> _engine.NeighbourSample:
+    """The first half of `Graph.sample`: afterwards sizes are known, and copy_to() places it."""
+    resolved = graph._sampling_direction(direction)
+    return _engine.sample_neighbours(
+        graph._topology,
+        ids,
+        as_fanout(fanout),
+        adjacency=graph._stored_adjacency(resolved),
+        expand_targets=resolved == "in",
+        replace=replace,
+        weighted=weighted,
+        seed=seed,
+        max_edges=max_edges,
+        threads=thread_count(threads),
+    )
+
+
+def walk_into(
+    graph: SamplingMixin,
+    ids: Int64Array,
+    nodes: Int64Array,
+    lengths: Int64Array,
+    *,
+    p: float,
+    q: float,
+    restart: float,
+    weighted: bool,
+    seed: int,
+    threads: int | None = None,
+) -> None:
+    """`Graph.random_walk` into arrays that the caller gives."""
+    _engine.random_walk(
+        graph._topology,
+        ids,
+        adjacency=graph._stored_adjacency("out"),
+        p=p,
+        q=q,
+        restart=restart,
+        weighted=weighted,
+        seed=seed,
+        threads=thread_count(threads),
+        nodes=nodes,
+        lengths=lengths,
+    )
 
 
 def as_ids(ids: Ids, what: str) -> Int64Array:

@@ -104,8 +104,9 @@ Container Container::Open(std::shared_ptr<const MappedFile> file, const Magic& m
   std::memcpy(&container.header_, mapped.bytes().data(), sizeof(FileHeader));
   container.CheckHeader();
   container.sections_.resize(container.header_.section_count);
-  std::memcpy(container.sections_.data(), mapped.bytes().data() + container.header_.table_offset,
-              container.sections_.size() * sizeof(SectionEntry));
+  const auto table = std::as_writable_bytes(std::span(container.sections_));
+  const auto stored = mapped.bytes().subspan(container.header_.table_offset, table.size());
+  std::copy(stored.begin(), stored.end(), table.begin());
   container.CheckTable();
   return container;
 }

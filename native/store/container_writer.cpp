@@ -9,8 +9,8 @@
 namespace graphzero::store {
 namespace {
 
-// Each stream holds one block; the rest are on their way to the disk.
-constexpr size_t kBuffersPerStream = 3;
+// Each stream may hold one block; so many more can be on their way to the disk.
+constexpr size_t kQueuedBlocks = 4;
 
 static_assert(FileWriter::kBufferSize == kChecksumBlock,
               "a block is hashed when its buffer is full");
@@ -69,7 +69,7 @@ void SectionStream::EndGrowing() {
 
 ContainerWriter::ContainerWriter(const std::string& path, const Magic& magic,
                                  std::span<const SectionSpec> sections)
-    : file_(FileWriter::Create(path, kBuffersPerStream * (sections.size() + 1))), magic_(magic) {
+    : file_(FileWriter::Create(path, sections.size() + 1 + kQueuedBlocks)), magic_(magic) {
   end_ = AlignUp(sizeof(FileHeader) + (sections.size() + 1) * sizeof(SectionEntry), kSectionAlign);
   for (const SectionSpec& spec : sections) Place(spec);
   file_->Reserve(end_ + AlignUp(blocks_ * sizeof(uint64_t), kSectionAlign));

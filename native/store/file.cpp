@@ -50,7 +50,16 @@ void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const 
 }
 
 std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
-  Fd fd = OpenForReading(path);
+  return Map(path, OpenForReading(path));
+}
+
+std::shared_ptr<const MappedFile> MappedFile::MapAgain() const {
+  Fd fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!fd.valid()) throw IoError(errno, "cannot open again", path_);
+  return Map(path_, std::move(fd));
+}
+
+std::shared_ptr<const MappedFile> MappedFile::Map(const std::string& path, Fd fd) {
   const uint64_t size = RegularFileSize(fd, path);
   if (size == 0) throw FormatError(path, "file", "0 bytes", "a .gl or .gd file");
   void* data =

@@ -50,6 +50,9 @@ void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const 
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> Open(const std::string& path);
+  // The same file mapped once more: without what this process has written to views of this one, and
+  // also when the name has gone to another file.
+  std::shared_ptr<const MappedFile> MapAgain() const;
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
@@ -66,6 +69,7 @@ class MappedFile {
   uint64_t ResidentBytes() const;
 
  private:
+  static std::shared_ptr<const MappedFile> Map(const std::string& path, Fd fd);
   MappedFile(std::string path, Fd fd, std::byte* data, uint64_t size)
       : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {}
 

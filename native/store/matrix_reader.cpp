@@ -1,6 +1,7 @@
 #include "store/matrix_reader.h"
 
 #include <bit>
+#include <utility>
 
 #include "store/bytes.h"
 #include "store/errors.h"
@@ -14,8 +15,12 @@ std::string Number(uint64_t value) { return std::to_string(value); }
 }  // namespace
 
 MatrixReader MatrixReader::Open(const std::string& path) {
+  return OpenMapped(MappedFile::Open(path));
+}
+
+MatrixReader MatrixReader::OpenMapped(std::shared_ptr<const MappedFile> file) {
   MatrixReader reader;
-  reader.file_ = MappedFile::Open(path);
+  reader.file_ = std::move(file);
   if (ReadMagic(*reader.file_) == kLegacyMatrixMagic) {
     reader.OpenLegacy();
   } else {

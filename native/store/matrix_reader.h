@@ -16,6 +16,7 @@ namespace graphzero::store {
 class MatrixReader {
  public:
   static MatrixReader Open(const std::string& path);  // throws FormatError, IoError
+  static MatrixReader OpenMapped(std::shared_ptr<const MappedFile> file);
 
   int version() const { return container_ ? kVersionMajor : 0; }
   uint64_t rows() const { return rows_; }

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <stdexcept>
+#include <utility>
 
 #include "store/bytes.h"
 #include "store/errors.h"
@@ -20,8 +21,12 @@ SectionKind Sibling(SectionKind indptr, uint32_t step) {
 }  // namespace
 
 TopologyReader TopologyReader::Open(const std::string& path) {
+  return OpenMapped(MappedFile::Open(path));
+}
+
+TopologyReader TopologyReader::OpenMapped(std::shared_ptr<const MappedFile> file) {
   TopologyReader reader;
-  reader.file_ = MappedFile::Open(path);
+  reader.file_ = std::move(file);
   if (ReadMagic(*reader.file_) == kLegacyTopologyMagic) {
     reader.OpenLegacy();
   } else {

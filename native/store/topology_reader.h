@@ -56,6 +56,7 @@ struct Adjacency {
 class TopologyReader {
  public:
   static TopologyReader Open(const std::string& path);  // throws FormatError, IoError
+  static TopologyReader OpenMapped(std::shared_ptr<const MappedFile> file);
 
   // 1, or 0 for a file of GraphZero 0.2.
   int version() const { return container_ ? kVersionMajor : 0; }

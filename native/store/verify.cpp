@@ -16,8 +16,8 @@ std::vector<Extent> Gaps(const Container& container) {
       container.header().table_offset + container.sections().size() * sizeof(SectionEntry);
   std::string before = "section table";
   const auto gap = [&](uint64_t next) {
-    if (next > end)
-      gaps.push_back({"padding after " + before, end, next - end, nullptr, CheckZero()});
+    if (next <= end) return;
+    gaps.push_back({"padding after " + before, end, next - end, nullptr, CheckZero()});
   };
   for (const SectionEntry& s : container.sections()) {
     gap(s.offset);
@@ -43,6 +43,7 @@ constexpr Kinds kIn{SectionKind::kInIndptr, SectionKind::kInIndices, SectionKind
 
 class TopologyVerifier {
  public:
+  // `graph` must outlive this object.
   TopologyVerifier(const TopologyReader& graph, const VerifyOptions& options)
       : graph_(graph),
         problems_(graph.file()->path()),
@@ -129,10 +130,12 @@ class TopologyVerifier {
 }  // namespace
 
 std::vector<std::string> Verify(const TopologyReader& graph, const VerifyOptions& options) {
-  return TopologyVerifier(graph, options).Run();
+  const TopologyReader fresh = TopologyReader::OpenMapped(graph.file()->MapAgain());
+  return TopologyVerifier(fresh, options).Run();
 }
 
-std::vector<std::string> Verify(const MatrixReader& matrix, const VerifyOptions& options) {
+std::vector<std::string> Verify(const MatrixReader& opened, const VerifyOptions& options) {
+  const MatrixReader matrix = MatrixReader::OpenMapped(opened.file()->MapAgain());
   Problems problems(matrix.file()->path());
   BlockVerifier blocks(*matrix.file(), matrix.container(), options, &problems);
   std::vector<Extent> extents;

@@ -31,8 +31,8 @@ struct VerifyOptions {
 
 // Each problem as one line: file, section and block or row, found, expected. Empty: the file is
 // sound. A block the disk cannot deliver is a problem too. Long lists are cut with a last line that
-// says so. Reads with pread(2) in blocks, so memory stays small and the mapping untouched by what
-// this process may have written to its views.
+// says so. Looks at the file and not at what this process may have written to views of it; throws
+// FormatError if the header or table has been damaged since it was opened.
 std::vector<std::string> Verify(const TopologyReader& graph, const VerifyOptions& options);
 std::vector<std::string> Verify(const MatrixReader& matrix, const VerifyOptions& options);
 

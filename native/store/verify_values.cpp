@@ -70,11 +70,12 @@ class RowWalk {
     uint64_t row = static_cast<uint64_t>(
         std::upper_bound(indptr, indptr + adjacency_.rows + 1, first_) - indptr - 1);
     uint64_t slot = first_;
-    while (slot < end) {
-      const uint64_t row_end = std::min(end, indptr[row + 1]);
+    // indptr was sound when it was checked; someone may have written to the file since.
+    while (slot < end && row < adjacency_.rows) {
+      const uint64_t row_end = std::clamp(indptr[row + 1], slot, end);
       if (rules_.sorted) {
         // The pair over the block's edge belongs to this block, if its row began before.
-        const uint64_t from = std::max(slot, indptr[row] + 1);
+        const uint64_t from = indptr[row] < slot ? slot : slot + 1;
         if (auto finding = CheckOrder(row, from, row_end)) return finding;
       }
       AddToSums(row, neighbours_.subspan(slot - first_, row_end - slot));

@@ -46,7 +46,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "id beyond num_nodes": (
         "0,1\n12,2\n",
         {"num_nodes": 10},
-        ' line 2: node id 12 is out of range, expected an id below 10: "12,2"',
+        ' line 2: node id 12 is out of range, expected an id below 10, the number of nodes: "12,2"',
     ),
     "text value": (
         "0,1,2\n1,2,abc\n",
@@ -68,14 +68,14 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "nan": (
         "0,nan\n",
         {"dtype": "int8"},
-        ' line 1: column 2: found "nan", expected a value of int8 (or a value to use for NaN)'
+        ' line 1: column 2: found "nan", expected a value of int8 (--nan VALUE gives one for NaN)'
         ': "0,nan"',
     ),
     "empty": (
         "0,\n",
         {"dtype": "int8"},
-        " line 1: column 2: found an empty field, expected a value of int8 (or a value to use"
-        ' for NaN): "0,"',
+        " line 1: column 2: found an empty field, expected a value of int8 (--nan VALUE gives"
+        ' one for NaN): "0,"',
     ),
     "infinity": (
         "0,inf\n",

@@ -13,7 +13,7 @@ import pytest
 from graphzero import _engine
 from graphzero._compile_column import compile_column
 from graphzero._compile_features import convert_csv_to_gd, write_features
-from graphzero._publish_file import new_file
+from graphzero._publish import new_file
 
 
 def names(directory: Path) -> list[str]:

@@ -8,8 +8,11 @@ rm -rf build/demo
 mkdir -p build/demo
 cd build/demo
 
-bold=$(tput bold 2>/dev/null || true)
-plain=$(tput sgr0 2>/dev/null || true)
+bold='' plain=''
+if [ -t 1 ]; then
+  bold=$(tput bold 2>/dev/null || true)
+  plain=$(tput sgr0 2>/dev/null || true)
+fi
 say() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
 run() {
   printf '$ %s\n' "$*"

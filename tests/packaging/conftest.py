@@ -13,10 +13,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 REPOSITORY = Path(__file__).parents[2]
-RUN_REQUIREMENTS = ["numpy", "tqdm"]  # as pyproject.toml declares them
-BUILD_REQUIREMENTS = ["scikit-build-core", "nanobind", "packaging", "pathspec", "cmake", "ninja"]
+BUILD_REQUIREMENTS = ["scikit-build-core", "nanobind", "grpcio-tools", "cmake", "ninja"]
+
+
+def requirements_of(*names: str) -> set[str]:
+    """Names of the distributions that these need to run, theirs included, extras left out."""
+    found: set[str] = set()
+    for name in names:
+        for line in importlib.metadata.requires(name) or []:
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                found |= {requirement.name, *requirements_of(requirement.name)}
+    return found
+
+
+def run_requirements() -> set[str]:
+    """What pyproject.toml declares."""
+    return requirements_of("graphzero-server")
+
+
+def build_requirements() -> set[str]:
+    return {*BUILD_REQUIREMENTS, *requirements_of(*BUILD_REQUIREMENTS)}
 
 
 @dataclass(frozen=True)
@@ -40,7 +60,9 @@ class Environment:
     def _link(self, distribution: importlib.metadata.Distribution) -> None:
         tops = {file.parts[0] for file in distribution.files or [] if file.parts[0] != ".."}
         for top in tops:
-            (self.site_packages / top).symlink_to(str(distribution.locate_file(top)))
+            link = self.site_packages / top
+            if not link.exists():
+                link.symlink_to(str(distribution.locate_file(top)))
 
     def pip(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "pip", "-qq", "--python", str(self.path), *arguments]
@@ -78,7 +100,7 @@ def source_tree(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def build_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     path = tmp_path_factory.mktemp("environments") / "build"
-    return Environment.create(path, *RUN_REQUIREMENTS, *BUILD_REQUIREMENTS)
+    return Environment.create(path, *run_requirements(), *build_requirements())
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +125,7 @@ def wheel(
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """An environment with the wheel and its declared requirements, and nothing else."""
     path = tmp_path_factory.mktemp("environments") / "installed"
-    environment = Environment.create(path, *RUN_REQUIREMENTS)
+    environment = Environment.create(path, *run_requirements())
     environment.pip("install", "--no-index", str(wheel))
     return environment
 

@@ -9,7 +9,12 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-PACKAGE_FOLDERS = {"native/graphzero": "graphzero", "server": "graphzero/server"}
+PACKAGE_FOLDERS = {
+    "native/graphzero": "graphzero",
+    "server": "graphzero/server",
+    "client": "graphzero/client",
+    "proto": "graphzero/proto",
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +45,11 @@ def test_every_package_file_is_in_the_wheel(
 def test_wheel_holds_the_engine_its_stub_and_the_typing_marker(wheel_names: set[str]) -> None:
     assert {"graphzero/_engine.pyi", "graphzero/py.typed"} <= wheel_names
     assert any(n.startswith("graphzero/_engine.") and n.endswith(".so") for n in wheel_names)
+
+
+def test_wheel_holds_the_generated_wire_contract(wheel_names: set[str]) -> None:
+    modules = {"graphzero_pb2.py", "graphzero_pb2.pyi", "graphzero_pb2_grpc.py"}
+    assert {f"graphzero/proto/{name}" for name in modules} <= wheel_names
 
 
 def test_wheel_holds_the_package_and_its_metadata_only(wheel_names: set[str]) -> None:

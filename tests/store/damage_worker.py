@@ -8,6 +8,7 @@ is the number of cases.
 from __future__ import annotations
 
 import mmap
+import os
 import resource
 import sys
 from contextlib import suppress
@@ -15,8 +16,9 @@ from pathlib import Path
 
 import graphzero as gz
 from damage_cases import FOUND, REFUSED, Case, cases
+from graphzero import _engine
 from graphzero._commands import info
-from graphzero._files import find_problems, open_file
+from graphzero._files import open_file
 
 # A wild size taken from a file would ask for more than this.
 ADDRESS_SPACE = 8 << 30
@@ -27,10 +29,11 @@ def exercise(path: Path) -> list[str]:
     store = gz.Graph(path) if path.suffix == ".gl" else gz.FeatureStore(path)
     if isinstance(store, gz.Graph):
         read_graph(store)
+        sample_graph(store)
     else:
         read_matrix(store)
     tolerate(lambda: info.describe_file(path))
-    return find_problems(open_file(path))
+    return _engine.verify(open_file(path), threads=1)
 
 
 def read_graph(graph: gz.Graph) -> None:
@@ -43,6 +46,18 @@ def read_graph(graph: gz.Graph) -> None:
                 graph.get_edge_ids,
             ):
                 tolerate(lambda m=method, n=node, d=direction: m(n, direction=d))
+
+
+def sample_graph(graph: gz.Graph) -> None:
+    nodes = list(range(min(graph.num_nodes, 16)))
+    for direction in ("out", "in"):
+        tolerate(
+            lambda d=direction: graph.sample(nodes, [2, -1], direction=d, seed=0, threads=1).n_id
+        )
+    tolerate(lambda: graph.sample(nodes, [2], direction="out", weighted=True, seed=0).n_id)
+    tolerate(lambda: graph.random_walk(nodes, 5, p=0.5, q=2.0, seed=0, threads=1).nodes)
+    tolerate(lambda: graph.random_walk(nodes, 5, weighted=True, seed=0, threads=1).nodes)
+    tolerate(lambda: graph.batch_random_fanout(nodes, 3, seed=0))
 
 
 def read_matrix(store: gz.FeatureStore) -> None:
@@ -73,24 +88,49 @@ def judge(case: Case, path: Path) -> str | None:
     return None
 
 
+class Bench:
+    """One file that is damaged and mended, over and over. No view of it outlives its case."""
+
+    def __init__(self, original: Path, directory: Path) -> None:
+        self.original = original.read_bytes()
+        self.path = directory / f"damaged{original.suffix}"
+        self.path.write_bytes(self.original)
+        self.count = 0
+        self._current_path = directory / "current"
+        self._current_path.write_bytes(bytes(mmap.PAGESIZE))
+        with self._current_path.open("r+b") as file:
+            self._current = mmap.mmap(file.fileno(), 0)
+
+    def run(self, case: Case) -> None:
+        """Applies a case, prints it if it came out wrong, mends the file."""
+        self._current[:128] = case.name.encode().ljust(128, b"\0")
+        wrong = judge(case, self.path)
+        if wrong is not None:
+            print(f"{case.name}: {wrong}")
+        self.count += 1
+
+    def run_flips(self) -> None:
+        with self.path.open("r+b", buffering=0) as file:
+            for case in cases(self.original):
+                end = case.offset + len(case.patch)
+                os.pwrite(file.fileno(), case.patch, case.offset)
+                self.run(case)
+                os.pwrite(file.fileno(), self.original[case.offset : end], case.offset)
+
+    def run_sizes(self) -> None:
+        """One byte too long, then every shorter length."""
+        for length in range(len(self.original) + 1, -1, -1):
+            if length != len(self.original):
+                os.truncate(self.path, length)
+                self.run(Case(f"a size of {length} bytes", 0, b"", REFUSED))
+
+
 def main() -> None:
-    original, directory = Path(sys.argv[1]), Path(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-    current_path = directory / "current"
-    current_path.write_bytes(bytes(mmap.PAGESIZE))
-    count = 0
-    with current_path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as current:
-        for case in cases(original.read_bytes()):
-            current[:128] = case.name.encode().ljust(128, b"\0")
-            # A new file each time: the pages of the old one may still be mapped.
-            path = directory / f"{count}{original.suffix}"
-            path.write_bytes(case.data)
-            wrong = judge(case, path)
-            path.unlink()
-            if wrong is not None:
-                print(f"{case.name}: {wrong}")
-            count += 1
-    print(count)
+    bench = Bench(Path(sys.argv[1]), Path(sys.argv[2]))
+    bench.run_flips()
+    bench.run_sizes()
+    print(bench.count)
 
 
 if __name__ == "__main__":

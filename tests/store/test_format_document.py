@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import numpy as np
+import graphzero as gz
 import reference_writer as rw
-from graphzero import _engine
 from hexdump import hexdump
 
 DOCUMENT = Path(__file__).parents[2] / "native" / "store" / "FORMAT.md"
@@ -20,26 +19,9 @@ def test_reference_writer_makes_the_worked_example():
     assert hexdump(image.bytes()) == worked_example()
 
 
-def test_the_engine_writes_the_worked_example(tmp_path):
-    path = tmp_path / "example.gl"
-    _engine.compile_edges_arrays(
-        "edges",
-        np.array([0, 0, 2]),
-        np.array([1, 2, 0]),
-        None,
-        str(path),
-        options=_engine.TopologyOptions.make(
-            undirected=False,
-            symmetric_source=False,
-            out=True,
-            in_=False,
-            dedup=False,
-            edge_ids=False,
-            num_nodes=None,
-        ),
-        resources=_engine.Resources.make(memory=64 << 20, threads=1, temp_dir=str(tmp_path)),
-    )
-    assert hexdump(path.read_bytes()) == worked_example()
+def test_write_graph_makes_the_worked_example(tmp_path):
+    gz.write_graph(tmp_path / "g.gl", [0, 0, 2], [1, 2, 0], direction="out")
+    assert hexdump((tmp_path / "g.gl").read_bytes()) == worked_example()
 
 
 def test_header_and_entry_have_the_documented_sizes():

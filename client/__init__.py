@@ -1,0 +1,1 @@
+"""What trainers import: `connect`, the client, its batches and loaders."""

@@ -1,0 +1,131 @@
+#include <nanobind/stl/chrono.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.h"
+#include "bindings/bindings.h"
+#include "shm/budget.h"
+#include "shm/lease.h"
+#include "shm/region.h"
+#include "store/bytes.h"
+#include "store/dtype.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace graphzero::bindings {
+namespace {
+
+// An array at `offset` of `bytes` that keeps `owner` alive. Everything is checked: on the client
+// the numbers come from another process.
+AnyArray ArrayIn(std::span<std::byte> bytes, uint64_t offset, const std::vector<uint64_t>& shape,
+                 const std::string& dtype_name, const nb::capsule& owner) {
+  const std::optional<store::DType> dtype = store::DTypeFromName(dtype_name);
+  if (!dtype) throw std::invalid_argument("unknown dtype '" + dtype_name + "'");
+  const uint64_t item = store::ItemSize(*dtype);
+  uint64_t count = 1;
+  for (const uint64_t extent : shape) {
+    if (extent != 0 && count > bytes.size() / extent) count = UINT64_MAX / item;
+    count *= extent;
+    if (extent == 0) break;
+  }
+  if (offset % item != 0 || !store::Fits(offset, count, item, bytes.size())) {
+    throw std::out_of_range("an array at byte " + std::to_string(offset) +
+                            " does not fit into its block of " + std::to_string(bytes.size()) +
+                            " bytes");
+  }
+  const std::vector<size_t> extents(shape.begin(), shape.end());
+  return AnyArray(bytes.data() + offset, extents.size(), extents.data(), owner, nullptr,
+                  NumpyType(*dtype));
+}
+
+AnyArray ArrayInBlock(const shm::Block& block, uint64_t offset, const std::vector<uint64_t>& shape,
+                      const std::string& dtype) {
+  return ArrayIn({block.data(), block.size}, offset, shape, dtype, KeepAlive(block.region));
+}
+
+AnyArray ArrayInLease(const std::shared_ptr<shm::BlockLease>& lease, uint64_t offset,
+                      const std::vector<uint64_t>& shape, const std::string& dtype) {
+  return ArrayIn(lease->bytes(), offset, shape, dtype, KeepAlive(lease));
+}
+
+void BindDaemonSide(nb::module_& m) {
+  nb::class_<shm::Block>(m, "SharedBlock")
+      .def_ro("id", &shm::Block::id)
+      .def_ro("region_id", &shm::Block::region_id)
+      .def_ro("offset", &shm::Block::offset)
+      .def_ro("size", &shm::Block::size)
+      .def("array", &ArrayInBlock, "offset"_a, "shape"_a, "dtype"_a);
+
+  nb::class_<shm::RegionOffer>(m, "RegionOffer")
+      .def_ro("region_id", &shm::RegionOffer::region_id)
+      .def_ro("name", &shm::RegionOffer::name)
+      .def_ro("size", &shm::RegionOffer::size);
+
+  nb::class_<shm::RegionNews>(m, "RegionNews")
+      .def_ro("offers", &shm::RegionNews::offers)
+      .def_ro("drops", &shm::RegionNews::drops);
+
+  nb::class_<shm::SessionUsage>(m, "SessionUsage")
+      .def_ro("regions", &shm::SessionUsage::regions)
+      .def_ro("region_bytes", &shm::SessionUsage::region_bytes)
+      .def_ro("blocks", &shm::SessionUsage::blocks)
+      .def_ro("block_bytes", &shm::SessionUsage::block_bytes)
+      .def_ro("oldest_block_ms", &shm::SessionUsage::oldest_block_ms)
+      .def_ro("guarantee_bytes", &shm::SessionUsage::guarantee_bytes);
+
+  nb::class_<shm::SessionMemory>(m, "SessionMemory")
+      .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a,
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("release", &shm::SessionMemory::Release, "block_ids"_a)
+      .def("take_news", &shm::SessionMemory::TakeNews)
+      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a)
+      .def("trim", &shm::SessionMemory::Trim, "idle"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("usage", &shm::SessionMemory::Usage)
+      .def("close", &shm::SessionMemory::Close, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<shm::MemoryBudget>(m, "MemoryBudget")
+      .def(nb::init<uint64_t, std::string, bool>(), "limit"_a, "name_prefix"_a, nb::kw_only(),
+           "group_access"_a = false)
+      .def("open_session", &shm::MemoryBudget::OpenSession, "window"_a, nb::keep_alive<0, 1>())
+      .def_prop_ro("limit", &shm::MemoryBudget::limit)
+      .def_prop_ro("used", &shm::MemoryBudget::used);
+}
+
+void BindTrainerSide(nb::module_& m) {
+  nb::class_<shm::RegionView>(m, "RegionView")
+      .def_static("open", &shm::RegionView::Open, "name"_a, "size"_a);
+
+  nb::class_<shm::ReleaseQueue>(m, "ReleaseQueue")
+      .def("__init__", [](shm::ReleaseQueue* self) { new (self) shm::ReleaseQueue(); })
+      .def(
+          "take",
+          [](shm::ReleaseQueue& queue, double timeout_s) {
+            nb::gil_scoped_release release;
+            return queue.Take(std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000)));
+          },
+          "timeout"_a)
+      .def("close", &shm::ReleaseQueue::Close);
+
+  nb::class_<shm::BlockLease>(m, "BlockLease")
+      .def_static(
+          "make",
+          [](std::shared_ptr<shm::RegionView> region, std::shared_ptr<shm::ReleaseQueue> queue,
+             uint64_t block_id, uint64_t offset, uint64_t size) {
+            return std::make_shared<shm::BlockLease>(std::move(region), std::move(queue), block_id,
+                                                     offset, size);
+          },
+          "region"_a, "queue"_a, nb::kw_only(), "block_id"_a, "offset"_a, "size"_a)
+      .def("array", &ArrayInLease, "offset"_a, "shape"_a, "dtype"_a);
+}
+
+}  // namespace
+
+void BindShm(nb::module_& m) {
+  BindDaemonSide(m);
+  BindTrainerSide(m);
+}
+
+}  // namespace graphzero::bindings

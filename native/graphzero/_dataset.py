@@ -1,0 +1,83 @@
+"""A dataset directory, opened as a whole: one version of all its files, never a mixture."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphzero._errors import InputError
+from graphzero._features import FeatureStore
+from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE
+from graphzero._graph import Graph
+
+# Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
+_OPEN_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Open files of one dataset. They stay valid when the directory is replaced."""
+
+    name: str
+    path: Path
+    graph: Graph
+    columns: dict[str, FeatureStore] = field(repr=False)
+    fingerprint: bytes
+
+    @property
+    def byte_size(self) -> int:
+        files = [self.graph.path, *(column.path for column in self.columns.values())]
+        return sum(file.stat().st_size for file in files)
+
+
+def open_dataset(path: Path, name: str = "") -> Dataset:
+    """Opens graph.gl and every column. Raises FormatError, InputError or OSError."""
+    path = path.absolute()
+    for _ in range(_OPEN_ATTEMPTS):
+        before = _identity(path)
+        try:
+            graph = Graph(path / GRAPH_FILE)
+            columns = {
+                file.name.removesuffix(COLUMN_SUFFIX): FeatureStore(file)
+                for file in sorted(path.glob(f"*{COLUMN_SUFFIX}"))
+            }
+        except FileNotFoundError:
+            if _identity(path) == before:
+                raise
+            continue
+        # A dataset is replaced by exchanging directories: the same one before and after means that
+        # all files came from it.
+        if _identity(path) == before:
+            _check_rows(path, graph, columns)
+            return Dataset(name or path.name, path, graph, columns, _fingerprint(graph, columns))
+    raise InputError(f"{path}: replaced {_OPEN_ATTEMPTS} times while it was opened")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    info = path.stat()
+    return info.st_dev, info.st_ino
+
+
+def _check_rows(path: Path, graph: Graph, columns: dict[str, FeatureStore]) -> None:
+    for name, column in columns.items():
+        if column.role == "node" and column.num_nodes != graph.num_nodes:
+            raise InputError(
+                f"{path / name}{COLUMN_SUFFIX}: found {column.num_nodes} rows, expected "
+                f"{graph.num_nodes}, one for each node of {GRAPH_FILE}"
+            )
+
+
+def _fingerprint(graph: Graph, columns: dict[str, FeatureStore]) -> bytes:
+    """Of names and contents. A file of GraphZero 0.2 has no fingerprint: its size and time stand
+    in."""
+    files: dict[str, Graph | FeatureStore] = {GRAPH_FILE: graph, **columns}
+    digest = hashlib.blake2b(digest_size=16)
+    for name, file in sorted(files.items()):
+        content = file.fingerprint
+        if not content:
+            info = os.stat(file.path)  # noqa: PTH116
+            content = f"{info.st_size}-{info.st_mtime_ns}"
+        digest.update(f"{name}\0{content}\0".encode())
+    return digest.digest()

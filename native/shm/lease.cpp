@@ -1,0 +1,49 @@
+#include "shm/lease.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "store/bytes.h"
+
+namespace graphzero::shm {
+
+void ReleaseQueue::Push(uint64_t block_id) {
+  {
+    std::lock_guard lock(mutex_);
+    ids_.push_back(block_id);
+  }
+  changed_.notify_one();
+}
+
+std::vector<uint64_t> ReleaseQueue::Take(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [this] { return !ids_.empty() || closed_; });
+  return std::exchange(ids_, {});
+}
+
+void ReleaseQueue::Close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+BlockLease::BlockLease(std::shared_ptr<RegionView> region, std::shared_ptr<ReleaseQueue> queue,
+                       uint64_t block_id, uint64_t offset, uint64_t size)
+    : region_(std::move(region)), queue_(std::move(queue)), block_id_(block_id) {
+  if (!store::Fits(offset, size, 1, region_->bytes().size())) {
+    throw std::out_of_range("block of " + std::to_string(size) + " bytes at " +
+                            std::to_string(offset) + " is outside its region of " +
+                            std::to_string(region_->bytes().size()) + " bytes");
+  }
+  bytes_ = region_->bytes().subspan(offset, size);
+}
+
+BlockLease::~BlockLease() {
+  // In a child the queue's mutex may have been held by a thread that does not exist there.
+  if (::getpid() == owner_) queue_->Push(block_id_);
+}
+
+}  // namespace graphzero::shm

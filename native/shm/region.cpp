@@ -1,0 +1,89 @@
+#include "shm/region.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "store/errors.h"
+
+namespace graphzero::shm {
+namespace {
+
+// posix_fallocate on tmpfs can be interrupted by a signal half way.
+int Allocate(int fd, uint64_t offset, uint64_t size) {
+  int error;
+  do {
+    error = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(size));
+  } while (error == EINTR);
+  return error;
+}
+
+[[noreturn]] void ThrowNoSpace(int error, uint64_t size, const std::string& name) {
+  const std::string advice =
+      error == ENOSPC ? "cannot allocate " + std::to_string(size) +
+                            " bytes of shared memory; enlarge /dev/shm or lower --shm-limit"
+                      : "cannot allocate shared memory";
+  throw IoError(error, advice, "/dev/shm" + name);
+}
+
+std::byte* Map(const store::Fd& fd, uint64_t size, const std::string& name) {
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (data == MAP_FAILED) throw IoError(errno, "cannot map shared memory", "/dev/shm" + name);
+  return static_cast<std::byte*>(data);
+}
+
+}  // namespace
+
+std::shared_ptr<Region> Region::Create(const std::string& name, uint64_t size, bool group_access) {
+  const mode_t mode = group_access ? 0660 : 0600;
+  store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!fd.valid()) throw IoError(errno, "cannot create shared memory", "/dev/shm" + name);
+  // From here on the destructor removes the name.
+  std::shared_ptr<Region> region(new Region(name, std::move(fd), size));
+  if (group_access) (void)::fchmod(region->fd_.get(), mode);  // past the umask
+  const int error = Allocate(region->fd_.get(), 0, size);
+  if (error != 0) ThrowNoSpace(error, size, name);
+  region->data_ = Map(region->fd_, size, name);
+  return region;
+}
+
+Region::~Region() {
+  Unlink();
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+void Region::Unlink() {
+  if (!linked_) return;
+  linked_ = false;
+  (void)::shm_unlink(name_.c_str());
+}
+
+void Region::Punch(uint64_t offset, uint64_t size) {
+  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(offset), static_cast<off_t>(size));
+}
+
+void Region::Refill(uint64_t offset, uint64_t size) {
+  const int error = Allocate(fd_.get(), offset, size);
+  if (error != 0) ThrowNoSpace(error, size, name_);
+}
+
+std::shared_ptr<RegionView> RegionView::Open(const std::string& name, uint64_t size) {
+  const store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
+  if (!fd.valid()) throw IoError(errno, "cannot open shared memory", "/dev/shm" + name);
+  struct stat info;
+  if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", "/dev/shm" + name);
+  // A shorter region would be SIGBUS at its end.
+  if (static_cast<uint64_t>(info.st_size) < size || size == 0) {
+    throw FormatError("/dev/shm" + name, "size", std::to_string(info.st_size) + " bytes",
+                      std::to_string(size) + " bytes, as the daemon offered");
+  }
+  return std::shared_ptr<RegionView>(new RegionView(Map(fd, size, name), size));
+}
+
+RegionView::~RegionView() { ::munmap(data_, size_); }
+
+}  // namespace graphzero::shm

@@ -1,0 +1,121 @@
+"""The daemon's life: start, serve until told to stop, drain."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+
+import grpc
+from graphzero import _engine
+from graphzero._errors import GraphZeroError
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
+from graphzero.server import listen, machine
+from graphzero.server.banner import banner
+from graphzero.server.catalog import Catalog
+from graphzero.server.config import Config
+from graphzero.server.lock import SocketLock
+from graphzero.server.notify import notify
+from graphzero.server.service import Service
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+log = logging.getLogger("graphzero.server")
+
+_SERVICE = pb.DESCRIPTOR.services_by_name["SamplerService"].full_name
+_HOUSEKEEPING_EVERY_S = 1.0
+
+
+async def run(config: Config) -> None:
+    """Serves until SIGTERM or SIGINT, or until nobody has used it for --idle-exit seconds."""
+    listen.prepare_socket_directory(config.listen)
+    lock = SocketLock(config.listen.socket)
+    try:
+        await _Daemon(config, lock).run()
+    finally:
+        config.listen.socket.unlink(missing_ok=True)
+        lock.release()
+
+
+class _Daemon:
+    def __init__(self, config: Config, lock: SocketLock) -> None:
+        self._config = config
+        self._lock = lock
+        self._catalog = Catalog(config.data)
+        _engine.set_thread_limit(config.limits.threads)
+        budget = _engine.MemoryBudget(
+            config.limits.shm_limit,
+            lock.region_prefix,
+            group_access=config.listen.group is not None,
+        )
+        self._service = Service(self._catalog, config.limits, budget, lock.instance_id)
+        self._health = health.aio.HealthServicer()
+        self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        await self._start()
+        await self._serve()
+        await self._shutdown()
+
+    async def _start(self) -> None:
+        add_SamplerServiceServicer_to_server(self._service, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+        addresses = [f"unix:{self._config.listen.socket}"]
+        listen.bind_socket(self._server, self._config.listen)
+        if self._config.listen.tcp is not None:
+            address, self._service.tcp_token = listen.bind_tcp(self._server, self._config.listen)
+            addresses.append(address)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        await self._server.start()
+        await self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        if self._lock.swept:
+            log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
+        for warning in machine.warnings(self._config):
+            print(f"warning: {warning}", file=sys.stderr, flush=True)
+        print(banner(self._config, self._catalog.all(), addresses), flush=True)
+        notify("READY=1")
+
+    async def _serve(self) -> None:
+        while not self._stop.is_set():
+            try:
+                await asyncio.wait_for(self._stop.wait(), _HOUSEKEEPING_EVERY_S)
+            except asyncio.TimeoutError:
+                self._keep_house()
+
+    def _keep_house(self) -> None:
+        self._service.trim_memory()
+        idle_exit = self._config.life.idle_exit_s
+        if idle_exit is not None and self._service.idle_seconds() > idle_exit:
+            log.info("no session for %.0f s", idle_exit)
+            self._stop.set()
+
+    def _reload(self) -> None:
+        started = time.monotonic()
+        try:
+            datasets = self._catalog.reload()
+        except (GraphZeroError, OSError) as error:
+            log.error("reload failed, serving as before: %s", error)
+            return
+        seconds = time.monotonic() - started
+        log.info("reloaded %d datasets in %.3f s: %s", len(datasets), seconds, ", ".join(datasets))
+
+    async def _shutdown(self) -> None:
+        notify("STOPPING=1")
+        log.info("stopping: finishing requests")
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._service.drain(self._config.life.drain_timeout_s)
+        await self._server.stop(grace=0.1)
+        self._service.shutdown()
+
+    async def _set_health(self, status: int) -> None:
+        for name in ("", _SERVICE):
+            await self._health.set(name, status)

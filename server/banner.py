@@ -1,0 +1,44 @@
+"""The lines that the daemon prints when it is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graphzero._dataset import Dataset
+from graphzero._resources import available_memory
+from graphzero._text import count_text, size_text
+from graphzero._version import __version__
+from graphzero.server.config import Config
+
+
+def banner(config: Config, datasets: Iterable[Dataset], addresses: Iterable[str]) -> str:
+    lines = [f"graphzero-server {__version__}"]
+    for dataset in datasets:
+        graph = dataset.graph
+        lines.append(
+            f"  {dataset.name}: {count_text(graph.num_nodes)} nodes, "
+            f"{count_text(graph.num_edges)} edges, {_columns(dataset)}"
+        )
+        lines.append(
+            f"    {size_text(dataset.byte_size)} on disk, {size_text(available_memory())} of "
+            "memory available"
+        )
+    limits = config.limits
+    lines.append(
+        f"  {limits.threads} threads, up to {limits.max_sessions} sessions, "
+        f"{size_text(limits.shm_limit)} of shared memory"
+    )
+    lines += [f"  listening on {address}" for address in addresses]
+    lines.append("  connect with:")
+    lines.append(f'    import graphzero as gz; client = gz.connect("{config.listen.socket}")')
+    return "\n".join(lines)
+
+
+def _columns(dataset: Dataset) -> str:
+    if not dataset.columns:
+        return "no columns"
+    described = []
+    for name, column in dataset.columns.items():
+        width = f"[{column.shape[1]}]" if len(column.shape) == 2 else ""
+        described.append(f"{name} {column.dtype.label}{width}")
+    return ", ".join(described)

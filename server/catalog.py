@@ -1,0 +1,47 @@
+"""The datasets that the daemon serves, by name, and their replacement by newer versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphzero._dataset import Dataset, open_dataset
+from graphzero._errors import InputError
+from graphzero._files import datasets
+
+
+class UnknownDataset(InputError):
+    """A name that is not served."""
+
+
+class Catalog:
+    """Looks datasets up. A session keeps the Dataset it got; reload() changes what later ones get.
+
+    Used by the event loop's thread.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._datasets = self._open()
+
+    def _open(self) -> dict[str, Dataset]:
+        if not self._data.is_dir():
+            raise InputError(f"{self._data}: found no directory, expected a dataset or several")
+        return {path.name: open_dataset(path) for path in datasets(self._data)}
+
+    def reload(self) -> dict[str, Dataset]:
+        """Opens everything anew. On an error the datasets stay as they were, and it is raised."""
+        self._datasets = self._open()
+        return self._datasets
+
+    def all(self) -> list[Dataset]:
+        return list(self._datasets.values())
+
+    def find(self, name: str) -> Dataset:
+        """By name; "" is the only one."""
+        if not name and len(self._datasets) == 1:
+            return next(iter(self._datasets.values()))
+        if name not in self._datasets:
+            known = ", ".join(repr(known) for known in sorted(self._datasets))
+            found = f"dataset {name!r}" if name else "no dataset name"
+            raise UnknownDataset(f"found {found}, expected one of {known}")
+        return self._datasets[name]

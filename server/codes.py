@@ -1,0 +1,58 @@
+"""The one table from exceptions to gRPC codes."""
+
+from __future__ import annotations
+
+from graphzero._errors import FormatError, InputError
+from graphzero.server.catalog import UnknownDataset
+from grpc import StatusCode
+
+
+class RequestCancelled(Exception):
+    """The client gave the request up."""
+
+
+class RequestTimedOut(Exception):
+    """The request's time ran out."""
+
+
+class OutOfMemory(Exception):
+    """The session may not have that much shared memory."""
+
+
+class NotFound(Exception):
+    """A name that the dataset does not have."""
+
+
+class NotPossible(Exception):
+    """The request is sound, but this dataset or session cannot serve it."""
+
+
+# The first row that fits counts, so a subclass stands before its base.
+CODES: list[tuple[type[BaseException], StatusCode]] = [
+    (RequestCancelled, StatusCode.CANCELLED),
+    (RequestTimedOut, StatusCode.DEADLINE_EXCEEDED),
+    (OutOfMemory, StatusCode.RESOURCE_EXHAUSTED),
+    (NotPossible, StatusCode.FAILED_PRECONDITION),
+    (NotFound, StatusCode.NOT_FOUND),
+    (UnknownDataset, StatusCode.NOT_FOUND),
+    (FormatError, StatusCode.DATA_LOSS),
+    (InputError, StatusCode.INVALID_ARGUMENT),
+    (IndexError, StatusCode.INVALID_ARGUMENT),
+    (ValueError, StatusCode.INVALID_ARGUMENT),
+    (TypeError, StatusCode.INVALID_ARGUMENT),
+    (MemoryError, StatusCode.RESOURCE_EXHAUSTED),
+    (OSError, StatusCode.UNAVAILABLE),
+]
+
+
+def code_for(error: BaseException) -> StatusCode:
+    for kind, code in CODES:
+        if isinstance(error, kind):
+            return code
+    return StatusCode.INTERNAL
+
+
+def number_of(code: StatusCode) -> int:
+    """gRPC's number of a code, as it travels in Error."""
+    number: int = code.value[0]
+    return number

@@ -1,0 +1,192 @@
+"""The daemon's configuration: the command line over a TOML file over defaults.
+
+Every option can stand in the file under the same name; deploy/graphzero.toml is the annotated
+example and the manual.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from graphzero._errors import InputError
+from graphzero._quantities import parse_size
+from graphzero._resources import available_memory
+from graphzero._runtime_dir import default_socket
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class ListenConfig:
+    """Where trainers connect."""
+
+    socket: Path
+    group: str | None = None
+    tcp: str | None = None  # HOST:PORT
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    token_file: Path | None = None
+
+
+@dataclass(frozen=True)
+class LimitConfig:
+    """What trainers may use."""
+
+    threads: int
+    shm_limit: int
+    max_sessions: int = 64
+    max_result: int = 0  # bytes of one result; 0: the shared-memory limit
+    max_edges: int = 1 << 28
+    max_ids: int = 1 << 26
+    max_in_flight: int = 64
+    request_timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class LifeConfig:
+    """When the daemon ends."""
+
+    drain_timeout_s: float = 10.0
+    idle_exit_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Config:
+    data: Path
+    listen: ListenConfig
+    limits: LimitConfig
+    life: LifeConfig
+
+
+# Option name in the file -> how its value is read.
+def _size(value: Any) -> int:
+    return value if isinstance(value, int) else parse_size(str(value))
+
+
+_OPTIONS: dict[str, tuple[Any, str]] = {
+    "data": (Path, "a dataset, or a directory of datasets"),
+    "socket": (Path, "Unix socket (default: one in the user's runtime directory)"),
+    "group": (str, "let members of this group connect"),
+    "listen": (str, "HOST:PORT to listen on as well; other hosts than loopback need TLS and token"),
+    "tls-certificate": (Path, "PEM file for --listen"),
+    "tls-key": (Path, "PEM file for --listen"),
+    "token-file": (Path, "file with the token that clients of --listen must send"),
+    "threads": (int, "threads for sampling and gathering (default: one per processor)"),
+    "shm-limit": (_size, "shared memory for all sessions, such as 4G (default: half of /dev/shm)"),
+    "max-sessions": (int, "trainers at a time (default 64)"),
+    "max-result": (_size, "largest result (default: what --shm-limit allows)"),
+    "max-edges": (int, "edges that one hop of a request may draw (default 2^28)"),
+    "max-ids": (int, "ids in one request (default 2^26)"),
+    "max-in-flight": (int, "requests that one session may have queued (default 64)"),
+    "request-timeout": (float, "seconds that a request may take if it does not say (default 60)"),
+    "drain-timeout": (float, "seconds to finish requests after SIGTERM (default 10)"),
+    "idle-exit": (float, "leave after so many seconds without a session (default: never)"),
+}
+
+
+def parse_command_line(argv: Sequence[str] | None = None) -> Config:
+    """Raises InputError for values that make no sense; argparse exits for unknown options."""
+    parser = argparse.ArgumentParser(
+        prog="graphzero-server",
+        description="Serve batches of a graph dataset to trainers on this machine.",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with these options")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    for name, (_, text) in _OPTIONS.items():
+        parser.add_argument(f"--{name}", metavar=_metavar(name), help=text)
+    args = parser.parse_args(argv)
+    if args.version:
+        from graphzero._version import __version__
+
+        print(f"graphzero-server {__version__}")
+        raise SystemExit(0)
+    values = _read_file(args.config) if args.config else {}
+    for name in _OPTIONS:
+        given = getattr(args, name.replace("-", "_"))
+        if given is not None:
+            values[name] = given
+    return make_config(values)
+
+
+def make_config(values: dict[str, Any]) -> Config:
+    """From option names and raw values, as a file or a command line has them."""
+    options = {name: _convert(name, value) for name, value in values.items()}
+    if "data" not in options:
+        raise InputError("no data: give a dataset directory with --data DIR")
+    limits = _given(
+        LimitConfig,
+        {
+            "threads": options.get("threads", len(os.sched_getaffinity(0))),
+            "shm_limit": options.get("shm-limit", default_shm_limit()),
+            "max_sessions": options.get("max-sessions"),
+            "max_result": options.get("max-result"),
+            "max_edges": options.get("max-edges"),
+            "max_ids": options.get("max-ids"),
+            "max_in_flight": options.get("max-in-flight"),
+            "request_timeout_s": options.get("request-timeout"),
+        },
+    )
+    for field in fields(limits):
+        value = getattr(limits, field.name)
+        if value < 0 or (value == 0 and field.name != "max_result"):
+            raise InputError(f"{field.name}: found {value}, expected a positive number")
+    listen = ListenConfig(
+        socket=options.get("socket", default_socket()).absolute(),
+        group=options.get("group"),
+        tcp=options.get("listen"),
+        tls_certificate=options.get("tls-certificate"),
+        tls_key=options.get("tls-key"),
+        token_file=options.get("token-file"),
+    )
+    life = _given(
+        LifeConfig,
+        {
+            "drain_timeout_s": options.get("drain-timeout"),
+            "idle_exit_s": options.get("idle-exit"),
+        },
+    )
+    return Config(options["data"].absolute(), listen, limits, life)
+
+
+def default_shm_limit() -> int:
+    """Half of /dev/shm, and at most half of the memory that is available."""
+    info = os.statvfs("/dev/shm")
+    return max(64 << 20, min(info.f_frsize * info.f_blocks, available_memory()) // 2)
+
+
+def _given(kind: Any, values: dict[str, Any]) -> Any:
+    return kind(**{name: value for name, value in values.items() if value is not None})
+
+
+def _metavar(name: str) -> str:
+    if name in ("data", "socket", "tls-certificate", "tls-key", "token-file"):
+        return "PATH"
+    return {"group": "NAME", "listen": "HOST:PORT"}.get(
+        name, "SIZE" if _OPTIONS[name][0] is _size else "N"
+    )
+
+
+def _convert(name: str, value: Any) -> Any:
+    if name not in _OPTIONS:
+        raise InputError(f"unknown option {name!r}, expected one of {', '.join(_OPTIONS)}")
+    try:
+        return _OPTIONS[name][0](value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        values: dict[str, Any] = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
+    return values

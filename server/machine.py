@@ -1,0 +1,60 @@
+"""Things about the machine that will hurt later, each with the command that mends it."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphzero._text import size_text
+from graphzero.server.config import Config
+
+_NETWORK_FILESYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "lustre", "afs"}
+_DESCRIPTORS_PER_SESSION = 16
+
+
+def warnings(config: Config) -> Iterator[str]:
+    yield from _shared_memory(config)
+    yield from _descriptors(config)
+    yield from _filesystem(config.data)
+
+
+def _shared_memory(config: Config) -> Iterator[str]:
+    info = os.statvfs("/dev/shm")
+    free = info.f_frsize * info.f_bavail
+    limit = config.limits.shm_limit
+    if free < limit:
+        yield (
+            f"/dev/shm has {size_text(free)} free, --shm-limit is {size_text(limit)}; run: "
+            f"mount -o remount,size={limit * 2 >> 20}M /dev/shm  (docker: --shm-size or --ipc=host)"
+        )
+
+
+def _descriptors(config: Config) -> Iterator[str]:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 256 + _DESCRIPTORS_PER_SESSION * config.limits.max_sessions
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        yield f"{soft} open files are allowed, {needed} may be needed; run: ulimit -n {needed}"
+
+
+def _filesystem(data: Path) -> Iterator[str]:
+    kind = _filesystem_of(data)
+    if kind in _NETWORK_FILESYSTEMS:
+        yield (
+            f"{data} is on a network filesystem ({kind}): reads are slow and can fail; "
+            "copy the dataset to a local disk"
+        )
+
+
+def _filesystem_of(path: Path) -> str:
+    """Type of the mount that holds `path`, as the kernel lists it."""
+    real = os.path.realpath(path)
+    best, kind = "", ""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, mount, found, *_ = line.split()
+        mount = mount.replace("\\040", " ")
+        inside = real == mount or real.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best):
+            best, kind = mount, found
+    return kind

@@ -1,0 +1,268 @@
+"""The gRPC service: opens sessions, answers questions about datasets and statistics."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+import os
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+from graphzero import _engine
+from graphzero._dataset import Dataset
+from graphzero._errors import GraphZeroError, InputError
+from graphzero._version import __version__
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
+from graphzero.server.catalog import Catalog
+from graphzero.server.codes import code_for
+from graphzero.server.config import LimitConfig
+from graphzero.server.inline_memory import InlineMemory
+from graphzero.server.memory_gate import MemoryGate
+from graphzero.server.metrics import Counters
+from graphzero.server.scheduler import Scheduler
+from graphzero.server.session import ProtocolViolation, TrainerSession
+from grpc import StatusCode
+
+log = logging.getLogger("graphzero.server")
+
+PROTOCOL_VERSION = 1
+HELLO_TIMEOUT_S = 10.0
+# Blocks that were free for so long give their memory back.
+IDLE_MEMORY = timedelta(seconds=10)
+_ROLES = {
+    "node": pb.COLUMN_ROLE_NODE,
+    "edge": pb.COLUMN_ROLE_EDGE,
+    "ids": pb.COLUMN_ROLE_IDS,
+}
+
+
+class Service(SamplerServiceServicer):
+    def __init__(
+        self, catalog: Catalog, limits: LimitConfig, budget: _engine.MemoryBudget, instance_id: str
+    ) -> None:
+        self._catalog = catalog
+        self._limits = limits
+        self._budget = budget
+        self._instance_id = instance_id
+        self._scheduler = Scheduler(limits.threads)
+        self._gate = MemoryGate()
+        self._counters = Counters()
+        self._sessions: dict[int, TrainerSession] = {}
+        self._next_session = 1
+        self._started = self._last_busy = time.monotonic()
+        self._draining = False
+        self.tcp_token: bytes | None = None
+
+    # --- rpcs ---
+
+    async def Session(self, requests: AsyncIterator[pb.SessionRequest], context: Any) -> None:
+        await self._check_token(context)
+        session, request_id = await self._open(requests, context)
+        welcome = pb.SessionResponse(request_id=request_id, welcome=self._welcome(session))
+        writer = None
+        try:
+            await context.write(welcome)
+            writer = asyncio.create_task(session.write_to(context))
+            await self._read(session, requests, writer)
+        except ProtocolViolation as error:
+            await context.abort(StatusCode.INVALID_ARGUMENT, f"protocol violation: {error}")
+        finally:
+            if writer is not None:
+                writer.cancel()
+            self._close(session)
+        if self._draining:
+            await context.abort(StatusCode.UNAVAILABLE, "the daemon is shutting down")
+
+    async def ListDatasets(
+        self, request: pb.ListDatasetsRequest, context: Any
+    ) -> pb.ListDatasetsResponse:
+        await self._check_token(context)
+        datasets = [describe_dataset(dataset) for dataset in self._catalog.all()]
+        return pb.ListDatasetsResponse(datasets=datasets)
+
+    async def GetStats(self, request: pb.GetStatsRequest, context: Any) -> pb.GetStatsResponse:
+        await self._check_token(context)
+        return pb.GetStatsResponse(
+            version=__version__,
+            pid=os.getpid(),
+            instance_id=self._instance_id,
+            uptime_ms=int(1000 * (time.monotonic() - self._started)),
+            threads=self._limits.threads,
+            max_sessions=self._limits.max_sessions,
+            shm_limit_byte_size=self._limits.shm_limit,
+            shm_used_byte_size=self._budget.used,
+            sessions=[_session_stats(session) for session in self._sessions.values()],
+            requests=self._counters.requests,
+            failed_requests=self._counters.failed,
+            result_byte_size=self._counters.result_bytes,
+        )
+
+    # --- sessions ---
+
+    async def _open(
+        self, requests: AsyncIterator[pb.SessionRequest], context: Any
+    ) -> tuple[TrainerSession, int]:
+        """The session that the first message asks for; ends the stream if it cannot be had."""
+        try:
+            first = await asyncio.wait_for(anext(aiter(requests)), HELLO_TIMEOUT_S)
+        except (StopAsyncIteration, asyncio.TimeoutError):
+            await context.abort(StatusCode.INVALID_ARGUMENT, "no hello came")
+        if first.WhichOneof("body") != "hello":
+            await context.abort(StatusCode.INVALID_ARGUMENT, "the first message must be hello")
+        hello = first.hello
+        if hello.protocol_version != PROTOCOL_VERSION:
+            await context.abort(
+                StatusCode.FAILED_PRECONDITION,
+                f"found protocol version {hello.protocol_version}, expected {PROTOCOL_VERSION}: "
+                "install the same release of graphzero-server for trainers and daemon",
+            )
+        if self._draining:
+            await context.abort(StatusCode.UNAVAILABLE, "the daemon is shutting down")
+        if len(self._sessions) >= self._limits.max_sessions:
+            await context.abort(
+                StatusCode.RESOURCE_EXHAUSTED,
+                f"all {self._limits.max_sessions} sessions are in use; raise --max-sessions",
+            )
+        try:
+            dataset = self._catalog.find(hello.dataset)
+        except GraphZeroError as error:
+            await context.abort(code_for(error), str(error))
+        if hello.expected_fingerprint and hello.expected_fingerprint != dataset.fingerprint:
+            await context.abort(
+                StatusCode.FAILED_PRECONDITION,
+                f"dataset {dataset.name!r} has changed: found fingerprint "
+                f"{dataset.fingerprint.hex()}, expected {hello.expected_fingerprint.hex()}",
+            )
+        try:
+            return self._new_session(hello, dataset), first.request_id
+        except InputError as error:
+            await context.abort(StatusCode.RESOURCE_EXHAUSTED, str(error))
+        raise AssertionError("abort() raises")
+
+    def _new_session(self, hello: pb.Hello, dataset: Dataset) -> TrainerSession:
+        inline = hello.transport == pb.TRANSPORT_INLINE
+        window = min(max(2, hello.window), self._limits.max_in_flight)
+        session = TrainerSession(
+            session_id=self._next_session,
+            hello=hello,
+            dataset=dataset,
+            memory=InlineMemory() if inline else self._budget.open_session(window),
+            limits=self._limits,
+            scheduler=self._scheduler,
+            gate=self._gate,
+            counters=self._counters,
+        )
+        self._next_session += 1
+        self._sessions[session.id] = session
+        log.info("session %d opened by %s on %s", session.id, hello.client_name, dataset.name)
+        return session
+
+    async def _read(
+        self,
+        session: TrainerSession,
+        requests: AsyncIterator[pb.SessionRequest],
+        writer: asyncio.Task[None],
+    ) -> None:
+        """Until the client is gone, the daemon drains, or nothing can be written any more."""
+        async for message in requests:
+            session.handle(message)
+            if writer.done():
+                return
+
+    def _welcome(self, session: TrainerSession) -> pb.Welcome:
+        return pb.Welcome(
+            protocol_version=PROTOCOL_VERSION,
+            dataset=describe_dataset(session.dataset),
+            session_id=session.id,
+            instance_id=self._instance_id,
+            sampler_version=_engine.SAMPLER_VERSION,
+            max_request_edges=self._limits.max_edges,
+            max_result_byte_size=self._limits.max_result or self._limits.shm_limit,
+        )
+
+    def _close(self, session: TrainerSession) -> None:
+        session.close()
+        self._sessions.pop(session.id, None)
+        self._last_busy = time.monotonic()
+        log.info("session %d closed after %d requests", session.id, session.requests)
+
+    async def _check_token(self, context: Any) -> None:
+        """Peers of the Unix socket are known by its permissions; others must send the token."""
+        if self.tcp_token is None or context.peer().startswith("unix:"):
+            return
+        metadata = dict(context.invocation_metadata() or ())
+        sent = str(metadata.get("authorization", "")).encode()
+        if not hmac.compare_digest(sent, b"Bearer " + self.tcp_token):
+            await context.abort(StatusCode.UNAUTHENTICATED, "a wrong token, or none")
+
+    # --- life ---
+
+    def idle_seconds(self) -> float:
+        """How long there has been no session."""
+        return 0.0 if self._sessions else time.monotonic() - self._last_busy
+
+    def trim_memory(self) -> None:
+        for session in self._sessions.values():
+            if not isinstance(session.memory, InlineMemory):
+                session.memory.trim(IDLE_MEMORY)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Takes no more sessions; returns when all requests are answered, or time is up."""
+        self._draining = True
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(
+                asyncio.gather(*(session.drained() for session in self._sessions.values())),
+                timeout_s,
+            )
+
+    def shutdown(self) -> None:
+        for session in list(self._sessions.values()):
+            self._close(session)
+        self._scheduler.shutdown()
+
+
+def describe_dataset(dataset: Dataset) -> pb.Dataset:
+    graph = dataset.graph
+    return pb.Dataset(
+        name=dataset.name,
+        fingerprint=dataset.fingerprint,
+        path=str(dataset.path),
+        num_nodes=graph.num_nodes,
+        num_edges=graph.num_edges,
+        has_weights=graph.has_weights,
+        has_edge_ids=graph.has_edge_ids,
+        has_in_edges=graph.has_direction("in"),
+        has_out_edges=graph.has_direction("out"),
+        symmetric=graph.is_symmetric,
+        columns=[
+            pb.Column(
+                name=name,
+                dtype=column.dtype.label,
+                shape=column.shape,
+                role=_ROLES[column.role],
+                byte_size=column.byte_size,
+            )
+            for name, column in dataset.columns.items()
+        ],
+    )
+
+
+def _session_stats(session: TrainerSession) -> pb.SessionStats:
+    stats = pb.SessionStats(
+        session_id=session.id,
+        client_name=session.hello.client_name,
+        dataset=session.dataset.name,
+        age_ms=int(1000 * (time.monotonic() - session.started)),
+        requests=session.requests,
+        in_flight=len(session.open),
+    )
+    if not isinstance(session.memory, InlineMemory):
+        usage = session.memory.usage()
+        stats.regions, stats.blocks = usage.regions, usage.blocks
+        stats.region_byte_size, stats.block_byte_size = usage.region_bytes, usage.block_bytes
+    return stats

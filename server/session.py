@@ -1,0 +1,326 @@
+"""One trainer's session: its requests, its shared memory, and what is still to be told to it.
+
+Everything here runs on the event loop's thread, except `_Request.run`, which a worker runs.
+
+The life of a request: arrived (maybe with more ids to come) -> queued -> drawn -> waiting for
+shared memory if there is none -> filled -> answered. It is answered exactly once; a result that
+comes after the answer (because of a deadline or a cancel) is thrown away and its block freed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+import numpy as np
+from graphzero._dataset import Dataset
+from graphzero._errors import InputError
+from graphzero._text import size_text
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import (
+    NotPossible,
+    OutOfMemory,
+    RequestCancelled,
+    RequestTimedOut,
+    code_for,
+    number_of,
+)
+from graphzero.server.config import LimitConfig
+from graphzero.server.inline_memory import InlineBlock, InlineMemory
+from graphzero.server.memory_gate import MemoryGate
+from graphzero.server.metrics import Counters
+from graphzero.server.scheduler import Scheduler
+from graphzero.server.work import Work, make_work
+
+log = logging.getLogger("graphzero.server")
+
+CHUNK_BYTES = 1 << 20
+_FIRST_IDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
+
+
+class ProtocolViolation(Exception):
+    """The client broke the contract: the stream ends."""
+
+
+class TrainerSession:
+    def __init__(
+        self,
+        session_id: int,
+        hello: pb.Hello,
+        dataset: Dataset,
+        memory: Any,  # _engine.SessionMemory or InlineMemory
+        limits: LimitConfig,
+        scheduler: Scheduler,
+        gate: MemoryGate,
+        counters: Counters,
+    ) -> None:
+        self.id = session_id
+        self.hello = hello
+        self.dataset = dataset
+        self.memory = memory
+        self.limits = limits
+        self.counters = counters
+        self.started = time.monotonic()
+        self.requests = 0
+        self.open: dict[int, _Request] = {}
+        self.gate = gate
+        self._waiting: set[_Request] = set()
+        self._scheduler = scheduler
+        self._outgoing: asyncio.Queue[pb.SessionResponse | InlineBlock] = asyncio.Queue()
+        self._broken_memory = ""
+
+    # --- what the client says ---
+
+    def handle(self, message: pb.SessionRequest) -> None:
+        body = message.WhichOneof("body")
+        if body == "release":
+            self._release(list(message.release.block_ids))
+        elif body in ("sample", "walk", "gather"):
+            self._begin(message, body)
+        elif body == "ids":
+            self._add_ids(message)
+        elif body == "cancel":
+            request = self.open.get(message.request_id)
+            if request is not None:
+                self.fail(request, RequestCancelled("cancelled by the client"))
+        elif body == "region_mapped":
+            self._region_mapped(message.region_mapped)
+        else:
+            raise ProtocolViolation(f"found {body or 'an unknown message'} inside a session")
+
+    def _begin(self, message: pb.SessionRequest, kind: str) -> None:
+        if message.request_id == 0 or message.request_id in self.open:
+            raise ProtocolViolation(f"request id {message.request_id} is 0 or in use")
+        request = _Request(self, message)
+        self.open[request.id] = request
+        self.requests += 1
+        self.counters.requests += 1
+        seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
+        request.timer = asyncio.get_running_loop().call_later(seconds, self._expired, request)
+        if len(self.open) > self.limits.max_in_flight:
+            most = self.limits.max_in_flight
+            self.fail(request, OutOfMemory(f"found more than {most} requests in flight"))
+            return
+        body = getattr(message, kind)
+        first, more = _FIRST_IDS.get(kind, ("ids", "more_ids"))
+        self._take_ids(request, getattr(body, first), last=not getattr(body, more))
+
+    def _add_ids(self, message: pb.SessionRequest) -> None:
+        request = self.open.get(message.request_id)
+        # Unknown: it was answered before all of it arrived.
+        if request is not None:
+            self._take_ids(request, message.ids.ids, last=message.ids.last)
+
+    def _take_ids(self, request: _Request, piece: bytes, *, last: bool) -> None:
+        if len(piece) % 8:
+            self.fail(request, ValueError(f"found {len(piece)} bytes of ids, expected 8 for each"))
+            return
+        request.ids += piece
+        if len(request.ids) > 8 * self.limits.max_ids:
+            most = self.limits.max_ids
+            self.fail(request, ValueError(f"found more than {most} ids in one request (--max-ids)"))
+        elif last:
+            self._scheduler.submit(self.id, request.run)
+
+    def _region_mapped(self, message: pb.RegionMapped) -> None:
+        if not isinstance(self.memory, InlineMemory):
+            self.memory.mapped(message.region_id)
+        if message.error:
+            self._broken_memory = message.error
+            log.warning("session %d cannot map shared memory: %s", self.id, message.error)
+
+    # --- what becomes of a request ---
+
+    def _expired(self, request: _Request) -> None:
+        if request in self._waiting:
+            self.fail(request, OutOfMemory(self._held_text()))
+        else:
+            self.fail(request, RequestTimedOut("the request's time ran out before it was done"))
+
+    def _held_text(self) -> str:
+        usage = self.memory.usage()
+        return (
+            "no shared memory for another batch: this session holds "
+            f"{size_text(usage.block_bytes)} in {usage.blocks} blocks, the oldest for "
+            f"{usage.oldest_block_ms / 1000:.1f} s, and is guaranteed "
+            f"{size_text(usage.guarantee_bytes)}; drop batches you no longer need (or .clone() "
+            "what you keep), or raise --shm-limit"
+        )
+
+    def memory_problem(self) -> str:
+        return self._broken_memory
+
+    def fail(self, request: _Request, error: BaseException) -> None:
+        """Answers with an error."""
+        if not self._finish(request):
+            return
+        self.counters.failed += 1
+        code = code_for(error)
+        if code.name == "INTERNAL":
+            log.error("session %d, request %d failed", self.id, request.id, exc_info=error)
+        text = str(error) or type(error).__name__
+        self._outgoing.put_nowait(
+            pb.SessionResponse(
+                request_id=request.id, error=pb.Error(code=number_of(code), message=text)
+            )
+        )
+
+    def succeed(self, request: _Request, work: Work, block: Any) -> None:
+        """Answers with a filled block; takes it back if nobody waits for it any more."""
+        if not self._finish(request):
+            self._release([block.id])
+            return
+        self.counters.result_bytes += work.layout.byte_size
+        result = pb.Result(tensors=work.layout.to_proto())
+        work.describe(result)
+        if isinstance(block, InlineBlock):
+            block.request_id = request.id
+            self._outgoing.put_nowait(block)
+        else:
+            self._tell_news()
+            result.block.block_id = block.id
+            result.block.region_id = block.region_id
+            result.block.offset = block.offset
+            result.block.byte_size = block.size
+        self._outgoing.put_nowait(pb.SessionResponse(request_id=request.id, result=result))
+
+    def wait_for_memory(self, request: _Request, turn: int) -> None:
+        """`turn` is the gate's when memory was asked for in vain."""
+        if request.answered:
+            return
+        self._waiting.add(request)
+        self.gate.wait(turn, lambda: self._retry(request))
+
+    def _retry(self, request: _Request) -> None:
+        if request in self._waiting:
+            self._waiting.remove(request)
+            self._scheduler.submit(self.id, request.run, first=True)
+
+    def _release(self, block_ids: list[int]) -> None:
+        self.memory.release(block_ids)
+        self.gate.released()
+
+    def _finish(self, request: _Request) -> bool:
+        """False if the request was answered before."""
+        if self.open.pop(request.id, None) is None:
+            return False
+        if request.timer is not None:
+            request.timer.cancel()
+        request.answered = True
+        self._waiting.discard(request)
+        return True
+
+    def _tell_news(self) -> None:
+        news = self.memory.take_news()
+        for offer in news.offers:
+            self._outgoing.put_nowait(
+                pb.SessionResponse(
+                    region_offer=pb.RegionOffer(
+                        region_id=offer.region_id, name=offer.name, byte_size=offer.size
+                    )
+                )
+            )
+        for region_id in news.drops:
+            self._outgoing.put_nowait(
+                pb.SessionResponse(region_drop=pb.RegionDrop(region_id=region_id))
+            )
+
+    # --- what the client is told ---
+
+    async def write_to(self, context: Any) -> None:
+        """Sends what is queued, in order, until it is cancelled."""
+        while True:
+            message = await self._outgoing.get()
+            if not isinstance(message, InlineBlock):
+                await context.write(message)
+                continue
+            for at in range(0, message.size, CHUNK_BYTES):
+                data = message.bytes[at : at + CHUNK_BYTES].tobytes()
+                await context.write(
+                    pb.SessionResponse(
+                        request_id=message.request_id, chunk=pb.InlineChunk(data=data)
+                    )
+                )
+            self._release([message.id])
+
+    async def drained(self) -> None:
+        """Returns when every request is answered and every answer is on its way."""
+        while self.open or not self._outgoing.empty():
+            await asyncio.sleep(0.01)
+
+    def close(self) -> None:
+        """Frees everything at once; work that runs ends into nothing."""
+        self._scheduler.forget(self.id)
+        for request in list(self.open.values()):
+            self._finish(request)
+        self.memory.close()
+        self.gate.released()
+
+
+class _Request:
+    """A request on its way to its answer."""
+
+    def __init__(self, session: TrainerSession, message: pb.SessionRequest) -> None:
+        self.id: int = message.request_id
+        self.ids = bytearray()
+        self.answered = False
+        self.timer: asyncio.TimerHandle | None = None
+        self._session = session
+        self._message = message
+        self._work: Work | None = None
+        self._loop = asyncio.get_running_loop()
+
+    def run(self) -> None:
+        """On a worker: as far as memory allows."""
+        if self.answered:
+            return
+        session = self._session
+        turn = session.gate.turn
+        try:
+            block = self._try_to_fill()
+        except BaseException as error:
+            self._tell(session.fail, self, error)
+            return
+        if block is None:
+            self._tell(session.wait_for_memory, self, turn)
+        else:
+            self._tell(session.succeed, self, self._work, block)
+
+    def _try_to_fill(self) -> Any:
+        """The filled block, or None if there is no memory for it now."""
+        session = self._session
+        if session.memory_problem():
+            raise NotPossible(
+                f"the client cannot map shared memory ({session.memory_problem()}): share /dev/shm "
+                'with the daemon, or connect with transport="inline"'
+            )
+        if self._work is None:
+            ids = np.frombuffer(self.ids, np.int64)
+            work = make_work(session.dataset, self._message, ids, session.limits.max_edges)
+            work.draw()
+            self._check_size(work)
+            self._work = work
+        try:
+            block = session.memory.try_allocate(max(1, self._work.layout.byte_size))
+        except InputError as error:
+            raise OutOfMemory(str(error)) from error
+        if block is not None:
+            try:
+                self._work.fill(block)
+            except BaseException:
+                session.memory.release([block.id])
+                raise
+        return block
+
+    def _check_size(self, work: Work) -> None:
+        most = self._session.limits.max_result or self._session.limits.shm_limit
+        if work.layout.byte_size > most:
+            raise ValueError(
+                f"the result has {size_text(work.layout.byte_size)}, expected at most "
+                f"{size_text(most)}: use fewer seeds, a smaller fanout or fewer columns"
+            )
+
+    def _tell(self, method: Any, *args: Any) -> None:
+        self._loop.call_soon_threadsafe(method, *args)

@@ -1,0 +1,187 @@
+"""What a request does, on a worker thread: draw, find room, fill it.
+
+Each kind of request is a class with two steps. `draw` does the part whose size is not known before
+(and checks the request); `fill` writes the arrays into a block. Between the two a request may have
+to wait for shared memory, which must not cost a worker.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from graphzero import _engine
+from graphzero._dataset import Dataset
+from graphzero._features import FeatureStore
+from graphzero._sampling import Direction, draw, walk_into
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import NotFound, NotPossible
+from graphzero.server.layout import Layout, Placement
+
+Ids = npt.NDArray[np.int64]
+_DIRECTIONS: dict[int, Direction | None] = {
+    pb.DIRECTION_UNSPECIFIED: None,
+    pb.DIRECTION_IN: "in",
+    pb.DIRECTION_OUT: "out",
+}
+
+
+class Work(ABC):
+    """One request's computation. `layout` is complete after draw()."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.layout = Layout()
+
+    @abstractmethod
+    def draw(self) -> None: ...
+
+    @abstractmethod
+    def fill(self, block: Any) -> None: ...
+
+    def describe(self, result: pb.Result) -> None:
+        """Adds what the result says beside its tensors: nothing, for most."""
+        return
+
+    def _column(self, name: str) -> FeatureStore:
+        column = self.dataset.columns.get(name)
+        if column is None:
+            known = ", ".join(sorted(self.dataset.columns)) or "none"
+            raise NotFound(f"found column {name!r}, expected one of: {known}")
+        return column
+
+
+def make_work(dataset: Dataset, request: pb.SessionRequest, ids: Ids, max_edges: int) -> Work:
+    kind = request.WhichOneof("body")
+    if kind == "sample":
+        return SampleWork(dataset, request.sample, ids, max_edges)
+    if kind == "walk":
+        return WalkWork(dataset, request.walk, ids)
+    return GatherWork(dataset, request.gather, ids)
+
+
+class SampleWork(Work):
+    def __init__(self, dataset: Dataset, request: pb.Sample, seeds: Ids, max_edges: int) -> None:
+        super().__init__(dataset)
+        self._request = request
+        self._seeds = seeds
+        self._max_edges = max_edges
+        self._columns = self._node_columns(request.columns)
+        self._seed_columns = self._node_columns(request.seed_columns)
+        both = {name for name, _ in self._columns} & {name for name, _ in self._seed_columns}
+        if both:
+            raise ValueError(f"column {both.pop()!r} is asked for all nodes and for the seeds only")
+
+    def _node_columns(self, names: Sequence[str]) -> list[tuple[str, FeatureStore]]:
+        columns = [(name, self._column(name)) for name in dict.fromkeys(names)]
+        for name, column in columns:
+            if column.role != "node":
+                raise ValueError(f"column {name!r} is by {column.role}, expected one by node")
+        return columns
+
+    def draw(self) -> None:
+        request, graph = self._request, self.dataset.graph
+        if request.require_edge_ids and not graph.has_edge_ids:
+            raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
+        self._drawn = draw(
+            graph,
+            self._seeds,
+            request.fanout,
+            replace=request.replace,
+            weighted=request.weighted,
+            direction=_DIRECTIONS.get(request.direction),
+            seed=request.seed,
+            max_edges=self._max_edges,
+        )
+        nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
+        add = self.layout.add
+        self._n_id = add("n_id", "int64", (nodes,))
+        self._edge_index = add("edge_index", "int64", (2, edges))
+        self._e_id = add("e_id", "int64", (edges,)) if self._drawn.has_edge_ids else None
+        self._weight = add("edge_weight", "float32", (edges,)) if self._drawn.has_weights else None
+        self._gathers = [
+            (column, add(name, column.dtype.label, (nodes, *column.shape[1:])), nodes)
+            for name, column in self._columns
+        ] + [
+            (column, add(name, column.dtype.label, (len(self._seeds), *column.shape[1:])), 0)
+            for name, column in self._seed_columns
+        ]
+
+    def fill(self, block: Any) -> None:
+        n_id = _array(block, self._n_id)
+        self._drawn.copy_to(
+            n_id=n_id,
+            edge_index=_array(block, self._edge_index),
+            e_id=_array(block, self._e_id) if self._e_id else None,
+            edge_weight=_array(block, self._weight) if self._weight else None,
+            threads=0,
+        )
+        for column, placement, nodes in self._gathers:
+            _gather(column, n_id if nodes else self._seeds, block, placement)
+
+    def describe(self, result: pb.Result) -> None:
+        result.num_sampled_nodes.extend(self._drawn.num_sampled_nodes)
+        result.num_sampled_edges.extend(self._drawn.num_sampled_edges)
+        result.batch_size = self._drawn.batch_size
+        result.seed = self._request.seed
+
+
+class WalkWork(Work):
+    def __init__(self, dataset: Dataset, request: pb.Walk, starts: Ids) -> None:
+        super().__init__(dataset)
+        self._request = request
+        self._starts = starts
+
+    def draw(self) -> None:
+        walks = len(self._starts)
+        self._nodes = self.layout.add("nodes", "int64", (walks, self._request.length + 1))
+        self._lengths = self.layout.add("lengths", "int64", (walks,))
+
+    def fill(self, block: Any) -> None:
+        request = self._request
+        walk_into(
+            self.dataset.graph,
+            self._starts,
+            _array(block, self._nodes),
+            _array(block, self._lengths),
+            p=request.p,
+            q=request.q,
+            restart=request.restart,
+            weighted=request.weighted,
+            seed=request.seed,
+        )
+
+    def describe(self, result: pb.Result) -> None:
+        result.seed = self._request.seed
+
+
+class GatherWork(Work):
+    def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids) -> None:
+        super().__init__(dataset)
+        self._name = request.column
+        self._store = self._column(request.column)
+        self._ids = ids
+
+    def draw(self) -> None:
+        shape = (len(self._ids), *self._store.shape[1:])
+        self._placement = self.layout.add(self._name, self._store.dtype.label, shape)
+
+    def fill(self, block: Any) -> None:
+        _gather(self._store, self._ids, block, self._placement)
+
+
+def _array(block: Any, placement: Placement) -> Any:
+    return block.array(placement.offset, list(placement.shape), placement.dtype)
+
+
+def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
+    rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
+    _engine.gather(column._matrix, ids, rows)
+
+
+def _byte_count(block: Any, placement: Placement) -> int:
+    nbytes: int = _array(block, placement).nbytes
+    return nbytes

@@ -1,0 +1,333 @@
+"""`graphzero convert` as a user meets it: exit codes, one line for an error, what is left."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import golden
+import graphzero as gz
+import numpy as np
+import pytest
+from graphzero import _progress
+from graphzero._progress import JobProgress
+
+GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
+
+
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [GRAPHZERO, "convert", *map(str, arguments)], capture_output=True, text=True, **options
+    )
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+@pytest.fixture
+def edges(tmp_path: Path) -> Path:
+    path = tmp_path / "edges.csv"
+    path.write_text("0,1\n1,2\n")
+    return path
+
+
+@pytest.fixture
+def slow_edges(tmp_path: Path) -> Path:
+    """Takes long enough to be interrupted: half a gigabyte of edges, most of which is a hole."""
+    path = tmp_path / "edges.npy"
+    array = np.lib.format.open_memmap(path, "w+", np.int64, (2, 32_000_000))
+    array[:, -1] = 3_000_000
+    array.flush()
+    return path
+
+
+def test_a_dataset_is_made_and_described(tmp_path: Path, edges: Path) -> None:
+    (tmp_path / "x.csv").write_text("0,1.5,2\n1,2.5,3\n2,3.5,4\n")
+    out = tmp_path / "deep" / "down" / "ds"
+    done = run("--edges", edges, "--column", f"x={tmp_path / 'x.csv'}", "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{out}: 3 nodes, 2 edges\n  x: 3 x 2 float32\n  read ")
+    assert names(out) == ["graph.gl", "x.gd"]
+    assert names(out.parent) == ["ds"]
+    assert gz.Graph(out).get_neighbours(0).tolist() == [1]
+    assert run("--quiet", "--edges", edges, "--out", tmp_path / "q").stdout == ""
+
+
+def test_graphzero_0_2_files_become_a_dataset(tmp_path: Path) -> None:
+    out = tmp_path / "ds"
+    files = [golden.DIRECTORY / name for name in ("graphzero02.gl", "graphzero02.gd")]
+    done = run(*files, "--num-nodes", 4, "--fill", 0, "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert names(out) == ["graph.gl", "graphzero02.gd"]
+    graph = gz.Graph(out, verify=True)
+    assert [graph.get_neighbours(i).tolist() for i in range(4)] == [[1, 1, 2], [], [1], [0]]
+    assert gz.FeatureStore(out / "graphzero02.gd").shape == (4, 2)
+
+
+def test_skipped_lines_are_reported_on_stderr(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("0,1\nx,2\n1,0\n1\n")
+    done = run("--edges", bad, "--on-error", "skip", "--out", tmp_path / "ds")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "skipped 2 bad lines, the first:",
+        f'  {bad} line 2: found source "x", expected an integer id: "x,2"',
+        f'  {bad} line 4: expected 2 columns, found 1: "1"',
+    ]
+
+
+# Each case: the options, and the one line that is expected, {} being the directory of the inputs.
+ERRORS = [
+    pytest.param(
+        ["--edges", "{}/bad.csv"],
+        '{}/bad.csv line 2: found target "-2", expected an id from 0 to 2^63 - 1: "1,-2"',
+        id="negative-id",
+    ),
+    pytest.param(
+        ["--edges", "{}/none.csv"], "{}/none.csv: No such file or directory", id="missing-file"
+    ),
+    pytest.param(
+        ["--edges", "{}"], "{}: cannot read as a file: Is a directory", id="directory-for-file"
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--num-nodes", "2"],
+        '{}/edges.csv line 2: found target "2", expected an id below 2, the given number of nodes: '
+        '"1,2"',
+        id="id-beyond-num-nodes",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--column", "x={}/wide.csv"],
+        "{}/wide.csv line 4: node id 7 is out of range, expected an id below 3",
+        id="column-id-beyond-num-nodes",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--column", "n_id={}/wide.csv"],
+        "column 'n_id': ",
+        id="reserved-column-name",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--column", "x={}/gone.csv"],
+        "{}/gone.csv: No such file or directory",
+        id="missing-column-file",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--column", "x"],
+        "--column 'x': expected NAME=FILE or NAME=FILE:DTYPE",
+        id="column-without-file",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--column", "x=a.csv:int7"],
+        "--column 'x=a.csv:int7': unknown type 'int7', expected one of ",
+        id="unknown-type",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--memory", "1M"],
+        "found a memory limit of 1048576 bytes, expected at least 64 MiB",
+        id="too-little-memory",
+    ),
+    pytest.param(
+        ["--edges", "{}/edges.csv", "--threads", "0"],
+        "found 0 threads, expected at least 1",
+        id="no-threads",
+    ),
+    pytest.param([], "found 0 sources of edges, expected one: --edges FILE", id="no-edges"),
+    pytest.param(
+        ["{}/edges.csv"],
+        "{}/edges.csv: expected .gl or .gd; text goes to --edges and --column",
+        id="text-without-option",
+    ),
+    pytest.param(["{}/damaged.gl"], "{}/damaged.gl: ", id="damaged-graph"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), ERRORS)
+def test_an_error_is_one_line_and_leaves_nothing(
+    tmp_path: Path, edges: Path, options: list[str], message: str
+) -> None:
+    (tmp_path / "bad.csv").write_text("0,1\n1,-2\n")
+    (tmp_path / "wide.csv").write_text("0,1\n1,1\n2,1\n7,1\n")
+    (tmp_path / "damaged.gl").write_bytes((golden.DIRECTORY / "directed.gl").read_bytes()[:5000])
+    before = names(tmp_path)
+    arguments = [option.replace("{}", str(tmp_path)) for option in options]
+    done = run(*arguments, "--out", tmp_path / "new" / "ds")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    expected = f"graphzero convert: error: {message.replace('{}', str(tmp_path))}"
+    assert done.stderr.startswith(expected)
+    assert names(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "options", [["--direction", "up"], ["--memory", "lots"], ["--on-error", "cry"], ["--nope"]]
+)
+def test_a_wrong_command_line_is_exit_code_2(
+    tmp_path: Path, edges: Path, options: list[str]
+) -> None:
+    done = run("--edges", edges, *options, "--out", tmp_path / "ds")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert names(tmp_path) == ["edges.csv"]
+
+
+def test_an_existing_dataset_is_kept_unless_overwrite_is_given(tmp_path: Path, edges: Path) -> None:
+    out = tmp_path / "ds"
+    assert run("--edges", edges, "--out", out).returncode == 0
+    old = (out / "graph.gl").read_bytes()
+    done = run("--edges", edges, "--undirected", "--out", out)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"graphzero convert: error: {out}: exists; --overwrite (overwrite=True) replaces it\n"
+    )
+    assert (out / "graph.gl").read_bytes() == old
+    assert run("--edges", edges, "--undirected", "--out", out, "--overwrite").returncode == 0
+    assert gz.Graph(out).is_symmetric
+    assert names(tmp_path) == ["ds", "edges.csv"]
+
+
+@pytest.mark.parametrize("foreign", ["notes.txt", "graph.gl.bak", "sub"])
+def test_overwrite_refuses_a_directory_that_holds_anything_else(
+    tmp_path: Path, edges: Path, foreign: str
+) -> None:
+    out = tmp_path / "ds"
+    run("--edges", edges, "--out", out)
+    if foreign == "sub":
+        (out / foreign).mkdir()
+    else:
+        (out / foreign).write_text("mine")
+    done = run("--edges", edges, "--out", out, "--overwrite")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"graphzero convert: error: {out}: holds '{foreign}', which is no part of a dataset; "
+        "choose another directory\n"
+    )
+    assert names(out) == sorted(["graph.gl", foreign])
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_overwrite_refuses_what_is_no_directory(tmp_path: Path, edges: Path, kind: str) -> None:
+    out, other = tmp_path / "ds", tmp_path / "other"
+    other.mkdir()
+    if kind == "file":
+        out.write_text("mine")
+    else:
+        out.symlink_to(other)
+    done = run("--edges", edges, "--out", out, "--overwrite")
+    assert done.stderr == (
+        f"graphzero convert: error: {out}: exists and is not a dataset directory\n"
+    )
+    assert names(tmp_path) == ["ds", "edges.csv", "other"]
+
+
+def test_a_dataset_gets_the_permissions_of_the_umask_or_of_the_one_it_replaces(
+    tmp_path: Path, edges: Path
+) -> None:
+    out = tmp_path / "ds"
+    run("--edges", edges, "--out", out, umask=0o027)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o750
+    assert stat.S_IMODE((out / "graph.gl").stat().st_mode) == 0o640
+    out.chmod(0o700)
+    run("--edges", edges, "--out", out, "--overwrite", umask=0o022)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+
+
+def wait_for_draft(process: subprocess.Popen[Any], directory: Path) -> None:
+    while process.poll() is None and not list(directory.glob(".ds.part-*/ds/graph.gl")):
+        time.sleep(0.005)
+    assert process.poll() is None, "ended before it could be interrupted"
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path, slow_edges: Path) -> None:
+    process = subprocess.Popen(
+        [GRAPHZERO, "convert", "--edges", slow_edges, "--out", tmp_path / "ds", "--memory", "64M"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for_draft(process, tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == "graphzero: interrupted\n"
+    assert names(tmp_path) == ["edges.npy"]
+
+
+def read_terminal(terminal: int) -> bytes:
+    shown = b""
+    while True:
+        try:
+            piece = os.read(terminal, 1 << 16)
+        except OSError:  # EIO: the other side is closed
+            return shown
+        if not piece:
+            return shown
+        shown += piece
+
+
+def test_a_terminal_shows_a_bar_with_rate_and_time_left(tmp_path: Path, slow_edges: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    process = subprocess.Popen(
+        [GRAPHZERO, "convert", "--edges", slow_edges, "--out", tmp_path / "ds", "--dedup"],
+        stderr=theirs,
+        stdout=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    shown = read_terminal(ours).decode()
+    os.close(ours)
+    assert process.wait() == 0
+    assert "reading edges" in shown
+    assert "%|" in shown  # the bar
+    assert "/s]" in shown  # the rate
+
+
+def test_a_log_gets_plain_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds: Iterator[float] = iter([0.0, 0.0, *(float(s) for s in range(0, 1000, 5))])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(seconds))
+    with JobProgress("edges.csv") as report:
+        for done in range(0, 100, 10):
+            report("reading edges", done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert all(line.startswith("reading edges edges.csv: ") and "/s" in line for line in lines)
+
+
+def test_a_short_job_shows_no_progress(tmp_path: Path, edges: Path) -> None:
+    assert run("--edges", edges, "--out", tmp_path / "ds").stderr == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small filesystem needs root")
+@pytest.mark.parametrize("where", ["spill", "output"])
+def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path: Path, where: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24M", "tmpfs", disk], capture_output=True, text=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount a small filesystem: {mounted.stderr.strip()}")
+    try:
+        count = 16_000_000 if where == "spill" else 4_000_000
+        ids = np.random.default_rng(0).integers(0, 2_000_000, (2, count), np.int32)
+        np.save(tmp_path / "edges.npy", ids)
+        done = run("--edges", tmp_path / "edges.npy", "--memory", "64M", "--out", disk / "ds")
+        assert done.returncode == 1
+        assert done.stderr.startswith("graphzero convert: error: ")
+        assert done.stderr.endswith("No space left on device\n")
+        assert done.stderr.count("\n") == 1
+        assert names(disk) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)

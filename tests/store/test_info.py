@@ -1,0 +1,88 @@
+"""`graphzero info`: what a file holds."""
+
+import json
+
+import golden
+import numpy as np
+import pytest
+import reference_writer as rw
+from graphzero import _engine
+from graphzero._cli import main
+
+ALL = sorted(path.name for path in golden.DIRECTORY.iterdir())
+
+
+def info_json(path, capsys):
+    assert main(["info", str(path), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_kind_of_file_has_a_table_and_a_document(name, capsys):
+    assert main(["info", str(golden.DIRECTORY / name)]) == 0
+    assert name in capsys.readouterr().out
+    (document,) = info_json(golden.DIRECTORY / name, capsys)["files"]
+    assert document["file_bytes"] == (golden.DIRECTORY / name).stat().st_size
+    assert 0 <= document["resident_bytes"] <= document["file_bytes"]
+
+
+def test_a_graph_is_described_by_its_numbers(capsys):
+    (graph,) = info_json(golden.DIRECTORY / "directed.gl", capsys)["files"]
+    assert (graph["num_nodes"], graph["num_edges"]) == (4, 5)
+    assert graph["directions"] == ["out", "in"]
+    assert (graph["weights"], graph["edge_ids"], graph["symmetric"]) == (True, True, False)
+    assert graph["degrees"]["out"] == {"min": 0, "median": 1, "p99": 3, "max": 3, "mean": 1.25}
+    assert graph["isolated_nodes"] == 0
+    assert len(graph["fingerprint"]) == 32
+
+
+def test_a_matrix_is_described_by_shape_and_type(capsys):
+    (matrix,) = info_json(golden.DIRECTORY / "float16_padded.gd", capsys)["files"]
+    assert (matrix["shape"], matrix["dtype"], matrix["row_stride"]) == ([2, 3], "float16", 16)
+    (split,) = info_json(golden.DIRECTORY / "split.gd", capsys)["files"]
+    assert (split["shape"], split["role"]) == ([3], "ids")
+
+
+def test_files_of_graphzero_0_2_have_no_fingerprint(capsys):
+    (graph,) = info_json(golden.DIRECTORY / "graphzero02.gl", capsys)["files"]
+    assert (graph["format"], graph["fingerprint"]) == ("GraphZero 0.2", None)
+
+
+def test_a_dataset_lists_its_graph_first(tmp_path, capsys):
+    for name in ("float32.gd", "directed.gl"):
+        data = (golden.DIRECTORY / name).read_bytes()
+        (tmp_path / name.replace("directed", "graph")).write_bytes(data)
+    files = info_json(tmp_path, capsys)["files"]
+    assert [file["kind"] for file in files] == ["topology", "matrix"]
+
+
+def test_degrees_are_exact_beyond_what_is_counted_singly(tmp_path):
+    """Hubs of more than 65,535 edges are kept apart; quantiles must not notice."""
+    degrees = np.array([0] * 5 + [3] * 180 + [70_000, 65_536, 65_535] + [2] * 12)
+    np.random.default_rng(0).shuffle(degrees)
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
+    edges = int(indptr[-1])
+    sections = [
+        rw.array_section(16, indptr),
+        rw.Section(17, rw.DTYPES["uint32"], edges, 4 * edges),
+    ]
+    properties = np.array([200, 200, edges, edges], np.uint64).tobytes()
+    path = rw.container(rw.TOPOLOGY_MAGIC, properties, sections).write(tmp_path / "g.gl")
+    graph = _engine.Topology.open(str(path))
+    summary = _engine.summarize_degrees(graph, "out")
+    expected = np.sort(degrees)
+    assert summary.min == 0
+    assert summary.median == np.quantile(degrees, 0.5, method="inverted_cdf")
+    assert summary.p99 == np.quantile(degrees, 0.99, method="inverted_cdf")
+    assert summary.max == expected[-1]
+    assert summary.mean == pytest.approx(degrees.mean())
+    assert summary.empty_rows == 5
+    assert _engine.count_isolated(graph) == 5
+
+
+def test_a_missing_file_is_one_line_on_stderr(tmp_path, capsys):
+    assert main(["info", str(tmp_path / "absent.gl")]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "absent.gl: cannot open: No such file or directory" in captured.err

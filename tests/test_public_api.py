@@ -1,0 +1,76 @@
+"""The names of the package. A name that appears or vanishes is a decision, not an accident."""
+
+import graphzero as gz
+
+PUBLIC = {
+    "DataType",
+    "FeatureStore",
+    "FormatError",
+    "Graph",
+    "GraphZeroError",
+    "InputError",
+    "__version__",
+    "convert_csv_to_gd",
+    "convert_csv_to_gl",
+    "write_features",
+    "write_graph",
+}
+GRAPH = {
+    "batch_random_fanout",
+    "batch_random_walk",
+    "batch_random_walk_uniform",
+    "fingerprint",
+    "get_degree",
+    "get_edge_ids",
+    "get_neighbours",
+    "get_weights",
+    "has_edge_ids",
+    "has_weights",
+    "is_symmetric",
+    "num_edges",
+    "num_nodes",
+    "path",
+    "random_walk",
+    "sample",
+    "sample_neighbours",
+}
+FEATURE_STORE = {
+    "dtype",
+    "feature_dim",
+    "fingerprint",
+    "gather",
+    "get_data",
+    "get_tensor",
+    "num_nodes",
+    "path",
+    "role",
+    "shape",
+}
+
+
+def public_names(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_package_has_exactly_these_names():
+    assert set(gz.__all__) == PUBLIC
+    assert set(dir(gz)) >= PUBLIC
+
+
+def test_every_name_resolves():
+    for name in gz.__all__:
+        assert getattr(gz, name) is not None
+
+
+def test_graph_has_exactly_these_names():
+    assert public_names(gz.Graph) == GRAPH
+
+
+def test_feature_store_has_exactly_these_names():
+    assert public_names(gz.FeatureStore) == FEATURE_STORE
+
+
+def test_errors_can_be_caught_as_the_package_s_own_and_as_value_errors():
+    for error in (gz.FormatError, gz.InputError):
+        assert issubclass(error, gz.GraphZeroError)
+        assert issubclass(error, ValueError)
