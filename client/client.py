@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero._features import FeatureStore
 from graphzero._files import COLUMN_SUFFIX
 from graphzero._sampling import Direction, Ids, resolve_seed
@@ -367,9 +366,7 @@ class Client:
                 return link
         options = changed(self._options, window=window)
         find = self._find
-        link = Link(
-            lambda: open_stream(find()), options, self._patience, expected=self._welcome
-        )
+        link = Link(lambda: open_stream(find()), options, self._patience, expected=self._welcome)
         self._links.append(link)
         return link
 
@@ -390,9 +387,7 @@ class Client:
             )
 
 
-def gather_rows(
-    link: Link, column: str, ids: Ids, timeout: float | None
-) -> dict[str, Any]:
+def gather_rows(link: Link, column: str, ids: Ids, timeout: float | None) -> dict[str, Any]:
     """Rows of a column through a link, as the tensors of the reply."""
     messages = gather_messages(column, wire_ids(ids, "ids"))
     reply: Reply = link.wait(link.submit(messages, _itself, timeout=timeout), timeout=timeout)

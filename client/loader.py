@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero._sampling import Ids, resolve_seed
 from graphzero.client.batch import Batch
 from graphzero.client.errors import DatasetChanged, RequestTimeout
