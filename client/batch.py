@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-
 from graphzero._dtypes import DataType
 from graphzero._torch import import_torch
 from graphzero.client.session import Reply, Tensor

@@ -72,7 +72,7 @@ def _serves(address: Address, data: Path) -> bool:
     if not _listens(address.socket):
         return False
     try:
-        found = [Path(dataset.path) for dataset in list_datasets(address, 5.0).datasets]
+        found = [Path(dataset.path).resolve() for dataset in list_datasets(address, 5.0).datasets]
     except ClientError:
         return False
     return bool(found) and (found == [data] or all(path.parent == data for path in found))

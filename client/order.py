@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero import _engine
 
 Run = tuple[int, int]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero._sampling import Direction, as_ids
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,

@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero.client.errors import NotFound
 from graphzero.client.info import ColumnInfo, DatasetInfo
-from graphzero.client.requests import gather_messages, wire_ids
 from graphzero.client.link import Link
+from graphzero.client.requests import gather_messages, wire_ids
 
 # 8 MiB of ids at a time: far below any limit of a result.
 _ROWS_PER_REQUEST = 1 << 20
 
 
-def resolve_seeds(
-    seeds: Any, dataset: DatasetInfo, link: Link
-) -> npt.NDArray[np.int64] | None:
+def resolve_seeds(seeds: Any, dataset: DatasetInfo, link: Link) -> npt.NDArray[np.int64] | None:
     """Ids; None for all nodes, which need no list."""
     if seeds is None:
         return None

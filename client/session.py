@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero import _engine
 from graphzero._dtypes import DataType
 from graphzero.client.errors import (
@@ -143,8 +142,10 @@ class Session:
         answered = self._answered.wait(timeout)
         if self._welcome is None:
             self.close()
-            raise self.end if answered and self.end else ServerUnavailable(
-                f"the daemon did not answer within {timeout:g} s"
+            raise (
+                self.end
+                if answered and self.end
+                else ServerUnavailable(f"the daemon did not answer within {timeout:g} s")
             )
 
     def _receive(self) -> None:

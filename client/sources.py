@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
 from graphzero.client.order import EpochPlan, SeedOrder
 from graphzero.client.requests import wire_ids
 
