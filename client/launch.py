@@ -120,9 +120,7 @@ def _start(data: Path, path: Path, deadline: float) -> None:
             )
         if time.monotonic() > deadline:
             process.terminate()
-            raise ServerUnavailable(
-                f"the daemon for {data} was not ready in time:\n{_tail(log)}"
-            )
+            raise ServerUnavailable(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
         time.sleep(_POLL_S)
 
 

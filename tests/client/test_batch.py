@@ -61,7 +61,7 @@ def test_clone_is_independent(client: gz.Client) -> None:
 
 def test_to_moves_every_tensor(client: gz.Client) -> None:
     moved = draw(client).to("meta", non_blocking=True)
-    assert all(moved[name].is_meta for name in moved.keys())
+    assert all(moved[name].is_meta for name in moved)
     batch = draw(client)
     assert batch.to("cpu").x is batch.x
     assert batch.numpy().to("cpu").x.data_ptr() == batch.x.data_ptr()
@@ -136,9 +136,13 @@ def test_keeping_every_batch_ends_in_an_error_that_says_what_is_held(
     daemon = start_daemon(dataset, "--shm-limit", "64M")
     with gz.connect(daemon.address, timeout=1.0) as client:
         kept = []
-        with pytest.raises(gz.ResourceExhausted, match=r"holds .* in \d+ blocks"):
+
+        def keep_every_batch() -> None:
             for seed in range(10_000):
                 kept.append(client.sample(range(2000), [20], seed=seed))
+
+        with pytest.raises(gz.ResourceExhausted, match=r"holds .* in \d+ blocks"):
+            keep_every_batch()
         kept.clear()
         assert client.sample(SEEDS, FANOUT).batch_size == 64
 
@@ -172,7 +176,7 @@ find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "torch" else find(name, *rest)
 with gz.connect({daemon.address!r}) as client:
     batch = client.sample([1, 2], [3])
-    assert all(isinstance(batch[name], np.ndarray) for name in batch.keys())
+    assert all(isinstance(batch[name], np.ndarray) for name in batch)
     batch.x[:] = 0
     assert isinstance(client.column("x"), np.ndarray)
     try:

@@ -66,10 +66,7 @@ def test_items_are_uniform_at_every_position(n: int) -> None:
     """Where an item lands, over many epochs: in each tenth of the order equally often."""
     rounds, watched = 2000, 50
     places = np.array(
-        [
-            _engine.permute_range(n, seed=9, epoch=e, first=0, count=watched)
-            for e in range(rounds)
-        ]
+        [_engine.permute_range(n, seed=9, epoch=e, first=0, count=watched) for e in range(rounds)]
     )
     for position in range(watched):
         counts = np.bincount(places[:, position] * 10 // n, minlength=10)

@@ -172,9 +172,8 @@ def test_a_state_from_before_a_replacement_is_refused(
     daemon.kill()
     new_version(dataset, copy)
     daemon.start()
-    with gz.connect(daemon.address) as client:
-        with pytest.raises(gz.DatasetChanged, match="dataset"):
-            client.loader(None, FANOUT, 100).load_state_dict(state)
+    with gz.connect(daemon.address) as client, pytest.raises(gz.DatasetChanged, match="dataset"):
+        client.loader(None, FANOUT, 100).load_state_dict(state)
 
 
 def test_shared_memory_that_cannot_be_opened_names_the_way_out(
@@ -188,9 +187,9 @@ def test_shared_memory_that_cannot_be_opened_names_the_way_out(
             raise FileNotFoundError(2, "No such file or directory", name)
 
     monkeypatch.setattr(_engine, "RegionView", Hidden)
-    with gz.connect(daemon.address) as client:
-        with pytest.raises(gz.SharedMemoryUnavailable, match=r'/dev/shm.*transport="inline"'):
-            client.sample(range(5), FANOUT)
+    way_out = pytest.raises(gz.SharedMemoryUnavailable, match=r'/dev/shm.*transport="inline"')
+    with gz.connect(daemon.address) as client, way_out:
+        client.sample(range(5), FANOUT)
 
 
 def test_batch_numbers_are_not_shared_between_links(daemon: Any) -> None:

@@ -59,9 +59,7 @@ def test_seeds_that_take_several_messages(client: gz.Client, graph: gz.Graph) ->
     same_topology(batch, graph.sample(seeds, [1], seed=1))
 
 
-def test_every_column_has_the_rows_of_n_id(
-    client: gz.Client, column: Callable[[str], Any]
-) -> None:
+def test_every_column_has_the_rows_of_n_id(client: gz.Client, column: Callable[[str], Any]) -> None:
     batch = client.sample(SEEDS, FANOUT)
     assert batch.keys() == ["n_id", "edge_index", "e_id", "edge_weight", "x", "y"]
     assert np.array_equal(batch.x, column("x")[batch.n_id])
@@ -97,13 +95,12 @@ def test_several_requests_are_in_flight_at_once(client: gz.Client, graph: gz.Gra
 
 def test_a_cancelled_request_leaves_the_session_as_it_is(client: gz.Client) -> None:
     futures = [client.sample_async(range(2000), [20, 20, 20]) for _ in range(4)]
-    assert any([future.cancel() for future in futures])
+    cancelled = [future.cancel() for future in futures]
+    assert any(cancelled)
     assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
 
 
-def test_random_walks_are_those_of_the_embedded_engine(
-    client: gz.Client, graph: gz.Graph
-) -> None:
+def test_random_walks_are_those_of_the_embedded_engine(client: gz.Client, graph: gz.Graph) -> None:
     walks = client.random_walk(SEEDS, 10, p=0.5, q=2.0, restart=0.1, seed=3)
     expected = graph.random_walk(SEEDS, 10, p=0.5, q=2.0, restart=0.1, seed=3)
     assert np.array_equal(walks.nodes, expected.nodes)
@@ -179,7 +176,7 @@ def test_inline_batches_are_the_same(daemon: Any, client: gz.Client) -> None:
         ours, theirs = (c.sample(range(2000), [5, 5], seed=2) for c in (client, inline))
         assert inline.info().transport == "inline"
         assert ours.keys() == theirs.keys()
-        for name in ours.keys():
+        for name in ours:
             assert torch.equal(ours[name], theirs[name])
         theirs.x.mul_(2)  # writable too
         assert len(inline.sample([], [2]).n_id) == 0
@@ -198,9 +195,8 @@ def test_one_session_too_many_is_refused_at_once(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
     daemon = start_daemon(dataset, "--max-sessions", "1")
-    with gz.connect(daemon.address):
-        with pytest.raises(gz.ResourceExhausted, match="1"):
-            gz.connect(daemon.address)
+    with gz.connect(daemon.address), pytest.raises(gz.ResourceExhausted, match="1"):
+        gz.connect(daemon.address)
 
 
 def test_a_client_with_one_loader_needs_one_session(
