@@ -1,8 +1,10 @@
 # Everything a developer runs. Each target sets up what it needs in .venv, nothing else on the
-# machine is touched. Variables: PYTHON (the interpreter to use), PYTEST_ARGS (e.g. "-k format -x").
+# machine is touched. Variables: PYTHON (the interpreter to use), PYTEST_ARGS (e.g. "-k format -x"),
+# BENCH_ARGS (e.g. "--edges 5M --repeat 9").
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -76,6 +78,10 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 .PHONY: crash
 crash: $(PACKAGE) ## kill conversions at random moments for several minutes
 	@GRAPHZERO_KILLS=500 $(BIN)/python -m pytest tests/crash $(PYTEST_ARGS)
+
+.PHONY: bench-convert
+bench-convert: $(PACKAGE) ## compare convert with GraphZero 0.2.0 and pandas + scipy
+	@$(BIN)/python tests/benchmarks/convert_edges.py --cache build/bench $(BENCH_ARGS)
 
 .PHONY: stubs
 stubs: $(PACKAGE) ## write the type stub of the native module anew

@@ -113,7 +113,8 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
 
-nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t epoch, uint64_t first, uint64_t count) {
+nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t epoch,
+                                             uint64_t first, uint64_t count) {
   if (!store::Fits(first, count, 1, n)) {
     throw std::out_of_range("positions " + std::to_string(first) + " and " + std::to_string(count) +
                             " more are outside an order of " + std::to_string(n));

@@ -255,7 +255,7 @@ def draw(
     return _engine.sample_neighbours(
         graph._topology,
         ids,
-        [int(edges) for edges in fanout],
+        as_fanout(fanout),
         adjacency=graph._stored_adjacency(resolved),
         expand_targets=resolved == "in",
         replace=replace,
@@ -307,6 +307,17 @@ def as_ids(ids: Ids, what: str) -> Int64Array:
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         raise IndexError(f"{what} has the id {array.max()}, which is outside every graph")
     return np.ascontiguousarray(array, np.int64)
+
+
+def as_fanout(fanout: Sequence[int]) -> list[int]:
+    """Edges per node for each hop, checked."""
+    checked = [int(edges) for edges in fanout]
+    for hop, edges in enumerate(checked):
+        if not -1 <= edges < 2**63:
+            raise ValueError(
+                f"fanout of hop {hop} is {edges}, expected -1 (all), 0 (none) or a number of edges"
+            )
+    return checked
 
 
 def resolve_seed(seed: int | None) -> int:

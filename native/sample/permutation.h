@@ -33,8 +33,8 @@ class Permutation {
   void Fill(uint64_t first, std::span<int64_t> out) const;
 
  private:
-  // Four make a Feistel network with random rounds hard to tell from a random bijection; the rest is
-  // margin, at 3 ns each.
+  // Four make a Feistel network with random rounds hard to tell from a random bijection; the rest
+  // is margin, at 3 ns each.
   static constexpr int kRounds = 8;
 
   uint64_t Encrypt(uint64_t value) const;

@@ -41,7 +41,7 @@ class Draws {
 
   constexpr Draws Child(uint64_t word) const { return Draws(Mix(state_ + (word + 1) * kGamma)); }
 
-  // The generators below this one, in order.
+  // The next draw: 64 uniform bits.
   constexpr uint64_t Next() { return Mix(state_ += kGamma); }
 
   // Uniform in [0, bound), bound > 0. Multiply-shift, and the few values that would make some

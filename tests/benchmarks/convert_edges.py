@@ -56,7 +56,10 @@ with open(sys.argv[2], "wb") as file:
 @dataclass(frozen=True)
 class Contender:
     name: str
-    command: Sequence[str]  # "{csv}" and "{out}" are replaced
+    template: Sequence[str]  # of the command line, with "{csv}" and "{out}"
+
+    def command(self, csv: Path, out: Path) -> list[str]:
+        return [a.replace("{csv}", str(csv)).replace("{out}", str(out)) for a in self.template]
 
 
 @dataclass(frozen=True)
@@ -133,11 +136,8 @@ def run_all(
         for place in range(len(chosen)):
             contender = chosen[(place + round_) % len(chosen)]
             out = directory / "out"
-            command = [
-                c.replace("{csv}", str(csv)).replace("{out}", str(out)) for c in contender.command
-            ]
             os.sync()  # nobody pays for the bytes of the one before
-            runs[contender.name].append(measure(command))
+            runs[contender.name].append(measure(contender.command(csv, out)))
             remove(out)
     return runs
 
@@ -194,9 +194,8 @@ def print_limited_run(ours: Contender, csv: Path, directory: Path, memory: int) 
         if group is None:
             print("  no memory control group can be made here")
             return
-        command = [c.replace("{csv}", str(csv)).replace("{out}", str(out)) for c in ours.command]
         enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
-        run = measure(["sh", "-c", enter, "sh", *command])
+        run = measure(["sh", "-c", enter, "sh", *ours.command(csv, out)])
         peak = int((group / "memory.max_usage_in_bytes").read_text())
     remove(out)
     print(

@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def load_raw() -> Any:
+def raw() -> Any:
     """The RawSession class."""
     path = Path(__file__).with_name("raw_session.py")
     spec = importlib.util.spec_from_file_location("raw_session", path)

@@ -18,11 +18,6 @@ EXHAUSTED, PRECONDITION, CANCELLED = 8, 9, 1
 
 
 @pytest.fixture
-def raw(load_raw: Any) -> Any:
-    return load_raw
-
-
-@pytest.fixture
 def daemon(start_daemon: Callable[..., Any], dataset: Path) -> Any:
     return start_daemon(dataset, "--threads", "2", "--shm-limit", "256M")
 

@@ -1,0 +1,98 @@
+"""What every peer does: run its workloads, print one JSON line for each.
+
+A peer is a script that runs in an interpreter of its own and imports nothing of the others. It is
+called with a folder of graphs.py, threads and callers, and the seconds to spend on each workload.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+BATCH, FANOUT = 1024, [15, 10, 5]
+ONE_HOP_SEEDS, ONE_HOP = 100_000, 15
+WALKERS, LENGTH = 100_000, 20
+NODE2VEC = {"p": 1.0, "q": 0.5}
+LEAST = 2  # results per caller, however long they take
+
+
+@dataclass(frozen=True)
+class Arguments:
+    directory: Path
+    threads: int  # inside a call
+    callers: int  # calls at a time
+    seconds: float
+
+    @classmethod
+    def read(cls) -> "Arguments":
+        directory, threads, callers, seconds = sys.argv[1:5]
+        return cls(Path(directory), int(threads), int(callers), float(seconds))
+
+    def load(self, name: str) -> np.ndarray:
+        return np.load(self.directory / f"{name}.npy")
+
+
+# Called with the number of the call; returns sampled edges (or steps) and unique nodes.
+Workload = Callable[[int], tuple[int, int]]
+
+
+def timed(call: Workload, arguments: Arguments) -> tuple[list[float], list[int], list[int]]:
+    """Seconds from the end of one result to the end of the next, whoever of the callers made it."""
+    ends: list[float] = []
+    edges: list[int] = []
+    nodes: list[int] = []
+    lock = threading.Lock()
+    numbers = iter(range(10**9))
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < arguments.seconds / 4:  # warm up, at least once
+        call(next(numbers))
+    start = time.perf_counter()
+
+    def run() -> None:
+        while True:
+            with lock:
+                now = time.perf_counter() - start
+                if now > arguments.seconds and len(ends) >= LEAST * arguments.callers:
+                    return
+                number = next(numbers)
+            counted = call(number)
+            with lock:
+                ends.append(time.perf_counter() - start)
+                edges.append(counted[0])
+                nodes.append(counted[1])
+
+    callers = [threading.Thread(target=run) for _ in range(arguments.callers)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    # Several callers end in bursts; a window of one result each is one measurement.
+    window = arguments.callers
+    marks = [0.0, *sorted(ends)[window - 1 :: window]]
+    seconds = [(b - a) / window for a, b in pairwise(marks)]
+    return seconds, edges, nodes
+
+
+def report(name: str, call: Workload, arguments: Arguments) -> None:
+    seconds, edges, nodes = timed(call, arguments)
+    result = {
+        "workload": name,
+        "threads": arguments.threads,
+        "callers": arguments.callers,
+        "calls": len(edges),
+        "seconds": np.percentile(seconds, [10, 50, 90]).tolist(),
+        "edges": float(np.mean(edges)),
+        "nodes": float(np.mean(nodes)),
+    }
+    print(json.dumps(result), flush=True)
+
+
+def batch(seeds: np.ndarray, number: int, size: int = BATCH) -> np.ndarray:
+    begin = number * size % (len(seeds) - size)
+    return seeds[begin : begin + size]
