@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from graphzero._sampling import Ids, resolve_seed
 from graphzero.client.batch import Batch
-from graphzero.client.errors import DatasetChanged, RequestTimeout
+from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExhausted
 from graphzero.client.info import DatasetInfo
 from graphzero.client.link import Link, RequestFuture
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
@@ -204,6 +204,8 @@ class LoaderIterator:
     def close(self, reason: str = "the iterator was closed") -> None:
         """Cancels what was prepared ahead, so that its memory is free at once."""
         self._ended = self._ended or reason
+        if self._generation != self._link.generation:
+            self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
         while self._ahead:
             self._ahead.popleft().future.cancel()
 
@@ -212,7 +214,8 @@ class LoaderIterator:
 
     def _wait(self, first: _Ahead) -> Batch:
         timeout = self._loader._options.timeout
-        if first.future.done() and isinstance(first.future.exception(), RequestTimeout):
+        given_up = (RequestTimeout, ResourceExhausted)
+        if first.future.done() and isinstance(first.future.exception(), given_up):
             # It waited for memory while the user was busy elsewhere: now is its turn.
             first.future = self._loader._submit(first.seeds, self._epoch, first.step)
         return self._link.wait(first.future, timeout=timeout)
