@@ -263,9 +263,7 @@ class TrainerSession:
                 )
             )
         for region_id in news.drops:
-            self._say(
-                pb.SessionResponse(region_drop=pb.RegionDrop(region_id=region_id))
-            )
+            self._say(pb.SessionResponse(region_drop=pb.RegionDrop(region_id=region_id)))
 
     # --- what the client is told ---
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +49,10 @@ class _Talker:
 
 
 class Victims(_Talker):
-    """Forks trainers to be killed; see victims.py."""
+    """Forks trainers to be killed; see victims.py. kill() ends them all."""
 
     def __init__(self, address: str) -> None:
         super().__init__("victims.py", address)
-        self._pids: list[int] = []
 
     def start(self, **options: Any) -> int:
         """The pid of a new one."""
@@ -63,22 +61,12 @@ class Victims(_Talker):
         self.process.stdin.flush()
         while not (line := self.line()).startswith("started "):
             pass  # of victims that were started before
-        self._pids.append(int(line.split()[1]))
-        return self._pids[-1]
+        return int(line.split()[1])
 
     def wait_for_batches(self, pid: int, count: int) -> None:
         for _ in range(count):
             while self.line() != f"at {pid}":
                 pass
-
-
-    def end_all(self) -> None:
-        """Kills the starter, and every victim that it has not lost yet."""
-        self.process.send_signal(signal.SIGSTOP)  # so that no pid is used again before the kill
-        for pid in self._pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.kill()
 
 
 class Trainer(_Talker):

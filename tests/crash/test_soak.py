@@ -68,6 +68,6 @@ def test_eight_trainers_do_not_make_the_daemon_grow(
     assert min(s.descriptors for s in late) <= max(s.descriptors for s in early)
     for trainer in trainers:
         trainer.finish()
-    victims.end_all()
+    victims.kill()
     watch.expect_nothing_held(before)
     watch.close()

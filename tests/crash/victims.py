@@ -1,7 +1,7 @@
 """Forks trainers that are there to be killed. Run as: python victims.py ADDRESS
 
 Each line of input forks one, and is a JSON object of options for it: see `_train`. Its pid is
-printed. A victim prints "at PID" whenever it got a batch, in one write, so lines never mix.
+printed. They all die with this program. A victim prints "at PID" whenever it got a batch, in one write, so lines never mix.
 
 Forking is safe because gRPC is imported here but not used. The protocol is spoken without the
 client library, which makes a victim ready within milliseconds.
@@ -9,6 +9,7 @@ client library, which makes a victim ready within milliseconds.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -18,10 +19,13 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+import grpc
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
 from raw_session import RawSession  # noqa: E402
+
+PR_SET_PDEATHSIG = 1
 
 
 def _say(text: str) -> None:
@@ -59,7 +63,11 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            _train(sys.argv[1], json.loads(line))
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            try:
+                _train(sys.argv[1], json.loads(line))
+            except grpc.RpcError:  # the daemon was killed instead
+                os._exit(0)
         _say(f"started {child}")
 
 
