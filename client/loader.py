@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # The batch in use, and the one before it: a loop variable holds it until the next is bound.
 _HELD_BY_USER = 2
 
+# How a request ends that got no time or no memory before its deadline.
+_RAN_OUT = (RequestTimeout, ResourceExhausted)
+
 _STATE_VERSION = 1
 
 
@@ -214,8 +217,7 @@ class LoaderIterator:
 
     def _wait(self, first: _Ahead) -> Batch:
         timeout = self._loader._options.timeout
-        given_up = (RequestTimeout, ResourceExhausted)
-        if first.future.done() and isinstance(first.future.exception(), given_up):
+        if first.future.done() and isinstance(first.future.exception(), _RAN_OUT):
             # It waited for memory while the user was busy elsewhere: now is its turn.
             first.future = self._loader._submit(first.seeds, self._epoch, first.step)
         return self._link.wait(first.future, timeout=timeout)

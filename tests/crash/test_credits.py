@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ from processes import Trainer
 from raw_session import RawSession
 
 MIB = 1 << 20
-# Nearly all nodes are in each batch: about 9 MB, for which the daemon makes regions of 10 or 12 MiB.
+# Nearly all nodes are in each batch: about 9 MB, and regions of 10 or 12 MiB for them.
 WIDE_BATCH = {"fanout": [15, 5], "batch_size": 1000}
 WIDE_REGION = 12 * MIB
 
@@ -64,10 +65,10 @@ def test_another_session_finds_memory_beside_one_that_keeps_all_it_can_get(
 ) -> None:
     daemon = start_daemon(dataset, "--shm-limit", "64M")
     with gz.connect(daemon.address, timeout=1) as greedy:
-        kept = []
+        batches = (greedy.sample(np.arange(2000), [15, 15]) for _ in itertools.count())
+        kept: list[gz.Batch] = []
         with pytest.raises(gz.ResourceExhausted):
-            while True:
-                kept.append(greedy.sample(np.arange(2000), [15, 15]))
+            kept.extend(batches)
         with gz.connect(daemon.address) as modest:
             for seed in range(20):
                 modest.sample(np.arange(2000), [15, 15], seed=seed)
@@ -81,9 +82,9 @@ def test_trainer_that_keeps_every_batch_is_told_what_it_holds(
     with gz.connect(daemon.address) as client:
         loader = client.loader(None, prefetch=1, timeout=1.0, shuffle=True, **WIDE_BATCH)
         kept: list[gz.Batch] = []
+        epochs = itertools.chain.from_iterable(itertools.repeat(loader))
         with pytest.raises(gz.ResourceExhausted) as caught:
-            while True:
-                kept.extend(loader)
+            kept.extend(epochs)
         found = re.search(r"holds (\S+ \S+) in (\d+) blocks", str(caught.value))
         assert found is not None
         assert int(found[2]) >= len(kept) > 2

@@ -109,9 +109,8 @@ def test_resume_with_another_version_is_refused(
         next(iter(loader))
         state = loader.state_dict()
     replace(daemon, data, other)
-    with gz.connect(daemon.address) as client:
-        with pytest.raises(gz.DatasetChanged):
-            client.loader(None, [1], 50).load_state_dict(state)
+    with gz.connect(daemon.address) as client, pytest.raises(gz.DatasetChanged):
+        client.loader(None, [1], 50).load_state_dict(state)
     replace(daemon, data, other)  # the first one again
     with gz.connect(daemon.address) as client:
         client.loader(None, [1], 50).load_state_dict(state)
@@ -130,7 +129,8 @@ def test_reconnecting_to_another_version_is_refused(
         shutil.rmtree(data)
         write_version(data, 2)
         daemon.start()
+        ahead: list[gz.Batch] = []  # from before the end
         with pytest.raises(gz.DatasetChanged):
-            for batch in batches:
-                assert version_of(batch) == 1  # prepared ahead, before the end
+            ahead.extend(batches)
+        assert all(version_of(batch) == 1 for batch in ahead)
         assert version_of(held) == 1

@@ -62,7 +62,7 @@ def test_eight_trainers_do_not_make_the_daemon_grow(
     print(f"{seen[-1].requests - seen[0].requests} requests; {seen[0]} ... {seen[-1]}")
     assert len(watch.stats().sessions) == LIGHT + REAL
     assert late[-1].requests > late[0].requests
-    # What an allocator keeps differs from moment to moment; a leak of 4 KiB a request would be more.
+    # What an allocator keeps differs from moment to moment; 4 KiB a request would be more.
     assert min(s.private for s in late) <= max(s.private for s in early) + 8 * MIB
     assert min(s.regions for s in late) <= max(s.regions for s in early)
     assert min(s.descriptors for s in late) <= max(s.descriptors for s in early)

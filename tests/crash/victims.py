@@ -1,7 +1,8 @@
 """Forks trainers that are there to be killed. Run as: python victims.py ADDRESS
 
 Each line of input forks one, and is a JSON object of options for it: see `_train`. Its pid is
-printed. They all die with this program. A victim prints "at PID" whenever it got a batch, in one write, so lines never mix.
+printed. A victim prints "at PID" whenever it got a batch, in one write, so lines never mix. They
+all die with this program.
 
 Forking is safe because gRPC is imported here but not used. The protocol is spoken without the
 client library, which makes a victim ready within milliseconds.
@@ -23,7 +24,7 @@ import grpc
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
-from raw_session import RawSession  # noqa: E402
+from raw_session import RawSession
 
 PR_SET_PDEATHSIG = 1
 

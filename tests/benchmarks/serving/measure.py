@@ -25,7 +25,7 @@ def touch(arrays: Sequence[Any]) -> float:
 
 
 def memory() -> dict[str, int]:
-    """Bytes of this process: anonymous pages are its own, the others are counted where they live."""
+    """Bytes of this process: anonymous pages are its own, the others live elsewhere."""
     fields = {}
     for line in Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]:
         name, _, value = line.partition(":")
