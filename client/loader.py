@@ -208,6 +208,8 @@ class LoaderIterator:
     def close(self, reason: str = "the iterator was closed") -> None:
         """Cancels what was prepared ahead, so that its memory is free at once."""
         self._ended = self._ended or reason
+        if self._generation != self._link.generation:
+            self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
         while self._ahead:
             self._ahead.popleft().future.cancel()
 
