@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
@@ -76,6 +76,9 @@ class Batch:
         """Names of the tensors: the topology's, then the columns."""
         return list(self._held())
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
     def __contains__(self, name: object) -> bool:
         return name in self._held()
 
@@ -142,7 +145,7 @@ class Batch:
         except ImportError as error:
             raise ImportError("to_pyg() needs PyG: pip install torch_geometric") from error
         return Data(
-            **{name: self[name] for name in self.keys()},
+            **{name: self[name] for name in self},
             num_nodes=len(self.n_id),
             batch_size=self.batch_size,
             num_sampled_nodes=self.num_sampled_nodes,
@@ -150,7 +153,7 @@ class Batch:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        packed = {name: _pack(self[name]) for name in self.keys()}
+        packed = {name: _pack(self[name]) for name in self}
         return _unpickle, (packed, self._facts())
 
     def __repr__(self) -> str:
@@ -173,7 +176,7 @@ class Batch:
         }
 
     def _map(self, change: Callable[[Any], Any]) -> Batch:
-        return Batch({name: change(self[name]) for name in self.keys()}, **self._facts())
+        return Batch({name: change(self[name]) for name in self}, **self._facts())
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-from graphzero._features import FeatureStore
-from graphzero._files import COLUMN_SUFFIX
+from graphzero._dataset import open_dataset
 from graphzero._sampling import Direction, Ids, resolve_seed
 from graphzero.client.address import Address, find_address
 from graphzero.client.batch import Batch, Walks, users_tensor
@@ -29,8 +27,9 @@ from graphzero.client.requests import (
     walk_messages,
     wire_ids,
 )
-from graphzero.client.session import Reply, SessionOptions
+from graphzero.client.session import Reply, SessionOptions, Tensor
 from graphzero.client.stream import list_datasets, open_stream
+from graphzero.proto.graphzero_pb2 import SessionRequest
 
 if TYPE_CHECKING:
     from graphzero.client.loader import Loader
@@ -58,8 +57,9 @@ def connect(
     """Connects to a daemon; raises ServerUnavailable if there is none.
 
     address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
-    socket. With `data`, a directory, instead: a daemon that serves it, started if need be; it leaves
-    by itself a minute after the last client.
+    socket.
+    data: a directory, instead of an address: a daemon that serves it, started if need be; that one
+    leaves by itself a minute after its last client.
     dataset: which one, where the daemon has several.
     timeout: seconds for connecting, and for each request unless it says otherwise.
     retry: when the daemon goes away, wait up to retry_timeout seconds for the next one and go on;
@@ -211,12 +211,12 @@ class Client:
             weighted=weighted,
             seed=resolve_seed(seed),
         )
-        link = self._direct_link()
-        return Walks.from_reply(link.wait(link.submit(messages, _itself, timeout=timeout)))
+        return Walks.from_reply(self._ask(messages, timeout))
 
     def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
         """The rows `ids` of a column, in that order."""
-        return users_tensor(gather_rows(self._direct_link(), column, ids, timeout)[column])
+        messages = gather_messages(column, wire_ids(ids, "ids"))
+        return users_tensor(self._ask(messages, timeout).tensors[column])
 
     def datasets(self) -> list[DatasetInfo]:
         """What the daemon serves at this moment."""
@@ -242,15 +242,22 @@ class Client:
         if name not in self._dataset.columns:
             known = ", ".join(self._dataset.columns) or "none"
             raise NotFound(f"dataset {self._dataset.name!r} has no column {name!r}, it has {known}")
-        path = Path(self._dataset.path, name + COLUMN_SUFFIX)
-        if not path.is_file():
+        directory = Path(self._dataset.path)
+        if not directory.is_dir():
             raise ServerUnavailable(
-                f"{path}: the daemon's data directory is not visible here, so the column cannot be "
-                "mapped; use gather(), or share the directory with this process"
+                f"{directory}: the daemon's data directory is not visible here, so the column "
+                "cannot be mapped; use gather(), or share the directory with this process"
             )
-        self._require_same_files()
-        tensor = FeatureStore(path).get_tensor()
-        return users_array(tensor)
+        found = open_dataset(directory)
+        if found.fingerprint.hex() != self._dataset.fingerprint:
+            raise DatasetChanged(
+                f"{directory} was replaced: found fingerprint {found.fingerprint.hex()}, "
+                f"expected {self._dataset.fingerprint}; connect anew to use the new version"
+            )
+        column = found.columns[name].get_tensor()
+        if not isinstance(column, np.ndarray):
+            return column  # bfloat16, which only torch has
+        return users_tensor(Tensor(column, found.columns[name].dtype))
 
     def loader(
         self,
@@ -353,6 +360,10 @@ class Client:
             edge_ids=edge_ids,
         )
 
+    def _ask(self, messages: list[SessionRequest], timeout: float | None) -> Reply:
+        link = self._direct_link()
+        return link.wait(link.submit(messages, _itself, timeout=timeout), timeout=timeout)
+
     def _direct_link(self) -> Link:
         if self._direct is None:
             self._direct = self._take_link(self._options.window)
@@ -372,36 +383,6 @@ class Client:
 
     def _give_link_back(self, link: Link) -> None:
         self._idle.append(link)
-
-    def _require_same_files(self) -> None:
-        """Whether the directory still has the version that this client is served."""
-        try:
-            from graphzero._dataset_fingerprint import dataset_fingerprint
-        except ImportError:
-            return
-        found = dataset_fingerprint(Path(self._dataset.path)).hex()
-        if found != self._dataset.fingerprint:
-            raise DatasetChanged(
-                f"{self._dataset.path} was replaced: found fingerprint {found}, "
-                f"expected {self._dataset.fingerprint}; connect anew to use the new version"
-            )
-
-
-def gather_rows(link: Link, column: str, ids: Ids, timeout: float | None) -> dict[str, Any]:
-    """Rows of a column through a link, as the tensors of the reply."""
-    messages = gather_messages(column, wire_ids(ids, "ids"))
-    reply: Reply = link.wait(link.submit(messages, _itself, timeout=timeout), timeout=timeout)
-    return dict(reply.tensors)
-
-
-def users_array(tensor: npt.NDArray[Any] | Any) -> Any:
-    """A NumPy array as a torch tensor where torch is installed; torch tensors as they are."""
-    if not isinstance(tensor, np.ndarray):
-        return tensor
-    from graphzero._dtypes import data_type
-    from graphzero.client.session import Tensor
-
-    return users_tensor(Tensor(tensor, data_type(tensor.dtype)))
 
 
 def _itself(reply: Reply) -> Reply:

@@ -51,9 +51,11 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
     standing = Address(f"unix:{default_socket()}")
     if _serves(standing, data):
         return standing
+    deadline = time.monotonic() + timeout
     with _turn(own.with_suffix(".starting")):
+        _let_former_daemon_leave(own, deadline)
         if not _listens(own):
-            _start(data, own, timeout)
+            _start(data, own, deadline)
     return Address(f"unix:{own}")
 
 
@@ -72,7 +74,7 @@ def _serves(address: Address, data: Path) -> bool:
     if not _listens(address.socket):
         return False
     try:
-        found = [Path(dataset.path) for dataset in list_datasets(address, 5.0).datasets]
+        found = [Path(dataset.path).resolve() for dataset in list_datasets(address, 5.0).datasets]
     except ClientError:
         return False
     return bool(found) and (found == [data] or all(path.parent == data for path in found))
@@ -85,7 +87,20 @@ def _turn(lock: Path) -> Iterator[None]:
         yield
 
 
-def _start(data: Path, path: Path, timeout: float) -> None:
+def _let_former_daemon_leave(path: Path, deadline: float) -> None:
+    """Waits while a daemon that does not listen any more still holds its lock."""
+    while not _listens(path) and time.monotonic() < deadline:
+        try:
+            with path.with_name(path.name + ".lock").open("r") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except FileNotFoundError:
+            return
+        except BlockingIOError:
+            time.sleep(_POLL_S)
+
+
+def _start(data: Path, path: Path, deadline: float) -> None:
     log = path.with_suffix(".log")
     command = [*_server_command(), "--data", str(data), "--socket", str(path)]
     with log.open("wb") as output:
@@ -98,7 +113,6 @@ def _start(data: Path, path: Path, timeout: float) -> None:
             start_new_session=True,  # it serves others too: not ended with this terminal
         )
     _started.append(process)
-    deadline = time.monotonic() + timeout
     while not _listens(path):
         if process.poll() is not None:
             raise ServerUnavailable(
@@ -106,9 +120,7 @@ def _start(data: Path, path: Path, timeout: float) -> None:
             )
         if time.monotonic() > deadline:
             process.terminate()
-            raise ServerUnavailable(
-                f"the daemon for {data} was not ready within {timeout:g} s:\n{_tail(log)}"
-            )
+            raise ServerUnavailable(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
         time.sleep(_POLL_S)
 
 

@@ -85,6 +85,13 @@ class _Pending:
 class Link:
     """Requests to one daemon through one session at a time. Thread-safe."""
 
+    # Made anew in a forked child; _lock guards the three below it.
+    _opening: threading.Lock
+    _lock: threading.Lock
+    _pending: dict[int, _Pending]
+    _session: Session | None
+    _reconnecting: bool
+
     def __init__(
         self,
         open_stream: Callable[[], Stream],
@@ -260,8 +267,8 @@ class Link:
     def _start_over(self) -> None:
         self._lock = threading.Lock()
         self._opening = threading.Lock()
-        self._pending: dict[int, _Pending] = {}
-        self._session: Session | None = None
+        self._pending = {}
+        self._session = None
         self._reconnecting = False
 
     def _after_fork(self) -> None:

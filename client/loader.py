@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from graphzero._sampling import Ids, resolve_seed
 from graphzero.client.batch import Batch
-from graphzero.client.errors import DatasetChanged, RequestTimeout
+from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExhausted
 from graphzero.client.info import DatasetInfo
 from graphzero.client.link import Link, RequestFuture
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # The batch in use, and the one before it: a loop variable holds it until the next is bound.
 _HELD_BY_USER = 2
+
+# How a request ends that got no time or no memory before its deadline.
+_RAN_OUT = (RequestTimeout, ResourceExhausted)
 
 _STATE_VERSION = 1
 
@@ -212,7 +215,7 @@ class LoaderIterator:
 
     def _wait(self, first: _Ahead) -> Batch:
         timeout = self._loader._options.timeout
-        if first.future.done() and isinstance(first.future.exception(), RequestTimeout):
+        if first.future.done() and isinstance(first.future.exception(), _RAN_OUT):
             # It waited for memory while the user was busy elsewhere: now is its turn.
             first.future = self._loader._submit(first.seeds, self._epoch, first.step)
         return self._link.wait(first.future, timeout=timeout)

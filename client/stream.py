@@ -59,16 +59,19 @@ def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
     address.require_trusted()
     if _in_forked_child():
         with closing(_Relay(address, call="list", timeout=timeout)) as relay:
-            return ListDatasetsResponse.FromString(next(relay.payloads()))
+            payload = next(relay.payloads(), b"")
+        found: ListDatasetsResponse = ListDatasetsResponse.FromString(payload)
+        return found
     import grpc
 
     with _open_channel(address) as channel:
         try:
-            return _stub(channel).ListDatasets(
+            found = _stub(channel).ListDatasets(
                 ListDatasetsRequest(), timeout=timeout, metadata=_metadata(address)
             )
         except grpc.RpcError as error:
             raise _exception(error, address) from error
+    return found
 
 
 class GrpcStream:
