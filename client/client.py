@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from graphzero._dataset import open_dataset
-from graphzero._sampling import Direction, Ids, resolve_seed
+from graphzero._ids import Ids
+from graphzero._sampling import Direction, resolve_seed
 from graphzero.client.address import Address, find_address
 from graphzero.client.batch import Batch, Walks, users_tensor
 from graphzero.client.errors import DatasetChanged, NotFound, ServerUnavailable, StartFailed

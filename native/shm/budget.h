@@ -2,7 +2,8 @@
 //
 // A session is guaranteed room for `window` of its largest batches so far. Guarantees never add up
 // to more than the limit, so one session cannot take what another was promised. What is not
-// promised is lent: each session may use an equal part of it beyond its guarantee.
+// promised is lent: each session may use an equal part of it beyond its guarantee, and a part of the
+// same size stays free for the session that opens next.
 //
 // Blocks lie in regions, which belong to one session and are never given to another. A region has
 // room for several blocks, which are freed in any order. Fresh pages are slow to fill (267 ms for
@@ -139,8 +140,10 @@ class SessionMemory : public std::enable_shared_from_this<SessionMemory> {
   void RaiseGuarantee(uint64_t region_size);
   std::unique_ptr<Block> TakeFromPools(uint64_t size);
   std::unique_ptr<Block> TakeFrom(uint64_t region_id, Pool* pool, uint64_t size);
+  // Regions without a block go, except those whose name the client may be about to open.
   void DropFreeRegions();
   void PunchIdle(Clock::time_point before);
+  static uint64_t Punch(Pool* pool, Clock::time_point before);
 
   MemoryBudget* budget_;
   const uint32_t window_;

@@ -26,6 +26,7 @@ class Region {
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
   std::byte* data() const { return data_; }
+  bool linked() const { return linked_; }  // the name exists
 
   // Removes the name. Harmless when it is gone already.
   void Unlink();

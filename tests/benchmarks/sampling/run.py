@@ -35,6 +35,7 @@ TARGETS = {
     "node2vec": (("dgl21",), 6.0),
 }
 FLOOR_TARGET = 6.0
+PEERS = ("floor", "dgl21", "pyg", "graphzero02")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Result:
     callers: int
     calls: int
     seconds: tuple[float, float, float]  # 10th percentile, median, 90th
+    cpu_seconds: float  # of all threads, for one call
     edges: float
     nodes: float
 
@@ -91,6 +93,11 @@ def run_peer(
             fields = json.loads(line)
             fields["seconds"] = tuple(fields["seconds"])
             results.append(Result(name, **fields))
+            median = 1000 * results[-1].seconds[1]
+            print(
+                f"  {name} {threads} x {callers} {fields['workload']}: {median:.2f} ms",
+                file=sys.stderr,
+            )
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         print(f"  {name}, {threads} x {callers}: stopped early: {reason}")
@@ -99,14 +106,15 @@ def run_peer(
 
 def print_results(results: list[Result]) -> None:
     header = f"  {'peer':12} {'threads':>8} {'ms a call: median [p10, p90]':>32}"
-    print(f"{header} {'calls/s':>9} {'M edges/s':>10} {'edges':>9} {'nodes':>9}")
+    print(f"{header} {'cpu ms':>8} {'calls/s':>9} {'M edges/s':>10} {'edges':>9} {'nodes':>9}")
     for workload, what in WORKLOADS.items():
         print(f" {workload}: {what}")
         for r in (r for r in results if r.workload == workload):
             low, median, high = (1000 * s for s in r.seconds)
             spread = f"{median:10.2f} [{low:.2f}, {high:.2f}]"
             print(
-                f"  {r.peer:12} {r.threads:>4} x {r.callers} {spread:>32} {r.calls_per_s:>9.1f} "
+                f"  {r.peer:12} {r.threads:>4} x {r.callers} {spread:>32} {1000 * r.cpu_seconds:>8.1f} "
+                f"{r.calls_per_s:>9.1f} "
                 f"{r.edges_per_s / 1e6:>10.2f} {r.edges:>9.0f} {r.nodes:>9.0f}"
             )
 
@@ -127,13 +135,27 @@ def print_ratios(results: list[Result], threads: int) -> None:
         if ours is None:
             continue
         ratios = {}
-        for peer in ("floor", "graphzero02", "dgl21", "pyg"):
+        for peer in PEERS:
             theirs = best(results, peer, workload, threads)
             if theirs is not None:
                 calls = ours.calls_per_s / theirs.calls_per_s
                 ratios[peer] = min(calls, ours.edges_per_s / theirs.edges_per_s)
         shown = "  ".join(f"{peer} {ratio:.1f}x" for peer, ratio in ratios.items())
         print(f"  {workload:10} {shown}{verdict(workload, ratios) if threads == 2 else ''}")
+
+
+def print_cpu_ratios(results: list[Result]) -> None:
+    """One thread, in CPU time per sampled edge: what is left of a ratio on a busy machine."""
+    print(" times as fast as the peer in CPU time, 1 thread, lower of calls and edges")
+    for workload in WORKLOADS:
+        ours = best(results, "ours", workload, 1)
+        shown = []
+        for peer in PEERS:
+            theirs = best(results, peer, workload, 1)
+            if ours is not None and theirs is not None:
+                calls = theirs.cpu_seconds / ours.cpu_seconds
+                shown.append(f"{peer} {min(calls, calls * ours.edges / theirs.edges):.1f}x")
+        print(f"  {workload:10} {'  '.join(shown)}")
 
 
 def verdict(workload: str, ratios: dict[str, float]) -> str:
@@ -154,9 +176,9 @@ def benchmark(shape: Shape, folder: Path, arguments: argparse.Namespace) -> None
     peers = {
         "ours": sys.executable,
         "floor": sys.executable,
-        "graphzero02": arguments.graphzero02_python,
         "dgl21": arguments.dgl_python,
         "pyg": arguments.pyg_python,
+        "graphzero02": arguments.graphzero02_python,
     }
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as directory:
@@ -174,6 +196,7 @@ def benchmark(shape: Shape, folder: Path, arguments: argparse.Namespace) -> None
     print_results(results)
     for threads in (1, 2):
         print_ratios(results, threads)
+    print_cpu_ratios(results)
 
 
 def main() -> None:

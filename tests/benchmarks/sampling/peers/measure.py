@@ -19,7 +19,8 @@ BATCH, FANOUT = 1024, [15, 10, 5]
 ONE_HOP_SEEDS, ONE_HOP = 100_000, 15
 WALKERS, LENGTH = 100_000, 20
 NODE2VEC = {"p": 1.0, "q": 0.5}
-LEAST = 2  # results per caller, however long they take
+LEAST = 2  # results per caller
+SLOW = 4  # a first call that takes this many times the given seconds is the only one
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,27 @@ class Arguments:
 Workload = Callable[[int], tuple[int, int]]
 
 
-def timed(call: Workload, arguments: Arguments) -> tuple[list[float], list[int], list[int]]:
-    """Seconds from the end of one result to the end of the next, whoever of the callers made it."""
+@dataclass(frozen=True)
+class Timing:
+    seconds: list[float]  # from one result to the next, whoever of the callers made it
+    cpu_seconds: float  # of all threads, for each result
+    edges: list[int]
+    nodes: list[int]
+
+
+def timed(call: Workload, arguments: Arguments) -> Timing:
     ends: list[float] = []
     edges: list[int] = []
     nodes: list[int] = []
     lock = threading.Lock()
     numbers = iter(range(10**9))
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), time.process_time()
     while time.perf_counter() - begin < arguments.seconds / 4:  # warm up, at least once
-        call(next(numbers))
-    start = time.perf_counter()
+        counted = call(next(numbers))
+    warm_up = time.perf_counter() - begin
+    if warm_up > SLOW * arguments.seconds:
+        return Timing([warm_up], time.process_time() - cpu_begin, [counted[0]], [counted[1]])
+    start, cpu_start = time.perf_counter(), time.process_time()
 
     def run() -> None:
         while True:
@@ -72,23 +83,25 @@ def timed(call: Workload, arguments: Arguments) -> tuple[list[float], list[int],
         caller.start()
     for caller in callers:
         caller.join()
+    cpu = time.process_time() - cpu_start
     # Several callers end in bursts; a window of one result each is one measurement.
     window = arguments.callers
     marks = [0.0, *sorted(ends)[window - 1 :: window]]
     seconds = [(b - a) / window for a, b in pairwise(marks)]
-    return seconds, edges, nodes
+    return Timing(seconds, cpu / len(ends), edges, nodes)
 
 
 def report(name: str, call: Workload, arguments: Arguments) -> None:
-    seconds, edges, nodes = timed(call, arguments)
+    timing = timed(call, arguments)
     result = {
         "workload": name,
         "threads": arguments.threads,
         "callers": arguments.callers,
-        "calls": len(edges),
-        "seconds": np.percentile(seconds, [10, 50, 90]).tolist(),
-        "edges": float(np.mean(edges)),
-        "nodes": float(np.mean(nodes)),
+        "calls": len(timing.edges),
+        "seconds": np.percentile(timing.seconds, [10, 50, 90]).tolist(),
+        "cpu_seconds": timing.cpu_seconds,
+        "edges": float(np.mean(timing.edges)),
+        "nodes": float(np.mean(timing.nodes)),
     }
     print(json.dumps(result), flush=True)
 
