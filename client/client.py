@@ -93,9 +93,7 @@ def connect(
     over_tcp = data is None and find().socket is None
     if over_tcp and transport == "shared_memory":
         raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
-    options = SessionOptions(
-        dataset or "", inline=over_tcp or transport == "inline", window=window
-    )
+    options = SessionOptions(dataset or "", inline=over_tcp or transport == "inline", window=window)
     patience = Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None)
     for _ in range(_LEAVING_DAEMONS if data is not None else 0):
         try:
