@@ -44,9 +44,10 @@ def demo(args: argparse.Namespace, dataset: Path, address: Path) -> dict[str, An
     size = sum(path.stat().st_size for path in dataset.iterdir())
 
     say("2. The daemon")
-    with child("graphzero-server", "--data", dataset, "--socket", address) as server:
+    log = dataset.with_name("server.log")  # sessions that come and go; not between progress bars
+    with child("graphzero-server", "--data", dataset, "--socket", address, log=log) as server:
         os.environ["GRAPHZERO_ADDRESS"] = f"unix:{address}"
-        wait_until_it_answers(server)
+        wait_until_it_answers(server, log)
 
         say("3. A trainer: GraphSAGE in plain torch")
         report = dataset.with_name("report.json")
@@ -110,11 +111,11 @@ def print_memory(processes: dict[str, dict[str, int]], dataset: int) -> None:
     )
 
 
-def wait_until_it_answers(server: subprocess.Popen[bytes]) -> None:
+def wait_until_it_answers(server: subprocess.Popen[bytes], log: Path) -> None:
     ping = [str(PROGRAMS / "graphzero"), "ping"]
     while subprocess.run(ping, capture_output=True).returncode != 0:
         if server.poll() is not None:
-            sys.exit(f"the daemon ended with status {server.returncode}")
+            sys.exit(f"the daemon ended with status {server.returncode}:\n{log.read_text()}")
         time.sleep(0.1)
 
 
@@ -137,13 +138,19 @@ def require_success(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def child(
-    program: str, *arguments: object, env: dict[str, str] | None = None
+    program: str,
+    *arguments: object,
+    env: dict[str, str] | None = None,
+    log: Path | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A process that does not outlive the block. Programs of this environment go by their name."""
     command = [program if "/" in program else str(PROGRAMS / program), *map(str, arguments)]
     shown = [Path(word).name if "/" in word else word for word in command]
     print("$", *(f"{k}={v}" for k, v in (env or {}).items() if k == "RANK"), *shown, flush=True)
-    process = subprocess.Popen(command, env=os.environ | (env or {}))
+    with (log or Path(os.devnull)).open("ab") as errors:
+        process = subprocess.Popen(
+            command, env=os.environ | (env or {}), stderr=errors if log else None
+        )
     try:
         yield process
     finally:
