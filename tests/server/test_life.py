@@ -97,6 +97,11 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     session.sample(2, list(range(500)), [10, 10], columns=["x"])
     session.release(session.receive().result)  # its region is mapped now
     session.sample(3, list(range(500)), [10, 10], columns=["x"])
+
+    def arrived() -> bool:
+        return bool(session.stub.GetStats(pb.GetStatsRequest()).sessions[0].requests == 2)
+
+    wait_until(arrived, "the second request")
     assert daemon.stop() == 0
     assert not daemon.socket.exists()
     assert session.receive().result.batch_size == 500  # it was finished first
