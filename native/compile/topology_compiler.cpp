@@ -432,7 +432,7 @@ TopologyReport CompileTopology(EdgeSource* source, const std::string& path,
     throw InputError("found " + std::to_string(*options.num_nodes) +
                      " nodes, expected at most 2^63 - 1");
   }
-  if (!resources.wide_records) {
+  if (!resources.wide_records && source->Estimate().max_id <= UINT32_MAX) {
     try {
       return Compile<uint32_t>(source, path, options, resources, progress);
     } catch (const IdsNeed64Bits&) {
