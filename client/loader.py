@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._sampling import Ids, resolve_seed
+from graphzero._ids import Ids
+from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
 from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExhausted
 from graphzero.client.info import DatasetInfo
@@ -207,6 +208,8 @@ class LoaderIterator:
     def close(self, reason: str = "the iterator was closed") -> None:
         """Cancels what was prepared ahead, so that its memory is free at once."""
         self._ended = self._ended or reason
+        if self._generation != self._link.generation:
+            self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
         while self._ahead:
             self._ahead.popleft().future.cancel()
 
