@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -100,6 +101,26 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     assert not daemon.socket.exists()
     assert session.receive().result.batch_size == 500  # it was finished first
     assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
+def test_drain_ends_although_a_trainer_keeps_asking(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "100000")
+    session = raw(daemon.address)
+    session.sample(2, [1], [2])
+    session.release(session.receive().result)
+
+    def ask_without_end() -> None:
+        for request_id in itertools.count(3):
+            session.sample(request_id, list(range(500)), [10, 10], columns=["x"])
+            session.release(session.receive().result)
+
+    daemon.process.send_signal(signal.SIGTERM)
+    with pytest.raises(grpc.RpcError) as caught:
+        ask_without_end()
+    assert caught.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+    assert daemon.process.wait(timeout=60) == 0
 
 
 def test_idle_daemon_leaves_when_told_to(start_daemon: Callable[..., Any], dataset: Path) -> None:
