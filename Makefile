@@ -34,8 +34,8 @@ test: lint ## lint, then build the wheel, install it into .venv and run every te
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: demo
-demo: $(PACKAGE) ## make a small dataset, look at it, read it into torch
-	@bash tests/end_to_end/demo.sh
+demo: $(PACKAGE) ## generate a dataset, serve it, train a GraphSAGE on it, count memory
+	@$(BIN)/python tests/end_to_end/demo.py
 
 .PHONY: build
 build: $(PACKAGE) ## build the wheel and install it into .venv, if a source changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from graphzero._dataset import open_dataset
-from graphzero._sampling import Direction, Ids, resolve_seed
+from graphzero._ids import Ids
+from graphzero._sampling import Direction, resolve_seed
 from graphzero.client.address import Address, find_address
 from graphzero.client.batch import Batch, Walks, users_tensor
-from graphzero.client.errors import DatasetChanged, NotFound, ServerUnavailable
+from graphzero.client.errors import DatasetChanged, NotFound, ServerUnavailable, StartFailed
 from graphzero.client.info import ClientInfo, DatasetInfo
 from graphzero.client.launch import ensure_daemon
 from graphzero.client.link import Link, Patience
@@ -38,6 +40,10 @@ Transport: TypeAlias = Literal["shared_memory", "inline"]
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_WINDOW = 4
+
+# A daemon found by connect(data=) may be leaving at that moment: how often to try, and the pause.
+_LEAVING_DAEMONS = 3
+_LEAVING_S = 0.1
 
 
 def connect(
@@ -87,11 +93,16 @@ def connect(
     over_tcp = data is None and find().socket is None
     if over_tcp and transport == "shared_memory":
         raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
-    return Client(
-        find,
-        SessionOptions(dataset or "", inline=over_tcp or transport == "inline", window=window),
-        Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None),
-    )
+    options = SessionOptions(dataset or "", inline=over_tcp or transport == "inline", window=window)
+    patience = Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None)
+    for _ in range(_LEAVING_DAEMONS if data is not None else 0):
+        try:
+            return Client(find, options, patience)
+        except StartFailed:
+            raise
+        except ServerUnavailable:
+            time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
+    return Client(find, options, patience)
 
 
 class Client:

@@ -3,6 +3,7 @@
 GraphZeroError
 └── ClientError                 whatever goes wrong between a trainer and its daemon
     ├── ServerUnavailable       no daemon, or it went away               (also a ConnectionError)
+    │   └── StartFailed         connect(data=DIR) could not start one
     ├── AccessDenied            a socket, daemon or token not trusted    (also a PermissionError)
     ├── NotFound                no such dataset or column                (also a LookupError)
     ├── InvalidRequest          an argument that cannot be served        (also a ValueError)
@@ -28,6 +29,10 @@ class ClientError(GraphZeroError):
 
 class ServerUnavailable(ClientError, ConnectionError):
     """No daemon at the address, or it went away. Tensors in hand stay valid."""
+
+
+class StartFailed(ServerUnavailable):
+    """No daemon could be started for a directory; the message has what it said."""
 
 
 class AccessDenied(ClientError, PermissionError):

@@ -26,7 +26,7 @@ from graphzero._runtime_dir import (
     socket_for_data,
 )
 from graphzero.client.address import Address
-from graphzero.client.errors import ClientError, ServerUnavailable
+from graphzero.client.errors import ClientError, StartFailed
 from graphzero.client.stream import list_datasets
 
 IDLE_EXIT_S = 60
@@ -42,7 +42,7 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
     """The address of a daemon that serves `directory`, started if there is none."""
     data = Path(directory).resolve()
     if not data.is_dir():
-        raise ServerUnavailable(f"{data}: no such directory, so there is nothing to serve")
+        raise StartFailed(f"{data}: no such directory, so there is nothing to serve")
     own = socket_for_data(data)
     require_socket_path(own)
     private_directory(own.parent)
@@ -115,12 +115,12 @@ def _start(data: Path, path: Path, deadline: float) -> None:
     _started.append(process)
     while not _listens(path):
         if process.poll() is not None:
-            raise ServerUnavailable(
+            raise StartFailed(
                 f"the daemon for {data} ended with status {process.returncode}:\n{_tail(log)}"
             )
         if time.monotonic() > deadline:
             process.terminate()
-            raise ServerUnavailable(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
+            raise StartFailed(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
         time.sleep(_POLL_S)
 
 

@@ -27,6 +27,7 @@ from graphzero.client.errors import (
     RequestTimeout,
     ResourceExhausted,
     ServerUnavailable,
+    StartFailed,
 )
 from graphzero.client.session import Reply, Session, SessionOptions
 from graphzero.client.stream import Stream
@@ -210,7 +211,7 @@ class Link:
             if session is not self._session or self._closed:
                 return
             self._session = None
-            again = self._patience.retry_timeout is not None and isinstance(error, _TRANSIENT)
+            again = self._patience.retry_timeout is not None and _is_transient(error)
             self._reconnecting = again
         if again:
             self._reconnect()
@@ -225,7 +226,7 @@ class Link:
             try:
                 session = self._open()
             except ClientError as error:
-                if not isinstance(error, _TRANSIENT) or time.monotonic() + delay > deadline:
+                if not _is_transient(error) or time.monotonic() + delay > deadline:
                     self._reconnecting = False
                     self._fail_pending(error)
                     return
@@ -277,6 +278,10 @@ class Link:
         _inherited.append((self._session, self._pending))
         self.generation += 1
         self._start_over()
+
+
+def _is_transient(error: ClientError) -> bool:
+    return isinstance(error, _TRANSIENT) and not isinstance(error, StartFailed)
 
 
 def _require_same_data(expected: Welcome | None, found: Welcome) -> None:

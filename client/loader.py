@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._sampling import Ids, resolve_seed
+from graphzero._ids import Ids
+from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
 from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExhausted
 from graphzero.client.info import DatasetInfo

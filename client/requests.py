@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._sampling import Direction, as_ids
+from graphzero._ids import id_array
+from graphzero._sampling import Direction
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,
     DIRECTION_OUT,
@@ -126,7 +127,7 @@ def wire_ids(ids: Any, what: str) -> npt.NDArray[np.int64]:
     """Ids as users have them (also a tensor on a GPU) as a contiguous int64 array."""
     if hasattr(ids, "detach"):
         ids = ids.detach().cpu()
-    return as_ids(ids, what)
+    return id_array(ids, None, what)
 
 
 def _names(names: Sequence[str], what: str) -> tuple[str, ...]:

@@ -8,9 +8,11 @@ loader that waits for memory and a daemon that waits for releases could wait for
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,10 +114,14 @@ class Session:
         """Why the session is over, once it is."""
         self._closing = False
         self._sending = threading.Lock()
+        self._releaser = threading.Thread(
+            target=self._send_releases, name="graphzero-release", daemon=True
+        )
         stream.send(SessionRequest(hello=options.hello()))
         threading.Thread(target=self._receive, name="graphzero-receive", daemon=True).start()
         self._await_welcome(timeout)
-        threading.Thread(target=self._send_releases, name="graphzero-release", daemon=True).start()
+        self._releaser.start()
+        _sessions.add(self)
 
     @property
     def welcome(self) -> Welcome:
@@ -137,6 +143,9 @@ class Session:
         self._closing = True
         self._releases.close()
         self._stream.close()
+        # A client that nobody closed is collected on any thread, also on this one.
+        if self._releaser.is_alive() and self._releaser is not threading.current_thread():
+            self._releaser.join()
 
     def _await_welcome(self, timeout: float) -> None:
         answered = self._answered.wait(timeout)
@@ -250,3 +259,18 @@ def _tensor_in_bytes(data: bytearray, ref: TensorRef) -> Tensor:
     if 0 in shape:
         return Tensor(np.empty(shape, dtype.storage), dtype)
     return Tensor(np.ndarray(shape, dtype.storage, buffer=data, offset=ref.offset), dtype)
+
+
+# Open ones, and ended ones whose threads may still run.
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _close_sessions() -> None:
+    # A thread that comes back from native code while the interpreter ends would end the process
+    # with it, so none may be there.
+    for session in list(_sessions):
+        session.close()
+
+
+atexit.register(_close_sessions)
+os.register_at_fork(after_in_child=_sessions.clear)

@@ -24,6 +24,7 @@ PUBLIC = {
     "ServerError",
     "ServerUnavailable",
     "SharedMemoryUnavailable",
+    "StartFailed",
     "Walks",
     "__version__",
     "connect",

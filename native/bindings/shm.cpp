@@ -103,6 +103,8 @@ void BindTrainerSide(nb::module_& m) {
       .def(
           "take",
           [](shm::ReleaseQueue& queue, double timeout_s) {
+            // Without waiting, handing the interpreter to another thread costs more than the call.
+            if (timeout_s <= 0) return queue.Take(std::chrono::milliseconds(0));
             nb::gil_scoped_release release;
             return queue.Take(std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000)));
           },

@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compile/edge_record.h"
 #include "compile/partition.h"
+#include "store/errors.h"
 
 namespace graphzero::compile {
 
@@ -59,7 +61,7 @@ class EdgePartition {
         partition_(store, regular_ + 1, sizeof(Record), writers) {}
 
   void Push(Partition::Writer& writer, const Record& record) {
-    const uint64_t bucket = record.row >> shift_;
+    const uint64_t bucket = uint64_t{record.row} >> shift_;
     writer.Push(bucket < regular_ ? bucket : regular_, record);
   }
 
@@ -107,8 +109,11 @@ class EdgePartition {
       return;
     }
     if (range.low == range.high) {
-      const bool identical = range.level == 2 || (range.level == 1 && !Record::kRich);
-      if (identical) return DescendIdentical(from, bucket, count, repeat);
+      if (range.level == 1 && !Record::kRich) return DescendIdentical(from, bucket, count, repeat);
+      if (range.level == 2) {
+        throw InputError("found " + std::to_string(count) + " edges with the number " +
+                         std::to_string(range.low) + " between the same two nodes, expected one");
+      }
       const uint64_t high = range.level == 0 ? bounds_.max_neighbour : bounds_.max_edge;
       return Descend(from, bucket, {range.level + 1, 0, high}, limits, visit, repeat);
     }

@@ -29,8 +29,9 @@ struct PlainRecord {
   uint64_t edge() const { return 0; }
 };
 
-// An edge with its input row number and weight. The number makes the order within a row unique.
-// Split in two words, so that the record of 32-bit ids is 20 bytes and not 24.
+// An edge with its input row number and weight. The number makes the order within a row unique, and
+// the weight where a damaged source repeats numbers. Split in two words, so that the record of
+// 32-bit ids is 20 bytes and not 24.
 template <class IdType>
 struct RichRecord {
   using Id = IdType;
@@ -44,8 +45,8 @@ struct RichRecord {
 
     uint64_t edge() const { return uint64_t{edge_high} << 32 | edge_low; }
     friend bool operator<(const Slot& a, const Slot& b) {
-      return std::tie(a.neighbour, a.edge_high, a.edge_low) <
-             std::tie(b.neighbour, b.edge_high, b.edge_low);
+      return std::tie(a.neighbour, a.edge_high, a.edge_low, a.weight) <
+             std::tie(b.neighbour, b.edge_high, b.edge_low, b.weight);
     }
   };
 

@@ -54,6 +54,12 @@ void ForEachLine(const TextChunk& chunk, Visit&& visit) {
   }
 }
 
+// No fewer than there are. Where lines are long, counted: the bound would take too much memory.
+size_t MostLines(std::string_view text) {
+  if (text.size() <= 2 * TextSource::kChunkBytes) return text.size() / kShortestLine;
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
 // "" if the field is an id, else what is wrong with it.
 std::string ReadId(std::string_view field, const char* what, uint64_t limit, uint64_t* id) {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), *id);
@@ -167,7 +173,7 @@ bool TextEdgeSource::Next(EdgeBatch* batch) {
 }
 
 void TextEdgeSource::ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64_t* data_lines) {
-  batch->Reset(chunk.text.size() / kShortestLine + 1, weighted(), false);
+  batch->Reset(MostLines(chunk.text) + 1, weighted(), false);
   const char* at = chunk.text.data();
   const char* const end = at + chunk.text.size();
   uint64_t skipped = 0;

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ServerError,
         ServerUnavailable,
         SharedMemoryUnavailable,
+        StartFailed,
     )
     from graphzero.client.loader import Loader
 
@@ -55,6 +56,7 @@ _HOMES = {
     "ServerError": "client.errors",
     "ServerUnavailable": "client.errors",
     "SharedMemoryUnavailable": "client.errors",
+    "StartFailed": "client.errors",
     "Walks": "client.batch",
     "__version__": "_version",
     "connect": "client.client",
@@ -86,6 +88,7 @@ __all__ = [
     "ServerError",
     "ServerUnavailable",
     "SharedMemoryUnavailable",
+    "StartFailed",
     "Walks",
     "__version__",
     "connect",

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from graphzero._errors import GraphZeroError
+from graphzero._errors import GraphZeroError, InputError
 
 _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
@@ -26,14 +26,33 @@ EXIT_ERROR = 1  # the input, the data or the system is at fault; the message say
 EXIT_USAGE = 2  # the command line is at fault
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Knows its width. argparse makes a formatter for every argument it is told of, help or not,
+    and would import shutil to find the width: 9 ms of every command."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            width = os.get_terminal_size().columns
+        except OSError:
+            width = 80
+        super().__init__(prog, width=max(width, 40) - 2)
+
+
 def _parser(command: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="graphzero", description="Graphs larger than memory for training GNNs."
+        prog="graphzero",
+        description="Graphs larger than memory for training GNNs.",
+        formatter_class=_HelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in _COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=summary, description=summary.capitalize())
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary.capitalize(),
+            formatter_class=_HelpFormatter,
+        )
         if name == command:
             import_module(f"graphzero._commands.{name}").configure(subparser)
     return parser
@@ -52,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser(None).print_help()
         return EXIT_USAGE
     try:
+        _require_utf8(arguments)
         code: int = import_module(f"graphzero._commands.{args.command}").run(args)
         return code
     except BrokenPipeError:
@@ -64,6 +84,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (GraphZeroError, OSError, ValueError, MemoryError) as error:
         print(f"graphzero {args.command}: error: {describe(error)}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _require_utf8(arguments: Sequence[str]) -> None:
+    """The engine takes names of files as UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"found {argument!a}, expected valid UTF-8") from None
 
 
 def describe(error: BaseException) -> str:

@@ -1,15 +1,15 @@
 """Edges -> a topology file: `write_graph`, `convert_csv_to_gl`, and what `graphzero convert` uses.
 
-NumPy is imported only for arrays: a conversion of text starts without it.
+Starts fast, because small conversions are mostly start: NumPy is imported only for arrays, and
+records are NamedTuples since dataclasses imports half of the standard library.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from graphzero import _engine
 from graphzero._errors import InputError
@@ -24,8 +24,7 @@ Report = Callable[[str, int, int], None]  # (phase, done, total)
 Direction = Literal["in", "out", "both"]
 
 
-@dataclass(frozen=True)
-class GraphOptions:
+class GraphOptions(NamedTuple):
     """What to store of the edges. Field for field the options of `graphzero convert`."""
 
     undirected: bool = False
@@ -50,8 +49,7 @@ class GraphOptions:
         )
 
 
-@dataclass(frozen=True)
-class GraphReport:
+class GraphReport(NamedTuple):
     """What became of the edges."""
 
     num_nodes: int

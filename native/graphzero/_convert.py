@@ -5,23 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphzero._columns import check_column_name
-from graphzero._compile_column import ColumnReport, Number, compile_column
 from graphzero._compile_graph import GraphOptions, GraphReport, Report, compile_edges
 from graphzero._errors import InputError
 from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE
 from graphzero._publish import StrPath, new_dataset
 from graphzero._resources import make_resources
 
+if TYPE_CHECKING:
+    from graphzero._compile_column import ColumnReport, Number
+
 # Shows the progress of one file: called with what it is, gives a context whose value takes reports.
 ShowProgress = Callable[[str], AbstractContextManager[Report | None]]
 
 
-@dataclass(frozen=True)
-class ColumnSource:
+class ColumnSource(NamedTuple):
     """A column to compile: its name, where its values are, and as which type to store them."""
 
     name: str
@@ -29,8 +30,7 @@ class ColumnSource:
     dtype: str | None = None
 
 
-@dataclass(frozen=True)
-class ColumnOptions:
+class ColumnOptions(NamedTuple):
     """What holds for every column. Field for field the options of `graphzero convert`."""
 
     row_align: int | None = None
@@ -38,8 +38,7 @@ class ColumnOptions:
     fill: Number | None = None
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """How to go about it. Does not change the result, except for on_error."""
 
     memory: int | None = None
@@ -48,8 +47,7 @@ class Work:
     overwrite: bool = False
 
 
-@dataclass(frozen=True)
-class ConversionReport:
+class ConversionReport(NamedTuple):
     """What became of each source."""
 
     graph: GraphReport
@@ -87,6 +85,8 @@ def convert(
             )
         reports = {}
         for column in columns:
+            from graphzero._compile_column import compile_column
+
             with show_progress(column.path) as report:
                 reports[column.name] = compile_column(
                     column.path,

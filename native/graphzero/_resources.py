@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphzero import _engine
@@ -23,21 +24,36 @@ def default_memory() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that can be used without swapping: of the machine, or of the control group if less."""
+    """Bytes that can be used without swapping: of the machine, or of a control group if less."""
     available = _meminfo("MemAvailable")
-    for limit, usage in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
+    for group, limit_file, used_key in _memory_groups():
         try:
-            left = int(Path(limit).read_text()) - int(Path(usage).read_text())
-        except (OSError, ValueError):  # no such hierarchy, or no limit ("max")
+            limit = int((group / limit_file).read_text())
+            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):  # not there, or no limit ("max")
             continue
-        available = min(available, max(left, 0))
+        # The page cache is given back when memory is needed: only the rest counts as used.
+        available = min(available, max(limit - int(stat[used_key]), 0))
     return available
+
+
+def _memory_groups() -> Iterator[tuple[Path, str, str]]:
+    """The control groups that limit this process, with the names of their limit and of the memory
+    in use: every ancestor may have a limit of its own."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, name = line.split(":", 2)
+        if not controllers:
+            root, limit_file, used_key = Path("/sys/fs/cgroup"), "memory.max", "anon"
+        elif "memory" in controllers.split(","):
+            root = Path("/sys/fs/cgroup/memory")
+            limit_file, used_key = "memory.limit_in_bytes", "total_rss"
+        else:
+            continue
+        group = root / name.lstrip("/")
+        while group != root:
+            yield group, limit_file, used_key
+            group = group.parent
+        yield root, limit_file, used_key  # in a container, the group that it is in
 
 
 def _meminfo(name: str) -> int:

@@ -2,15 +2,32 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
 #include "store/errors.h"
 
 namespace graphzero::store {
+namespace {
+
+bool IsDirectory(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+}  // namespace
 
 void RenameToNew(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
+  // Some network filesystems do not know the flag. A directory replaces at most an empty one; a
+  // link never replaces.
+  if (errno == EINVAL && IsDirectory(from) && ::rename(from.c_str(), to.c_str()) == 0) return;
+  if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) {
+    ::unlink(from.c_str());
+    return;
+  }
   throw IoError(errno, errno == EEXIST ? "exists already" : "cannot publish", to);
 }
 

@@ -86,7 +86,8 @@ def environment(cache: Path, name: str, packages: Sequence[str]) -> str:
     if not (cache / name / "complete").exists():
         print(f"installing {' '.join(packages)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", cache / name], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--quiet"]
+        subprocess.run([*install, *packages], check=True)
         (cache / name / "complete").touch()
     return str(python)
 
@@ -94,7 +95,8 @@ def environment(cache: Path, name: str, packages: Sequence[str]) -> str:
 def contenders(cache: Path, memory: str) -> list[Contender]:
     ours = [str(Path(sys.executable).with_name("graphzero")), "convert", "--edges", "{csv}"]
     ours += ["--out", "{out}", "--memory", memory]
-    old = environment(cache, "graphzero-0.2.0", ["graphzero==0.2.0", "numpy"])
+    # Without what it declares: that is torch with CUDA, which the conversion does not import.
+    old = environment(cache, "graphzero-0.2.0", ["--no-deps", "graphzero==0.2.0", "numpy"])
     peer = environment(cache, "pandas-scipy", ["pandas", "scipy"])
     return [
         Contender("graphzero convert --direction out", [*ours, "--direction", "out"]),

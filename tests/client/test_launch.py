@@ -79,12 +79,12 @@ def test_a_standing_daemon_that_serves_the_directory_is_used(
 
 
 def test_a_daemon_that_cannot_start_says_why(tmp_path: Path) -> None:
-    with pytest.raises(gz.ServerUnavailable, match=r"graph\.gl"):
+    with pytest.raises(gz.StartFailed, match=r"graph\.gl"):
         gz.connect(data=tmp_path)
 
 
 def test_a_missing_directory_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(gz.ServerUnavailable, match="no such directory"):
+    with pytest.raises(gz.StartFailed, match="no such directory"):
         gz.connect(data=tmp_path / "none")
 
 

@@ -205,15 +205,3 @@ def test_a_client_with_one_loader_needs_one_session(
     daemon = start_daemon(dataset, "--max-sessions", "1")
     with gz.connect(daemon.address) as client:
         assert len(list(client.loader(None, FANOUT, 500))) == 4
-
-
-def test_tcp_sends_batches_inline(start_daemon: Callable[..., Any], dataset: Path) -> None:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    start_daemon(dataset, "--listen", f"127.0.0.1:{port}")
-    with gz.connect(f"127.0.0.1:{port}") as client:
-        assert client.info().transport == "inline"
-        assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)

@@ -148,6 +148,11 @@ ERRORS = [
         "{}/edges.csv: expected .gl or .gd; text goes to --edges and --column",
         id="text-without-option",
     ),
+    pytest.param(
+        ["--edges", "{}/\udcff.csv"],
+        "found '{}/\\udcff.csv', expected valid UTF-8",
+        id="name-that-is-not-utf-8",
+    ),
     pytest.param(["{}/damaged.gl"], "{}/damaged.gl: ", id="damaged-graph"),
 ]
 
@@ -303,6 +308,25 @@ def test_a_log_gets_plain_lines(
     lines = capsys.readouterr().err.splitlines()
     assert lines
     assert all(line.startswith("reading edges edges.csv: ") and "/s" in line for line in lines)
+
+
+IMPORTED = """
+import sys
+from graphzero._cli import main
+assert main(sys.argv[1:]) == 0
+print(*sys.modules)
+"""
+
+
+def test_a_conversion_of_text_starts_without_what_is_slow_to_import(
+    tmp_path: Path, edges: Path
+) -> None:
+    command = ["convert", "--quiet", "--edges", edges, "--out", tmp_path / "ds"]
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *command], capture_output=True, text=True, check=True
+    )
+    slow = {"numpy", "tqdm", "torch", "inspect", "shutil", "hashlib", "subprocess", "asyncio"}
+    assert slow.isdisjoint(done.stdout.split())
 
 
 def test_a_short_job_shows_no_progress(tmp_path: Path, edges: Path) -> None:

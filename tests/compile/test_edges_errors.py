@@ -109,6 +109,14 @@ def test_more_nodes_than_a_file_can_hold_is_an_error(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("dedup", [False, True])
+def test_more_nodes_than_the_disk_has_room_for_is_an_error(tmp_path: Path, dedup: bool) -> None:
+    options = GraphOptions(num_nodes=2**50, dedup=dedup, direction="out")
+    edges = EdgeList.make(*np.random.default_rng(0).integers(0, 100_000, (2, 20_000)))
+    with pytest.raises(OSError, match="cannot reserve 9007199254749184 bytes: No space left"):
+        compile_text(tmp_path, edge_lines(edges), options)
+
+
 def test_a_gzip_file_is_recognised(tmp_path: Path) -> None:
     assert error_of(tmp_path, gzip.compress(b"0,1\n")) == (
         "edges.csv: found a gzip file, expected text; decompress it first"

@@ -6,7 +6,7 @@ import golden
 import numpy as np
 import pytest
 import reference_writer as rw
-from edge_reference import EdgeList, compile_file, tiny, topology_bytes
+from edge_reference import EdgeList, ample, compile_file, tiny, topology_bytes
 from golden import GoldenGraph
 from graphzero import FormatError, InputError
 from graphzero._compile_graph import GraphOptions
@@ -97,6 +97,26 @@ def test_a_damaged_source_is_named(tmp_path: Path, rows: list[list[int]], messag
     with pytest.raises(FormatError) as caught:
         compile_file(source)
     assert message in str(caught.value)
+
+
+def repeated_ids(directory: Path, count: int) -> Path:
+    """A directed graph that has one edge id again and again, which no conversion makes."""
+    edges = rw.Edges(
+        src=[0] * count, dst=[1] * count, weights=[*range(count)], edge_ids=[3] * count
+    )
+    return rw.topology(2, edges, edge_id_bound=4).write(directory / "bad.gl")
+
+
+def test_repeated_edge_ids_give_the_same_file_for_any_number_of_threads(tmp_path: Path) -> None:
+    source = repeated_ids(tmp_path, 40_000)
+    made = {compile_file(source, resources=ample(tmp_path, t)).data for t in (1, 2, 3, 4)}
+    assert len(made) == 1
+
+
+def test_repeated_edge_ids_that_exceed_memory_are_refused(tmp_path: Path) -> None:
+    source = repeated_ids(tmp_path, 40_000)
+    with pytest.raises(InputError, match="edges with the number 3 between the same two nodes"):
+        compile_file(source, resources=tiny(tmp_path, 2, 256 << 10))
 
 
 def test_edge_ids_beyond_their_bound_are_refused(tmp_path: Path) -> None:

@@ -35,7 +35,6 @@ first field is not a number is a header.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="a .gl file and .gd files to rewrite as a dataset"
     )
