@@ -25,8 +25,8 @@ std::string MiB(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) 
 
 }  // namespace
 
-MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, bool group_access)
-    : limit_(limit), name_prefix_(std::move(name_prefix)), group_access_(group_access) {}
+MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group)
+    : limit_(limit), name_prefix_(std::move(name_prefix)), group_(group) {}
 
 uint64_t MemoryBudget::Committed(const SessionMemory* without) const {
   uint64_t bytes = 0;
@@ -134,7 +134,7 @@ std::unique_ptr<Block> SessionMemory::TryAllocate(uint64_t bytes) {
   }
   std::shared_ptr<Region> region;
   try {
-    region = Region::Create(budget_->NewName(), region_size, budget_->group_access_);
+    region = Region::Create(budget_->NewName(), region_size, budget_->group_);
   } catch (...) {
     std::lock_guard lock(budget_->mutex_);
     if (open_) budget_->accounts_.at(this).resident -= region_size;

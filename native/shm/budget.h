@@ -2,8 +2,8 @@
 //
 // A session is guaranteed room for `window` of its largest batches so far. Guarantees never add up
 // to more than the limit, so one session cannot take what another was promised. What is not
-// promised is lent: each session may use an equal part of it beyond its guarantee, and a part of the
-// same size stays free for the session that opens next.
+// promised is lent: each session may use an equal part of it beyond its guarantee, and a part of
+// the same size stays free for the session that opens next.
 //
 // Blocks lie in regions, which belong to one session and are never given to another. A region has
 // room for several blocks, which are freed in any order. Fresh pages are slow to fill (267 ms for
@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,7 @@ struct SessionUsage {
 class MemoryBudget {
  public:
   // Regions are named "/NAME-RANDOM". `name_prefix` identifies this daemon's regions for sweeping.
-  MemoryBudget(uint64_t limit, std::string name_prefix, bool group_access);
+  MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group);
 
   // Opens a session with a guarantee of `window` small batches. Throws InputError with the numbers
   // when that much is not left.
@@ -90,7 +91,7 @@ class MemoryBudget {
 
   const uint64_t limit_;
   const std::string name_prefix_;
-  const bool group_access_;
+  const std::optional<uint32_t> group_;  // whose members may map regions
   mutable std::mutex mutex_;
   std::map<const SessionMemory*, Account> accounts_;
   std::map<const SessionMemory*, SessionMemory*> sessions_;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import shutil
 import signal
@@ -96,6 +97,11 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     session.sample(2, list(range(500)), [10, 10], columns=["x"])
     session.release(session.receive().result)  # its region is mapped now
     session.sample(3, list(range(500)), [10, 10], columns=["x"])
+
+    def arrived() -> bool:
+        return bool(session.stub.GetStats(pb.GetStatsRequest()).sessions[0].requests == 2)
+
+    wait_until(arrived, "the second request")
     assert daemon.stop() == 0
     assert not daemon.socket.exists()
     assert session.receive().result.batch_size == 500  # it was finished first
@@ -276,3 +282,20 @@ def test_tcp_on_loopback_needs_no_token_but_one_that_is_set_is_asked_for(
         raw(address, transport=pb.TRANSPORT_INLINE)
     assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
     raw(daemon.address).close()  # the Unix socket needs none
+
+
+def test_members_of_the_group_may_connect_and_map(
+    as_root: None, start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    group = grp.getgrgid(NOBODY).gr_name
+    daemon = start_daemon(dataset, "--group", group)
+    directory, socket = daemon.socket.parent.stat(), daemon.socket.stat()
+    assert (directory.st_mode & 0o777, directory.st_gid) == (0o750, NOBODY)
+    assert (socket.st_mode & 0o777, socket.st_gid) == (0o660, NOBODY)
+    assert can_connect_as(NOBODY, daemon.socket)
+    session = raw(daemon.address)
+    session.sample(2, [1], [2])
+    wait_until(lambda: bool(daemon.regions()), "a region")
+    region = (Path("/dev/shm") / daemon.regions()[0]).stat()
+    assert (region.st_mode & 0o777, region.st_gid) == (0o660, NOBODY)
+    session.close()
