@@ -107,8 +107,9 @@ def print_memory(processes: dict[str, dict[str, int]], dataset: int) -> None:
         numbers = [*kinds.values(), sum(kinds.values())]
         print(f"{name:12}{''.join(f'{number / 1e6:16.0f}' for number in numbers)}")
     print(
-        f"The dataset has {dataset / 1e6:.0f} MB. What is in memory of it is in the page cache, each "
-        "page once,\nand part of the files above, as the libraries are. Batches are in shared memory."
+        f"The dataset has {dataset / 1e6:.0f} MB. What is in memory of it is in the page cache, "
+        "each page once,\nas a part of the files above, with the libraries. Batches are in shared "
+        "memory."
     )
 
 
