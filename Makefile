@@ -34,8 +34,8 @@ test: lint ## lint, then build the wheel, install it into .venv and run every te
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: demo
-demo: $(PACKAGE) ## make a small dataset, look at it, read it into torch
-	@bash tests/end_to_end/demo.sh
+demo: $(PACKAGE) ## generate a dataset, serve it, train a GraphSAGE on it, count memory
+	@$(BIN)/python tests/end_to_end/demo.py
 
 .PHONY: build
 build: $(PACKAGE) ## build the wheel and install it into .venv, if a source changed
@@ -76,8 +76,13 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 	@$(BIN)/clang-format -i $(CPP_SOURCES)
 
 .PHONY: crash
-crash: $(PACKAGE) ## kill conversions at random moments for several minutes
-	@GRAPHZERO_KILLS=500 $(BIN)/python -m pytest tests/crash $(PYTEST_ARGS)
+crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments for several minutes
+	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 \
+	  $(BIN)/python -m pytest -s tests/crash $(PYTEST_ARGS)
+
+.PHONY: soak
+soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daemon grows
+	@GRAPHZERO_SOAK_S=60 $(BIN)/python -m pytest -s tests/crash/test_soak.py $(PYTEST_ARGS)
 
 .PHONY: bench-convert
 bench-convert: $(PACKAGE) ## compare convert with GraphZero 0.2.0 and pandas + scipy

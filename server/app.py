@@ -49,7 +49,7 @@ class _Daemon:
         budget = _engine.MemoryBudget(
             config.limits.shm_limit,
             lock.region_prefix,
-            group_access=config.listen.group is not None,
+            group=listen.group_id(config.listen),
         )
         self._service = Service(self._catalog, config.limits, budget, lock.instance_id)
         self._health = health.aio.HealthServicer()

@@ -36,7 +36,8 @@ class InlineMemory:
         self._next_id = 1
 
     def try_allocate(self, size: int) -> InlineBlock | None:
-        if self._held and sum(self._held.values()) + size > INLINE_LIMIT:
+        bytes_held, blocks = self.held()
+        if blocks and bytes_held + size > INLINE_LIMIT:
             return None
         block = InlineBlock(self._next_id, size)
         self._next_id += 1
@@ -46,6 +47,11 @@ class InlineMemory:
     def release(self, block_ids: list[int]) -> None:
         for block_id in block_ids:
             self._held.pop(block_id, None)
+
+    def held(self) -> tuple[int, int]:
+        """Bytes, and in how many blocks."""
+        sizes = list(self._held.values())
+        return sum(sizes), len(sizes)
 
     def close(self) -> None:
         self._held.clear()

@@ -21,7 +21,7 @@ def prepare_socket_directory(listen: ListenConfig) -> None:
     require_socket_path(listen.socket)
     directory = private_directory(listen.socket.parent)
     if listen.group is not None:
-        os.chown(directory, -1, _group_id(listen.group))
+        os.chown(directory, -1, _find_group(listen.group))
         directory.chmod(0o750)
 
 
@@ -30,7 +30,7 @@ def bind_socket(server: Any, listen: ListenConfig) -> None:
     with _umask(0o177 if listen.group is None else 0o117):
         server.add_insecure_port(f"unix:{listen.socket}")
     if listen.group is not None:
-        os.chown(listen.socket, -1, _group_id(listen.group))
+        os.chown(listen.socket, -1, _find_group(listen.group))
 
 
 def bind_tcp(server: Any, listen: ListenConfig) -> tuple[str, bytes | None]:
@@ -70,7 +70,12 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _group_id(name: str) -> int:
+def group_id(listen: ListenConfig) -> int | None:
+    """The group whose members may connect."""
+    return None if listen.group is None else _find_group(listen.group)
+
+
+def _find_group(name: str) -> int:
     try:
         return grp.getgrnam(name).gr_gid
     except KeyError:

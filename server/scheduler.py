@@ -4,6 +4,7 @@ queued."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +41,13 @@ class Scheduler:
             self._round.append(session)
         self._dispatch()
 
+    def withdraw(self, session: Hashable, job: Callable[[], None]) -> None:
+        """Drops one job, if it is still queued. One that runs goes on."""
+        lane = self._lanes.get(session)
+        if lane is not None:
+            with contextlib.suppress(ValueError):
+                lane.jobs.remove(job)
+
     def forget(self, session: Hashable) -> None:
         """Drops what a session has queued. Jobs that run go on."""
         self._lanes.pop(session, None)
@@ -53,6 +61,9 @@ class Scheduler:
             session = self._round.popleft()
             lane = self._lanes.get(session)
             if lane is None:
+                continue
+            if not lane.jobs:  # all withdrawn
+                lane.ready = False
                 continue
             job = lane.jobs.popleft()
             if lane.jobs:

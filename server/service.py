@@ -63,9 +63,9 @@ class Service(SamplerServiceServicer):
     async def Session(self, requests: AsyncIterator[pb.SessionRequest], context: Any) -> None:
         await self._check_token(context)
         session, request_id = await self._open(requests, context)
-        welcome = pb.SessionResponse(request_id=request_id, welcome=self._welcome(session))
         writer = None
         try:
+            welcome = pb.SessionResponse(request_id=request_id, welcome=self._welcome(session))
             await context.write(welcome)
             writer = asyncio.create_task(session.write_to(context))
             await self._read(session, requests, writer)
@@ -171,6 +171,7 @@ class Service(SamplerServiceServicer):
         """Until the client is gone, the daemon drains, or nothing can be written any more."""
         async for message in requests:
             session.handle(message)
+            await session.room_for_answers()
             if writer.done():
                 return
 

@@ -37,6 +37,9 @@ from graphzero.server.work import Work, make_work
 log = logging.getLogger("graphzero.server")
 
 CHUNK_BYTES = 1 << 20
+# Answers that wait to be read. With more, nothing is read from the client until it reads some.
+MAX_OUTGOING = 256
+_NOBODY = 1 << 63
 _FIRST_IDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
 
 
@@ -66,9 +69,14 @@ class TrainerSession:
         self.requests = 0
         self.open: dict[int, _Request] = {}
         self.gate = gate
-        self._waiting: set[_Request] = set()
+        self._waiting: dict[int, _Request] = {}  # for shared memory, by number
+        self.oldest_waiting = _NOBODY  # its number, also read by workers
+        self._id_bytes = 0  # of requests under way
         self._scheduler = scheduler
         self._outgoing: asyncio.Queue[pb.SessionResponse | InlineBlock] = asyncio.Queue()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._draining = False
         self._broken_memory = ""
 
     # --- what the client says ---
@@ -76,7 +84,7 @@ class TrainerSession:
     def handle(self, message: pb.SessionRequest) -> None:
         body = message.WhichOneof("body")
         if body == "release":
-            self._release(list(message.release.block_ids))
+            self.release(list(message.release.block_ids))
         elif body in ("sample", "walk", "gather"):
             self._begin(message, body)
         elif body == "ids":
@@ -90,12 +98,18 @@ class TrainerSession:
         else:
             raise ProtocolViolation(f"found {body or 'an unknown message'} inside a session")
 
+    async def room_for_answers(self) -> None:
+        """Returns when the client has read enough of its answers to be asked for more."""
+        await self._room.wait()
+
     def _begin(self, message: pb.SessionRequest, kind: str) -> None:
+        if self._draining:
+            return  # ends with the stream, and may be asked again of the next daemon
         if message.request_id == 0 or message.request_id in self.open:
             raise ProtocolViolation(f"request id {message.request_id} is 0 or in use")
-        request = _Request(self, message)
-        self.open[request.id] = request
         self.requests += 1
+        request = _Request(self, message, number=self.requests)
+        self.open[request.id] = request
         self.counters.requests += 1
         seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
         request.timer = asyncio.get_running_loop().call_later(seconds, self._expired, request)
@@ -118,9 +132,13 @@ class TrainerSession:
             self.fail(request, ValueError(f"found {len(piece)} bytes of ids, expected 8 for each"))
             return
         request.ids += piece
-        if len(request.ids) > 8 * self.limits.max_ids:
-            most = self.limits.max_ids
+        self._id_bytes += len(piece)
+        most = self.limits.max_ids
+        if len(request.ids) > 8 * most:
             self.fail(request, ValueError(f"found more than {most} ids in one request (--max-ids)"))
+        elif self._id_bytes > 8 * most:
+            text = f"found more than {most} ids in the requests under way (--max-ids)"
+            self.fail(request, OutOfMemory(text))
         elif last:
             self._scheduler.submit(self.id, request.run)
 
@@ -134,12 +152,18 @@ class TrainerSession:
     # --- what becomes of a request ---
 
     def _expired(self, request: _Request) -> None:
-        if request in self._waiting:
+        if request.number in self._waiting:
             self.fail(request, OutOfMemory(self._held_text()))
         else:
             self.fail(request, RequestTimedOut("the request's time ran out before it was done"))
 
     def _held_text(self) -> str:
+        if isinstance(self.memory, InlineMemory):
+            held, blocks = self.memory.held()
+            return (
+                f"no room for another result: {size_text(held)} in {blocks} results wait until the "
+                "client has read them"
+            )
         usage = self.memory.usage()
         return (
             "no shared memory for another batch: this session holds "
@@ -161,7 +185,7 @@ class TrainerSession:
         if code.name == "INTERNAL":
             log.error("session %d, request %d failed", self.id, request.id, exc_info=error)
         text = str(error) or type(error).__name__
-        self._outgoing.put_nowait(
+        self._say(
             pb.SessionResponse(
                 request_id=request.id, error=pb.Error(code=number_of(code), message=text)
             )
@@ -170,35 +194,48 @@ class TrainerSession:
     def succeed(self, request: _Request, work: Work, block: Any) -> None:
         """Answers with a filled block; takes it back if nobody waits for it any more."""
         if not self._finish(request):
-            self._release([block.id])
+            self.release([block.id])
             return
         self.counters.result_bytes += work.layout.byte_size
         result = pb.Result(tensors=work.layout.to_proto())
         work.describe(result)
         if isinstance(block, InlineBlock):
             block.request_id = request.id
-            self._outgoing.put_nowait(block)
+            self._say(block)
         else:
             self._tell_news()
             result.block.block_id = block.id
             result.block.region_id = block.region_id
             result.block.offset = block.offset
             result.block.byte_size = block.size
-        self._outgoing.put_nowait(pb.SessionResponse(request_id=request.id, result=result))
+        self._say(pb.SessionResponse(request_id=request.id, result=result))
 
     def wait_for_memory(self, request: _Request, turn: int) -> None:
-        """`turn` is the gate's when memory was asked for in vain."""
+        """`turn` is the gate's when memory was asked for in vain.
+
+        Requests get memory in the order in which they came: a trainer waits for the oldest, and
+        would wait for ever if a younger one took the last block.
+        """
         if request.answered:
             return
-        self._waiting.add(request)
-        self.gate.wait(turn, lambda: self._retry(request))
+        request.retrying = False
+        self._waiting[request.number] = request
+        self.oldest_waiting = min(self._waiting)
+        if self.oldest_waiting == request.number:
+            self.gate.wait(turn, self._retry_oldest)
 
-    def _retry(self, request: _Request) -> None:
-        if request in self._waiting:
-            self._waiting.remove(request)
+    def _retry_oldest(self) -> None:
+        request = self._waiting.get(self.oldest_waiting)
+        if request is not None and not request.retrying:
+            request.retrying = True
             self._scheduler.submit(self.id, request.run, first=True)
 
-    def _release(self, block_ids: list[int]) -> None:
+    def _wait_no_more(self, request: _Request) -> None:
+        if self._waiting.pop(request.number, None) is not None:
+            self.oldest_waiting = min(self._waiting, default=_NOBODY)
+            self._retry_oldest()
+
+    def release(self, block_ids: list[int]) -> None:
         self.memory.release(block_ids)
         self.gate.released()
 
@@ -209,13 +246,16 @@ class TrainerSession:
         if request.timer is not None:
             request.timer.cancel()
         request.answered = True
-        self._waiting.discard(request)
+        self._id_bytes -= len(request.ids)
+        # Else one who asks and cancels without end would fill the queue.
+        self._scheduler.withdraw(self.id, request.run)
+        self._wait_no_more(request)
         return True
 
     def _tell_news(self) -> None:
         news = self.memory.take_news()
         for offer in news.offers:
-            self._outgoing.put_nowait(
+            self._say(
                 pb.SessionResponse(
                     region_offer=pb.RegionOffer(
                         region_id=offer.region_id, name=offer.name, byte_size=offer.size
@@ -223,16 +263,27 @@ class TrainerSession:
                 )
             )
         for region_id in news.drops:
-            self._outgoing.put_nowait(
-                pb.SessionResponse(region_drop=pb.RegionDrop(region_id=region_id))
-            )
+            self._say(pb.SessionResponse(region_drop=pb.RegionDrop(region_id=region_id)))
 
     # --- what the client is told ---
 
+    def _say(self, message: pb.SessionResponse | InlineBlock) -> None:
+        self._outgoing.put_nowait(message)
+        if self._outgoing.qsize() >= MAX_OUTGOING:
+            self._room.clear()
+
     async def write_to(self, context: Any) -> None:
-        """Sends what is queued, in order, until it is cancelled."""
+        """Sends what is queued, in order, until it is cancelled or the client is gone."""
+        try:
+            await self._write_all(context)
+        finally:
+            self._room.set()
+
+    async def _write_all(self, context: Any) -> None:
         while True:
             message = await self._outgoing.get()
+            if self._outgoing.qsize() < MAX_OUTGOING // 2:
+                self._room.set()
             if not isinstance(message, InlineBlock):
                 await context.write(message)
                 continue
@@ -243,15 +294,18 @@ class TrainerSession:
                         request_id=message.request_id, chunk=pb.InlineChunk(data=data)
                     )
                 )
-            self._release([message.id])
+            self.release([message.id])
 
     async def drained(self) -> None:
-        """Returns when every request is answered and every answer is on its way."""
+        """Takes no more requests. Returns when all are answered and the answers on their way."""
+        self._draining = True
         while self.open or not self._outgoing.empty():
             await asyncio.sleep(0.01)
 
     def close(self) -> None:
         """Frees everything at once; work that runs ends into nothing."""
+        self._room.set()
+        self._waiting.clear()
         self._scheduler.forget(self.id)
         for request in list(self.open.values()):
             self._finish(request)
@@ -262,8 +316,10 @@ class TrainerSession:
 class _Request:
     """A request on its way to its answer."""
 
-    def __init__(self, session: TrainerSession, message: pb.SessionRequest) -> None:
+    def __init__(self, session: TrainerSession, message: pb.SessionRequest, number: int) -> None:
         self.id: int = message.request_id
+        self.number = number  # counts a session's requests
+        self.retrying = False
         self.ids = bytearray()
         self.answered = False
         self.timer: asyncio.TimerHandle | None = None
@@ -277,19 +333,21 @@ class _Request:
         if self.answered:
             return
         session = self._session
-        turn = session.gate.turn
         try:
-            block = self._try_to_fill()
+            self._draw()
+            turn = session.gate.turn
+            # Behind another one: it is tried again as soon as that one is answered.
+            in_turn = self.number <= session.oldest_waiting
+            block = self._try_to_fill() if in_turn else None
         except BaseException as error:
             self._tell(session.fail, self, error)
             return
         if block is None:
-            self._tell(session.wait_for_memory, self, turn)
+            self._tell(session.wait_for_memory, self, turn if in_turn else -1)
         else:
             self._tell(session.succeed, self, self._work, block)
 
-    def _try_to_fill(self) -> Any:
-        """The filled block, or None if there is no memory for it now."""
+    def _draw(self) -> None:
         session = self._session
         if session.memory_problem():
             raise NotPossible(
@@ -302,15 +360,20 @@ class _Request:
             work.draw()
             self._check_size(work)
             self._work = work
+
+    def _try_to_fill(self) -> Any:
+        """The filled block, or None if there is no memory for it now."""
+        session = self._session
+        assert self._work is not None
         try:
             block = session.memory.try_allocate(max(1, self._work.layout.byte_size))
-        except InputError as error:
+        except (InputError, OSError) as error:  # beyond --shm-limit, or beyond /dev/shm
             raise OutOfMemory(str(error)) from error
         if block is not None:
             try:
                 self._work.fill(block)
             except BaseException:
-                session.memory.release([block.id])
+                self._tell(session.release, [block.id])
                 raise
         return block
 

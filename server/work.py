@@ -84,6 +84,8 @@ class SampleWork(Work):
 
     def draw(self) -> None:
         request, graph = self._request, self.dataset.graph
+        if request.direction not in _DIRECTIONS:
+            raise ValueError(f"direction is {request.direction}, expected one of the protocol's")
         if request.require_edge_ids and not graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
         self._drawn = draw(
@@ -92,7 +94,7 @@ class SampleWork(Work):
             request.fanout,
             replace=request.replace,
             weighted=request.weighted,
-            direction=_DIRECTIONS.get(request.direction),
+            direction=_DIRECTIONS[request.direction],
             seed=request.seed,
             max_edges=self._max_edges,
         )
@@ -111,7 +113,9 @@ class SampleWork(Work):
         ]
 
     def fill(self, block: Any) -> None:
-        n_id = _array(block, self._n_id)
+        # The trainer can write to the block at any time, so nothing is read back from it: gathering
+        # by ids that change after they were checked would read wherever they point.
+        n_id = np.empty(self._n_id.shape, np.int64)
         self._drawn.copy_to(
             n_id=n_id,
             edge_index=_array(block, self._edge_index),
@@ -119,6 +123,7 @@ class SampleWork(Work):
             edge_weight=_array(block, self._weight) if self._weight else None,
             threads=0,
         )
+        _array(block, self._n_id)[:] = n_id
         for column, placement, nodes in self._gathers:
             _gather(column, n_id if nodes else self._seeds, block, placement)
 

@@ -6,9 +6,11 @@
 #include "bindings/bindings.h"
 #include "sample/fanout.h"
 #include "sample/neighbour_sampler.h"
+#include "sample/permutation.h"
 #include "sample/random.h"
 #include "sample/threads.h"
 #include "sample/walk.h"
+#include "store/bytes.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -111,6 +113,20 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
 
+nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t epoch,
+                                             uint64_t first, uint64_t count) {
+  if (!store::Fits(first, count, 1, n)) {
+    throw std::out_of_range("positions " + std::to_string(first) + " and " + std::to_string(count) +
+                            " more are outside an order of " + std::to_string(n));
+  }
+  std::vector<int64_t> items(count);
+  if (count > 0) {
+    nb::gil_scoped_release release;
+    sample::Permutation(n, seed, epoch).Fill(first, items);
+  }
+  return TakeVector(std::move(items));
+}
+
 void DrawBelow(uint64_t seed, uint64_t bound, const Output<uint64_t>& out) {
   if (bound == 0) throw std::invalid_argument("bound is 0, expected at least 1");
   nb::gil_scoped_release release;
@@ -147,6 +163,9 @@ void BindSample(nb::module_& m) {
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a);
   m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,
         "seed"_a, "threads"_a, "neighbours"_a, "counts"_a);
+  m.def("permute_range", &PermuteRange, "n"_a, nb::kw_only(), "seed"_a, "epoch"_a, "first"_a,
+        "count"_a);
+  m.def("batch_seed", &sample::BatchSeed, "loader_seed"_a, "epoch"_a, "batch"_a);
   m.def("draw_below", &DrawBelow, "seed"_a, "bound"_a, "out"_a);
 
   nb::class_<sample::ThreadUsage>(m, "ThreadUsage")

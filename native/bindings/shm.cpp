@@ -1,4 +1,5 @@
 #include <nanobind/stl/chrono.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -87,8 +88,8 @@ void BindDaemonSide(nb::module_& m) {
       .def("close", &shm::SessionMemory::Close, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<shm::MemoryBudget>(m, "MemoryBudget")
-      .def(nb::init<uint64_t, std::string, bool>(), "limit"_a, "name_prefix"_a, nb::kw_only(),
-           "group_access"_a = false)
+      .def(nb::init<uint64_t, std::string, std::optional<uint32_t>>(), "limit"_a, "name_prefix"_a,
+           nb::kw_only(), "group"_a.none() = nb::none())
       .def("open_session", &shm::MemoryBudget::OpenSession, "window"_a, nb::keep_alive<0, 1>())
       .def_prop_ro("limit", &shm::MemoryBudget::limit)
       .def_prop_ro("used", &shm::MemoryBudget::used);
@@ -103,6 +104,8 @@ void BindTrainerSide(nb::module_& m) {
       .def(
           "take",
           [](shm::ReleaseQueue& queue, double timeout_s) {
+            // Without waiting, handing the interpreter to another thread costs more than the call.
+            if (timeout_s <= 0) return queue.Take(std::chrono::milliseconds(0));
             nb::gil_scoped_release release;
             return queue.Take(std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000)));
           },

@@ -113,7 +113,7 @@ void WriteFeatures(const std::string& path, DType dtype, const SyntheticModel& m
   const SyntheticSpec& spec = model.spec();
   const uint64_t row_bytes = spec.dim * sizeof(T);
   store::MatrixWriter file(path, {spec.nodes, spec.dim, 2, dtype, store::Role::kNode, row_bytes});
-  progress->Start("features", spec.nodes);
+  progress->Start("writing features", spec.nodes);
   struct Piece {
     std::vector<float> row;
     std::vector<T> rows;
@@ -152,7 +152,7 @@ void WriteLabels(const std::string& path, const SyntheticModel& model, const Res
                  Progress* progress) {
   const uint64_t nodes = model.spec().nodes;
   store::MatrixWriter file(path, ListOf(nodes, store::Role::kNode));
-  progress->Start("labels", nodes);
+  progress->Start("writing labels", nodes);
   using Piece = std::vector<int64_t>;
   ForNodesInOrder<Piece>(
       nodes, kPieceBytes / sizeof(int64_t), resources, progress,
@@ -176,7 +176,7 @@ void WriteSplits(const std::string& directory, const SyntheticModel& model,
                                                           ListOf(size, store::Role::kIds)));
   }
   const uint64_t nodes = model.spec().nodes;
-  progress->Start("splits", nodes);
+  progress->Start("writing splits", nodes);
   using Piece = std::array<std::vector<int64_t>, kSplits>;
   ForNodesInOrder<Piece>(
       nodes, kPieceBytes / sizeof(int64_t), resources, progress,

@@ -9,6 +9,7 @@
 
 #include "compile/adjacency_writer.h"
 #include "compile/edge_partition.h"
+#include "compile/memory_plan.h"
 #include "compile/row_sorter.h"
 #include "store/bytes.h"
 #include "store/errors.h"
@@ -17,12 +18,6 @@
 namespace graphzero::compile {
 namespace {
 
-// A bucket of this size is sorted inside a core's cache.
-constexpr uint64_t kBucketBytes = uint64_t{2} << 20;
-constexpr size_t kMaxBuckets = 512;
-constexpr uint64_t kMinExtent = uint64_t{16} << 10;
-constexpr uint64_t kMaxExtent = uint64_t{256} << 10;
-constexpr uint64_t kMaxFanOut = 64;
 constexpr uint64_t kRepeatedAtOnce = uint64_t{1} << 14;
 // More nodes than this for one edge look like ids that were not meant to be dense.
 constexpr uint64_t kNodesPerEdge = 1000;
@@ -32,36 +27,6 @@ constexpr uint64_t kMostNodes = uint64_t{1} << 58;
 
 // Thrown when 32-bit records meet a larger id; the job then starts over with 64-bit ones.
 struct IdsNeed64Bits {};
-
-// How the memory of a job is divided. Only speed depends on it.
-struct MemoryPlan {
-  size_t buckets;
-  uint64_t extent_bytes;
-  uint64_t extents_budget;
-  LeafLimits leaf;
-};
-
-MemoryPlan PlanMemory(const Resources& resources, uint64_t edges, size_t record_bytes,
-                      uint64_t partitions) {
-  MemoryPlan plan{};
-  const auto threads = static_cast<uint64_t>(resources.threads);
-  // A quarter for open buffers, half for what waits in memory, three sixteenths for sorting, one
-  // for dividing again.
-  const uint64_t open_budget = resources.memory / 4;
-  const uint64_t most = std::max<uint64_t>(1, open_budget / (kMinExtent * threads * partitions));
-  const uint64_t wanted = edges * record_bytes / kBucketBytes + 1;
-  plan.buckets = std::min({std::bit_ceil(wanted), uint64_t{kMaxBuckets}, std::bit_floor(most)});
-  const uint64_t extent = open_budget / (plan.buckets * threads * partitions);
-  // No larger than what an average bucket needs, or small inputs would pay for empty buffers.
-  const uint64_t useful = std::bit_ceil(edges * record_bytes / plan.buckets / threads + 1);
-  plan.extent_bytes = std::clamp(std::bit_floor(std::min(extent, std::max(useful, kMinExtent))),
-                                 kMinExtent, kMaxExtent);
-  plan.extents_budget = resources.memory / 2;
-  // A leaf is held as bytes, slots and output columns: about three times its size.
-  const uint64_t sixteenth = resources.memory / (16 * threads);
-  plan.leaf = {sixteenth, std::clamp<uint64_t>(sixteenth / plan.extent_bytes, 2, kMaxFanOut)};
-  return plan;
-}
 
 template <class Record>
 class Compiler {

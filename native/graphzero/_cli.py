@@ -17,6 +17,8 @@ _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
     "generate": "write a synthetic dataset",
     "info": "show what a dataset or file holds",
+    "ping": "tell whether a daemon answers",
+    "top": "show what a daemon is doing",
     "verify": "check every byte of a dataset or file",
 }
 

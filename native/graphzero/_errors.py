@@ -2,7 +2,8 @@
 
 GraphZeroError
 ├── FormatError   a data file that is truncated, damaged, foreign or too new   (also a ValueError)
-└── InputError    input that can be corrected: a bad line, a missing row       (also a ValueError)
+├── InputError    input that can be corrected: a bad line, a missing row       (also a ValueError)
+└── ClientError   between a trainer and its daemon; client/errors.py has its subclasses
 
 System errors (missing file, full disk, no permission) are the built-in OSError subclasses with
 errno and filename; an id outside a graph is an IndexError; a wrong argument is a ValueError.

@@ -13,11 +13,12 @@ import numpy.typing as npt
 Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]] | Any
 
 
-def id_array(ids: Ids, bound: int, what: str = "ids") -> npt.NDArray[np.int64]:
+def id_array(ids: Ids, bound: int | None, what: str = "ids") -> npt.NDArray[np.int64]:
     """One-dimensional, contiguous int64; without a copy where `ids` already is that.
 
     Raises TypeError for floats and bools (a mask is not a list of ids), ValueError for another
-    shape, IndexError naming the first id outside 0 to `bound` (exclusive).
+    shape, IndexError naming the first id outside 0 to `bound` (exclusive). Without a bound, whoever
+    uses the ids checks them, and only what int64 cannot hold is refused here.
     """
     array = np.asarray(ids)
     if array.ndim != 1:
@@ -26,10 +27,12 @@ def id_array(ids: Ids, bound: int, what: str = "ids") -> npt.NDArray[np.int64]:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" and not _holds_ints(array):
         raise TypeError(f"{what}: found {array.dtype}, expected integers")
+    low, high = (0, bound) if bound is not None else (-(2**63), 2**63)
     # As Python ints, which compare exactly with ids of any width.
-    if int(array.min()) < 0 or int(array.max()) >= bound:
-        position = next(i for i, value in enumerate(array) if not 0 <= int(value) < bound)
-        raise IndexError(_outside(int(array[position]), bound, f"{what}[{position}]"))
+    checked = array.dtype == np.int64 and bound is None
+    if not checked and (int(array.min()) < low or int(array.max()) >= high):
+        position = next(i for i, value in enumerate(array) if not low <= int(value) < high)
+        raise IndexError(_outside(int(array[position]), high, f"{what}[{position}]"))
     return np.ascontiguousarray(array, np.int64)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero._ids import Ids, id_array
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
-Ids: TypeAlias = Any  # anything that numpy.asarray takes: a list, an array, a torch tensor
 Direction: TypeAlias = Literal["in", "out"]
 
 _SEED_BITS = 63  # fits a signed 64-bit integer wherever a seed may travel
@@ -87,7 +87,7 @@ class SamplingMixin:
         store that direction, IndexError for a seed outside the graph, and InputError (a ValueError)
         if a hop would draw more than max_edges.
         """
-        ids = as_ids(seeds, "seeds")
+        ids = id_array(seeds, None, "seeds")
         if edge_ids and not self._topology.has_edge_ids:
             raise ValueError("the graph stores no edge ids; convert it with --edge-ids")
         resolved = resolve_seed(seed)
@@ -141,7 +141,7 @@ class SamplingMixin:
         weight. A step goes back to the start with probability `restart`. A walk that finds no edge
         to follow ends there.
         """
-        ids = as_ids(starts, "starts")
+        ids = id_array(starts, None, "starts")
         if length < 0:
             raise ValueError(f"length is {length}, expected at least 0")
         walks = RandomWalks(
@@ -192,7 +192,7 @@ class SamplingMixin:
         without any is repeated itself: every entry is a valid row to average over. With
         return_counts, also min(K, degree) for each node, as a second array.
         """
-        ids = as_ids(start_nodes, "start_nodes")
+        ids = id_array(start_nodes, None, "start_nodes")
         if K < 0:
             raise ValueError(f"K is {K}, expected at least 0")
         neighbours = np.empty((len(ids), K), np.int64)
@@ -255,7 +255,7 @@ def draw(
     return _engine.sample_neighbours(
         graph._topology,
         ids,
-        [int(edges) for edges in fanout],
+        as_fanout(fanout),
         adjacency=graph._stored_adjacency(resolved),
         expand_targets=resolved == "in",
         replace=replace,
@@ -295,18 +295,15 @@ def walk_into(
     )
 
 
-def as_ids(ids: Ids, what: str) -> Int64Array:
-    """A contiguous int64 array; a copy only where the input is not one."""
-    array = np.asarray(ids)
-    if array.ndim != 1:
-        raise ValueError(f"{what} has {array.ndim} dimensions, expected 1")
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{what} has dtype {array.dtype}, expected integers")
-    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise IndexError(f"{what} has the id {array.max()}, which is outside every graph")
-    return np.ascontiguousarray(array, np.int64)
+def as_fanout(fanout: Sequence[int]) -> list[int]:
+    """Edges per node for each hop, checked."""
+    checked = [int(edges) for edges in fanout]
+    for hop, edges in enumerate(checked):
+        if not -1 <= edges < 2**63:
+            raise ValueError(
+                f"fanout of hop {hop} is {edges}, expected -1 (all), 0 (none) or a number of edges"
+            )
+    return checked
 
 
 def resolve_seed(seed: int | None) -> int:

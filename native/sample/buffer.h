@@ -13,7 +13,8 @@
 
 namespace graphzero::sample {
 
-// A std::vector would write zeros that are overwritten at once. Movable; one thread grows it.
+// A std::vector would write zeros that are overwritten at once. Movable (what was moved from may
+// only be destroyed); one thread grows it.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

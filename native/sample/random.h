@@ -22,6 +22,7 @@ enum class Domain : uint64_t {
   kShuffles = 5,
   kFanout = 6,         // batch_random_fanout, sample_neighbours
   kRepeatedSeeds = 7,  // second and later occurrences of a seed
+  kBatchSeeds = 8,     // a loader's batches
 };
 
 // Stafford's mixer number 13, the output function of SplitMix64. A bijection.
@@ -40,7 +41,7 @@ class Draws {
 
   constexpr Draws Child(uint64_t word) const { return Draws(Mix(state_ + (word + 1) * kGamma)); }
 
-  // The generators below this one, in order.
+  // The next draw: 64 uniform bits.
   constexpr uint64_t Next() { return Mix(state_ += kGamma); }
 
   // Uniform in [0, bound), bound > 0. Multiply-shift, and the few values that would make some

@@ -37,10 +37,11 @@ class LockStep {
 
   // Returns how many walkers go on; those at a dead end are finished.
   size_t ChooseSlots(uint64_t step, size_t active) {
+    const Draws step_draws = context_.draws.Child(step);
     size_t going = 0;
     for (size_t a = 0; a < active; ++a) {
       const size_t i = active_[a];
-      Draws draws = context_.StepDraws(step, first_ + i);
+      Draws draws = step_draws.Child(first_ + i);
       if (context_.Restarts(draws)) {
         slot_[i] = kRestart;
       } else {

@@ -25,8 +25,8 @@ std::string MiB(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) 
 
 }  // namespace
 
-MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, bool group_access)
-    : limit_(limit), name_prefix_(std::move(name_prefix)), group_access_(group_access) {}
+MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group)
+    : limit_(limit), name_prefix_(std::move(name_prefix)), group_(group) {}
 
 uint64_t MemoryBudget::Committed(const SessionMemory* without) const {
   uint64_t bytes = 0;
@@ -44,9 +44,10 @@ uint64_t MemoryBudget::Guaranteed(const SessionMemory* without) const {
   return bytes;
 }
 
-// A session's equal part of what nobody was promised.
+// A session's equal part of what nobody was promised. One part is left over: lent memory cannot be
+// called back, and the next session to open must find some.
 uint64_t MemoryBudget::Lendable() const {
-  return (limit_ - std::min(limit_, Guaranteed(nullptr))) / std::max<size_t>(1, accounts_.size());
+  return (limit_ - std::min(limit_, Guaranteed(nullptr))) / (accounts_.size() + 1);
 }
 
 bool MemoryBudget::MayHold(const SessionMemory* session, uint64_t bytes) const {
@@ -133,7 +134,7 @@ std::unique_ptr<Block> SessionMemory::TryAllocate(uint64_t bytes) {
   }
   std::shared_ptr<Region> region;
   try {
-    region = Region::Create(budget_->NewName(), region_size, budget_->group_access_);
+    region = Region::Create(budget_->NewName(), region_size, budget_->group_);
   } catch (...) {
     std::lock_guard lock(budget_->mutex_);
     if (open_) budget_->accounts_.at(this).resident -= region_size;
@@ -170,7 +171,12 @@ std::unique_ptr<Block> SessionMemory::TakeFrom(uint64_t region_id, Pool* pool, u
       pool->free.Give(range.offset, range.size, true);
       return nullptr;
     }
-    pool->region->Refill(range.offset, range.size);
+    try {
+      pool->region->Refill(range.offset, range.size);
+    } catch (...) {
+      pool->free.Give(range.offset, range.size, true);
+      throw;
+    }
     account.resident += size;
   }
   auto block = std::make_unique<Block>();
@@ -207,23 +213,34 @@ void SessionMemory::Mapped(uint64_t region_id) {
 void SessionMemory::DropFreeRegions() {
   MemoryBudget::Account& account = budget_->accounts_.at(this);
   for (auto it = pools_.begin(); it != pools_.end();) {
-    const Pool& pool = it->second;
+    Pool& pool = it->second;
     if (!pool.free.Whole()) {
       ++it;
       continue;
     }
+    // The client never hears of a region whose offer is still here.
+    const bool untold =
+        std::erase_if(news_.offers, [&](const auto& o) { return o.region_id == it->first; }) > 0;
+    if (!untold && pool.region->linked()) {
+      // The client is about to open the name, so that must stay: only the memory goes.
+      account.resident -= Punch(&pool, Clock::time_point::max());
+      ++it;
+      continue;
+    }
     account.resident -= pool.region->size() - pool.free.punched_bytes();
-    news_.drops.push_back(it->first);
+    if (!untold) news_.drops.push_back(it->first);
     it = pools_.erase(it);
   }
 }
 
+uint64_t SessionMemory::Punch(Pool* pool, Clock::time_point before) {
+  return pool->free.PunchIdle(
+      before, [&](uint64_t offset, uint64_t size) { pool->region->Punch(offset, size); });
+}
+
 void SessionMemory::PunchIdle(Clock::time_point before) {
   MemoryBudget::Account& account = budget_->accounts_.at(this);
-  for (auto& [id, pool] : pools_) {
-    account.resident -= pool.free.PunchIdle(
-        before, [&](uint64_t offset, uint64_t size) { pool.region->Punch(offset, size); });
-  }
+  for (auto& [id, pool] : pools_) account.resident -= Punch(&pool, before);
 }
 
 void SessionMemory::Trim(Clock::duration idle) {

@@ -2,7 +2,8 @@
 //
 // A session is guaranteed room for `window` of its largest batches so far. Guarantees never add up
 // to more than the limit, so one session cannot take what another was promised. What is not
-// promised is lent: each session may use an equal part of it beyond its guarantee.
+// promised is lent: each session may use an equal part of it beyond its guarantee, and a part of
+// the same size stays free for the session that opens next.
 //
 // Blocks lie in regions, which belong to one session and are never given to another. A region has
 // room for several blocks, which are freed in any order. Fresh pages are slow to fill (267 ms for
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,7 +63,7 @@ struct SessionUsage {
 class MemoryBudget {
  public:
   // Regions are named "/NAME-RANDOM". `name_prefix` identifies this daemon's regions for sweeping.
-  MemoryBudget(uint64_t limit, std::string name_prefix, bool group_access);
+  MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group);
 
   // Opens a session with a guarantee of `window` small batches. Throws InputError with the numbers
   // when that much is not left.
@@ -89,7 +91,7 @@ class MemoryBudget {
 
   const uint64_t limit_;
   const std::string name_prefix_;
-  const bool group_access_;
+  const std::optional<uint32_t> group_;  // whose members may map regions
   mutable std::mutex mutex_;
   std::map<const SessionMemory*, Account> accounts_;
   std::map<const SessionMemory*, SessionMemory*> sessions_;
@@ -139,8 +141,10 @@ class SessionMemory : public std::enable_shared_from_this<SessionMemory> {
   void RaiseGuarantee(uint64_t region_size);
   std::unique_ptr<Block> TakeFromPools(uint64_t size);
   std::unique_ptr<Block> TakeFrom(uint64_t region_id, Pool* pool, uint64_t size);
+  // Regions without a block go, except those whose name the client may be about to open.
   void DropFreeRegions();
   void PunchIdle(Clock::time_point before);
+  static uint64_t Punch(Pool* pool, Clock::time_point before);
 
   MemoryBudget* budget_;
   const uint32_t window_;

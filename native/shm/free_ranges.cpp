@@ -46,6 +46,20 @@ void FreeRanges::Give(uint64_t offset, uint64_t size, bool punched) {
   }
 }
 
+void FreeRanges::JoinPunched() {
+  for (auto it = free_.begin(); it != free_.end();) {
+    const auto next = std::next(it);
+    const bool touch = next != free_.end() && it->second.punched && next->second.punched &&
+                       it->first + it->second.size == next->first;
+    if (!touch) {
+      it = next;
+      continue;
+    }
+    it->second.size += next->second.size;
+    free_.erase(next);
+  }
+}
+
 uint64_t FreeRanges::free_bytes() const {
   uint64_t bytes = 0;
   for (const auto& [offset, range] : free_) bytes += range.size;

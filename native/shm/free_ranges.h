@@ -42,6 +42,7 @@ class FreeRanges {
       range.punched = true;
       bytes += range.size;
     }
+    JoinPunched();
     return bytes;
   }
 
@@ -54,6 +55,7 @@ class FreeRanges {
   using Map = std::map<uint64_t, Free>;
 
   Map::iterator Best(uint64_t size);
+  void JoinPunched();
 
   uint64_t size_;
   Map free_;  // by offset

@@ -37,13 +37,16 @@ std::byte* Map(const store::Fd& fd, uint64_t size, const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<Region> Region::Create(const std::string& name, uint64_t size, bool group_access) {
-  const mode_t mode = group_access ? 0660 : 0600;
-  store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+std::shared_ptr<Region> Region::Create(const std::string& name, uint64_t size,
+                                       std::optional<uint32_t> group) {
+  store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) throw IoError(errno, "cannot create shared memory", "/dev/shm" + name);
   // From here on the destructor removes the name.
   std::shared_ptr<Region> region(new Region(name, std::move(fd), size));
-  if (group_access) (void)::fchmod(region->fd_.get(), mode);  // past the umask
+  if (group && (::fchown(region->fd_.get(), static_cast<uid_t>(-1), *group) != 0 ||
+                ::fchmod(region->fd_.get(), 0660) != 0)) {
+    throw IoError(errno, "cannot give shared memory to the group", "/dev/shm" + name);
+  }
   const int error = Allocate(region->fd_.get(), 0, size);
   if (error != 0) ThrowNoSpace(error, size, name);
   region->data_ = Map(region->fd_, size, name);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -15,10 +16,11 @@ namespace graphzero::shm {
 // have unmapped it.
 class Region {
  public:
-  // Creates `name` ("/graphzero-...") with mode 0600 (0660 with `group_access`); it must not exist.
-  // All pages are allocated now: with too little shared memory this throws IoError ENOSPC, where a
-  // sparse region would give SIGBUS on touch.
-  static std::shared_ptr<Region> Create(const std::string& name, uint64_t size, bool group_access);
+  // Creates `name` ("/graphzero-..."), which must not exist, for this user, and with `group` for
+  // its members too. All pages are allocated now: with too little shared memory this throws IoError
+  // ENOSPC, where a sparse region would give SIGBUS on touch.
+  static std::shared_ptr<Region> Create(const std::string& name, uint64_t size,
+                                        std::optional<uint32_t> group);
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
   ~Region();
@@ -26,6 +28,7 @@ class Region {
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
   std::byte* data() const { return data_; }
+  bool linked() const { return linked_; }  // the name exists
 
   // Removes the name. Harmless when it is gone already.
   void Unlink();

@@ -1,29 +1,74 @@
 """Runs what the README shows, block by block, in one directory, as a reader would."""
 
+from __future__ import annotations
+
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ATTEMPTS = 100
 
 
-def run_block(language: str, code: str, directory: Path) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def environment(runtime_directory: Path) -> Iterator[dict[str, str]]:
+    """A reader's shell: the programs on the PATH, sockets in a place of their own."""
     programs = str(Path(sys.executable).parent)
-    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHZERO_")}
+    yield outside | {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "XDG_RUNTIME_DIR": str(runtime_directory),
+    }
+    for lock in runtime_directory.glob("graphzero/*.lock"):
+        content = lock.read_text()  # empty if its daemon has left
+        if content:
+            stop(int(json.loads(content)["pid"]))
+
+
+def stop(daemon: int) -> None:
+    """The shell that started it in the background is gone, so it is no child of this process."""
+    try:
+        descriptor = os.pidfd_open(daemon)
+    except ProcessLookupError:
+        return
+    signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+    os.close(descriptor)
+
+
+def run_block(language: str, code: str, directory: Path, environment: dict[str, str]) -> str:
+    """Returns what went to stderr. Into a file: a daemon left behind would keep a pipe open."""
     command = [sys.executable, "-c", code] if language == "python" else ["bash", "-euc", code]
-    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
+    errors = directory / "stderr"
+    with errors.open("w") as file:
+        done = subprocess.run(
+            command, cwd=directory, env=environment, stdout=subprocess.DEVNULL, stderr=file
+        )
+    assert done.returncode == 0, f"{code}\n{errors.read_text()}"
+    if "graphzero-server" in code:
+        wait_for_daemon(environment, errors)
+    return errors.read_text()
 
 
-def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
+def wait_for_daemon(environment: dict[str, str], errors: Path) -> None:
+    for _ in range(ATTEMPTS):
+        ping = [sys.executable, "-m", "graphzero", "ping", "--timeout", "2"]
+        if subprocess.run(ping, env=environment, capture_output=True).returncode == 0:
+            return
+    pytest.fail(f"the daemon does not answer: {errors.read_text()}")
+
+
+def test_every_example_of_the_readme_runs(tmp_path: Path, environment: dict[str, str]) -> None:
     pytest.importorskip("torch")
     blocks = BLOCK.findall(README.read_text())
     assert {language for language, _ in blocks} == {"sh", "python"}
     for language, code in blocks:
-        done = run_block(language, code, tmp_path)
-        assert done.returncode == 0, f"{code}\n{done.stderr}"
-        assert "Warning" not in done.stderr, f"{code}\n{done.stderr}"
+        complaints = run_block(language, code, tmp_path, environment)
+        assert "Warning" not in complaints, f"{code}\n{complaints}"

@@ -101,8 +101,9 @@ def test_a_seed_outside_the_graph_is_named(graph, seeds):
     ("arguments", "error", "message"),
     [
         ({"seeds": [0.5]}, TypeError, "float64"),
-        ({"seeds": [[0]]}, ValueError, "2 dimensions"),
+        ({"seeds": [[0]]}, ValueError, "one dimension"),
         ({"fanout": [3, -2]}, ValueError, "hop 1 is -2"),
+        ({"fanout": [2**63]}, ValueError, "hop 0 is 9223372036854775808"),
         ({"direction": "both"}, ValueError, "both"),
         ({"seed": -1}, ValueError, "seed is -1"),
         ({"seed": 2**64}, ValueError, "seed is"),

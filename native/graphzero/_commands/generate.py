@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from graphzero._commands._arguments import count, size
+from graphzero._progress import JobProgress
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,12 +53,14 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         dtype=args.dtype,
     )
-    generate_dataset(
-        args.directory,
-        dataset,
-        overwrite=args.overwrite,
-        memory=args.memory,
-        threads=args.threads,
-    )
+    with JobProgress(f"of {args.directory.name}") as progress:
+        generate_dataset(
+            args.directory,
+            dataset,
+            overwrite=args.overwrite,
+            memory=args.memory,
+            threads=args.threads,
+            report=progress,
+        )
     print(f"{args.directory}: {dataset.nodes:,} nodes, {2 * dataset.edges:,} edges")
     return 0

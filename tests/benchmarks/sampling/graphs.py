@@ -1,14 +1,24 @@
-"""The graphs that every peer samples: undirected R-MAT, stored once and read by all."""
+"""The graphs that every peer samples: undirected R-MAT, generated once, stored in every form.
+
+A folder holds graph.gl (this project), graph02.gl (GraphZero 0.2), indptr.npy and indices.npy
+(everyone else), and seeds.npy: nodes with edges, in random order.
+"""
 
 import ctypes
+import mmap
+import os
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import graphzero as gz
 import numpy as np
+from graphzero import _engine
 
 HERE = Path(__file__).parent
+SEEDS = 400_000
 
 
 @dataclass(frozen=True)
@@ -21,26 +31,26 @@ class Shape:
 
 
 SHAPES = {
-    "tiny": Shape("tiny", 12, 1 << 15),
+    "tiny": Shape("tiny", 16, 1 << 19),
     "small": Shape("2M/60M", 21, 30_500_000),
     "large": Shape("16M/250M", 24, 126_000_000),
 }
 
 
-def compile_library(source: str, directory: Path) -> ctypes.CDLL:
-    """Builds one C++ file of this folder into a shared library and loads it."""
+def build_library(source: str, directory: Path) -> Path:
+    """Compiles one C++ file of this folder into a shared library."""
     library = directory / f"{Path(source).stem}.so"
-    if not library.exists():
-        flags = ["-std=c++20", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
-        subprocess.run(["c++", *flags, str(HERE / source), "-o", str(library)], check=True)
-    return ctypes.CDLL(str(library))
+    flags = ["-std=c++20", "-O3", "-fopenmp", "-shared", "-fPIC"]
+    subprocess.run(["c++", *flags, str(HERE / source), "-o", str(library)], check=True)
+    return library
 
 
 def rmat_edges(shape: Shape, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
     src = np.empty(shape.input_edges, np.uint32)
     dst = np.empty(shape.input_edges, np.uint32)
     with tempfile.TemporaryDirectory() as directory:
-        compile_library("rmat.cpp", Path(directory)).FillRmat(
+        library = ctypes.CDLL(str(build_library("rmat.cpp", Path(directory))))
+        library.FillRmat(
             ctypes.c_uint64(shape.input_edges),
             ctypes.c_uint(shape.scale),
             ctypes.c_uint64(seed),
@@ -48,3 +58,70 @@ def rmat_edges(shape: Shape, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
             dst.ctypes.data_as(ctypes.c_void_p),
         )
     return src, dst
+
+
+def generate(shape: Shape, directory: Path, *, legacy: bool) -> None:
+    """Writes the folder of a graph, unless it is there."""
+    if (directory / "seeds.npy").exists():
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "graph.gl"
+    src, dst = rmat_edges(shape)
+    gz.write_graph(path, src, dst, num_nodes=1 << shape.scale, undirected=True, overwrite=True)
+    del src, dst
+    indptr, indices = stored_arrays(path)
+    np.save(directory / "indptr.npy", indptr.astype(np.int64))
+    np.save(directory / "indices.npy", indices.astype(np.int64))
+    if legacy:
+        write_legacy(directory / "graph02.gl", indptr, indices)
+    connected = np.flatnonzero(np.diff(indptr.astype(np.int64)))
+    seeds = np.random.default_rng(1).permutation(connected)[:SEEDS]
+    np.save(directory / "seeds.npy", np.resize(seeds, SEEDS))
+
+
+def stored_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """indptr and indices as the file stores them."""
+    sections = {s.name: s for s in _engine.Topology.open(str(path)).sections}
+    arrays = []
+    for name in ("out.indptr", "out.indices"):
+        section = sections[name]
+        arrays.append(
+            np.memmap(path, section.dtype, "r", offset=section.offset, shape=(section.count,))
+        )
+    return arrays[0], arrays[1]
+
+
+def write_legacy(path: Path, indptr: np.ndarray, indices: np.ndarray) -> None:
+    indices_offset = -(-(64 + 8 * len(indptr)) // 64) * 64
+    sizes = (8 * len(indptr), 8 * len(indices), 64, indices_offset, len(indptr) - 1, len(indices))
+    with path.open("wb") as file:
+        file.write(b"graphlit" + struct.pack("<7Q", *sizes, 0))
+        indptr.astype(np.uint64).tofile(file)
+        file.seek(indices_offset)
+        indices.astype(np.uint64).tofile(file)
+
+
+def warm(path: Path) -> int:
+    """Brings a file into the page cache in order and on huge pages, where the kernel can.
+
+    Returns the bytes that this process has mapped with huge pages.
+    """
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+            view = np.frombuffer(mapped, np.uint8)
+            int(view[:: mmap.PAGESIZE].sum())
+            huge = huge_bytes(path)
+            del view
+    return huge
+
+
+def huge_bytes(path: Path) -> int:
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            inside = line.endswith(str(path))
+        elif inside and line.startswith("FilePmdMapped:"):
+            return int(line.split()[1]) * 1024
+    return 0

@@ -1,5 +1,5 @@
-// R-MAT edges with the Graph500 probabilities: a power-law graph with many small rows and a few hubs.
-// Compiled by graphs.py; not part of the engine.
+// R-MAT edges with the Graph500 probabilities: a power-law graph with many small rows and a few
+// hubs. Compiled by graphs.py; not part of the engine.
 #include <cstdint>
 
 namespace {
@@ -31,7 +31,8 @@ extern "C" void FillRmat(uint64_t edges, unsigned scale, uint64_t seed, uint32_t
     uint64_t bits = 0;
     for (unsigned level = 0; level < scale; ++level) {
       // Three 21-bit numbers from each 64-bit one.
-      bits = level % 3 == 0 ? Mix(seed + (e * 16 + level / 3 + 1) * 0x9e3779b97f4a7c15u) : bits >> 21;
+      bits =
+          level % 3 == 0 ? Mix(seed + (e * 16 + level / 3 + 1) * 0x9e3779b97f4a7c15u) : bits >> 21;
       const double r = static_cast<double>(bits & 0x1fffff) * 0x1p-21;
       u = 2 * u + (r >= 0.76);
       v = 2 * v + ((r >= 0.57 && r < 0.76) || r >= 0.95);

@@ -1,0 +1,257 @@
+"""What a trainer gets: tensors that lie in the daemon's shared memory."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from graphzero._dtypes import DataType
+from graphzero._torch import import_torch
+from graphzero.client.session import Reply, Tensor
+
+_TOPOLOGY = ("n_id", "edge_index", "e_id", "edge_weight")
+
+
+class Batch:
+    """A sampled subgraph with the columns of its nodes.
+
+    Tensors are torch's when torch is installed, else NumPy arrays. They are attributes (`batch.x`)
+    and items (`batch["x"]`, for any name). All of one batch lie in one block of shared memory that
+    belongs to this process: they may be changed in place. The block goes back to the daemon when
+    the last tensor or view of it dies; a trainer that keeps batches therefore keeps their memory,
+    and clone() is the way to keep one for long.
+
+    A pickled batch is a copy. A forked child may read an inherited one while its parent holds it.
+    """
+
+    n_id: Any
+    """int64: global ids. The seeds as given come first, n_id[:batch_size]."""
+    edge_index: Any
+    """int64, (2, edges): local source and target, hop by hop."""
+    e_id: Any
+    """int64: input row of each edge; None if the graph stores no edge ids."""
+    edge_weight: Any
+    """float32; None if the graph stores no weights."""
+    batch_size: int
+    """Number of seeds."""
+    num_sampled_nodes: list[int]
+    """New nodes: the seeds, then each hop. Zeros are kept."""
+    num_sampled_edges: list[int]
+    """Edges of each hop. Zeros are kept."""
+    seed: int
+    """Draws the same batch again."""
+
+    def __init__(
+        self,
+        tensors: dict[str, Any],
+        *,
+        batch_size: int,
+        num_sampled_nodes: list[int],
+        num_sampled_edges: list[int],
+        seed: int,
+    ) -> None:
+        self._tensors: dict[str, Any] | None = tensors
+        self.batch_size = batch_size
+        self.num_sampled_nodes = num_sampled_nodes
+        self.num_sampled_edges = num_sampled_edges
+        self.seed = seed
+
+    @classmethod
+    def from_reply(cls, reply: Reply) -> Batch:
+        result = reply.result
+        return cls(
+            dict(reply.tensors),
+            batch_size=result.batch_size,
+            num_sampled_nodes=list(result.num_sampled_nodes),
+            num_sampled_edges=list(result.num_sampled_edges),
+            seed=result.seed,
+        )
+
+    def keys(self) -> list[str]:
+        """Names of the tensors: the topology's, then the columns."""
+        return list(self._held())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._held()
+
+    def __getitem__(self, name: str) -> Any:
+        held = self._held()
+        if name not in held:
+            raise KeyError(f"the batch has no {name!r}, it has {', '.join(held)}")
+        value = held[name]
+        if isinstance(value, Tensor):
+            value = held[name] = users_tensor(value)
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not an ordinary attribute; private names are never columns.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in _TOPOLOGY and name not in self._held():
+            return None
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def numpy(self) -> Batch:
+        """The same batch with NumPy arrays over the same memory."""
+        return self._map(_as_numpy)
+
+    def to(self, device: Any, non_blocking: bool = False) -> Batch:
+        """The batch on a torch device. On the device where it is already, the same tensors."""
+        import_torch("a device needs torch")
+        return self._map(lambda tensor: _as_torch(tensor).to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Batch:
+        """A copy in page-locked memory, from which copies to a GPU do not block."""
+        import_torch("pinned memory needs torch")
+        return self._map(lambda tensor: _as_torch(tensor).pin_memory())
+
+    def clone(self) -> Batch:
+        """A copy in memory of its own, which costs the daemon nothing however long it is kept."""
+        return self._map(lambda t: t.clone() if hasattr(t, "clone") else t.copy())
+
+    def release(self) -> None:
+        """Drops the batch's own references, so that the block is free once no other view is left.
+
+        The tensors cannot be had from the batch any more. Releasing twice is harmless.
+        """
+        self._tensors = None
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def to_pyg(self) -> Any:
+        """A torch_geometric.data.Data over the same tensors; needs PyG."""
+        try:
+            from torch_geometric.data import Data
+        except ImportError as error:
+            raise ImportError("to_pyg() needs PyG: pip install torch_geometric") from error
+        return Data(
+            **{name: self[name] for name in self},
+            num_nodes=len(self.n_id),
+            batch_size=self.batch_size,
+            num_sampled_nodes=self.num_sampled_nodes,
+            num_sampled_edges=self.num_sampled_edges,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        packed = {name: _pack(self[name]) for name in self}
+        return _unpickle, (packed, self._facts())
+
+    def __repr__(self) -> str:
+        if self._tensors is None:
+            return "Batch(released)"
+        shapes = ", ".join(f"{name}={list(_shape(t))}" for name, t in self._tensors.items())
+        return f"Batch(batch_size={self.batch_size}, {shapes})"
+
+    def _held(self) -> dict[str, Any]:
+        if self._tensors is None:
+            raise RuntimeError("this batch was released; use it before release(), or clone() it")
+        return self._tensors
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "batch_size": self.batch_size,
+            "num_sampled_nodes": self.num_sampled_nodes,
+            "num_sampled_edges": self.num_sampled_edges,
+            "seed": self.seed,
+        }
+
+    def _map(self, change: Callable[[Any], Any]) -> Batch:
+        return Batch({name: change(self[name]) for name in self}, **self._facts())
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """What `Client.random_walk` drew; tensors as in a Batch."""
+
+    nodes: Any
+    """int64, (walks, length + 1), start included. After a dead end the last node is repeated."""
+    lengths: Any
+    """int64: steps that each walk really took."""
+    seed: int
+    """Draws the same walks again."""
+
+    @classmethod
+    def from_reply(cls, reply: Reply) -> Walks:
+        return cls(
+            nodes=users_tensor(reply.tensors["nodes"]),
+            lengths=users_tensor(reply.tensors["lengths"]),
+            seed=reply.result.seed,
+        )
+
+
+def users_tensor(tensor: Tensor) -> Any:
+    """A torch tensor over the array when torch is installed, else the array."""
+    if not _has_torch():
+        if tensor.dtype is DataType.BFLOAT16:
+            import_torch("NumPy has no bfloat16")
+        return tensor.array
+    import torch
+
+    shared = torch.from_numpy(tensor.array)
+    return shared.view(torch.bfloat16) if tensor.dtype is DataType.BFLOAT16 else shared
+
+
+@cache
+def _has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def _as_numpy(tensor: Any) -> Any:
+    if isinstance(tensor, np.ndarray):
+        return tensor
+    if str(tensor.dtype) == "torch.bfloat16":
+        raise TypeError("NumPy has no bfloat16: leave the column out, or convert it with .float()")
+    return tensor.numpy()
+
+
+def _as_torch(tensor: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(tensor) if isinstance(tensor, np.ndarray) else tensor
+
+
+def _shape(tensor: Any) -> tuple[int, ...]:
+    return tuple(tensor.array.shape if isinstance(tensor, Tensor) else tensor.shape)
+
+
+def _pack(tensor: Any) -> tuple[str, Any]:
+    # By value and through NumPy: torch would move a tensor to shared memory of its own.
+    if isinstance(tensor, np.ndarray):
+        return "numpy", np.array(tensor)
+    if str(tensor.dtype) == "torch.bfloat16":
+        import torch
+
+        return "bfloat16", tensor.cpu().view(torch.int16).numpy().copy()
+    return "torch", tensor.detach().cpu().numpy().copy()
+
+
+def _unpack(kind: str, array: Any) -> Any:
+    if kind == "numpy":
+        return array
+    torch = import_torch("a batch of torch tensors needs torch")
+    tensor = torch.from_numpy(array)
+    return tensor.view(torch.bfloat16) if kind == "bfloat16" else tensor
+
+
+def _unpickle(packed: dict[str, tuple[str, Any]], facts: dict[str, Any]) -> Batch:
+    return Batch({name: _unpack(*value) for name, value in packed.items()}, **facts)

@@ -1,0 +1,374 @@
+"""`connect` and `Client`: batches from a daemon."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from graphzero._dataset import open_dataset
+from graphzero._ids import Ids
+from graphzero._sampling import Direction, resolve_seed
+from graphzero.client.address import Address, find_address
+from graphzero.client.batch import Batch, Walks, users_tensor
+from graphzero.client.errors import DatasetChanged, NotFound, ServerUnavailable, StartFailed
+from graphzero.client.info import ClientInfo, DatasetInfo
+from graphzero.client.launch import ensure_daemon
+from graphzero.client.link import Patience
+from graphzero.client.pool import LinkPool
+from graphzero.client.requests import (
+    SampleOptions,
+    gather_messages,
+    sample_messages,
+    walk_messages,
+    wire_ids,
+)
+from graphzero.client.session import Reply, SessionOptions, Tensor
+from graphzero.client.stream import list_datasets
+from graphzero.proto.graphzero_pb2 import SessionRequest
+
+if TYPE_CHECKING:
+    from graphzero.client.loader import Loader
+
+Transport: TypeAlias = Literal["shared_memory", "inline"]
+
+DEFAULT_TIMEOUT_S = 60.0
+DEFAULT_WINDOW = 4
+
+# A daemon found by connect(data=) may be leaving at that moment: how often to try, and the pause.
+_LEAVING_DAEMONS = 3
+_LEAVING_S = 0.1
+
+
+def connect(
+    address: str | os.PathLike[str] | None = None,
+    *,
+    data: str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    timeout: float = DEFAULT_TIMEOUT_S,
+    retry: bool = False,
+    retry_timeout: float = DEFAULT_TIMEOUT_S,
+    transport: Transport | None = None,
+    window: int = DEFAULT_WINDOW,
+    token: str | None = None,
+    root_certificate: str | os.PathLike[str] | None = None,
+    server_uid: int | None = None,
+) -> Client:
+    """Connects to a daemon; raises ServerUnavailable if there is none.
+
+    address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
+    socket.
+    data: a directory, instead of an address: a daemon that serves it, started if need be; that one
+    leaves by itself a minute after its last client.
+    dataset: which one, where the daemon has several.
+    timeout: seconds for connecting, and for each request unless it says otherwise.
+    retry: when the daemon goes away, wait up to retry_timeout seconds for the next one and go on;
+    batches are the same. Otherwise requests raise ServerUnavailable.
+    transport: "shared_memory" (the default on a socket) or "inline" (the default for TCP), for
+    containers that do not share /dev/shm with the daemon.
+    window: batches in flight or in use at a time that direct calls get shared memory for.
+    token, root_certificate: for TCP beyond this machine; the token also from GRAPHZERO_TOKEN.
+    server_uid: a user whose daemon is trusted beside one's own and root's.
+    """
+    if transport not in (None, "shared_memory", "inline"):
+        raise ValueError(f'transport is {transport!r}, expected "shared_memory" or "inline"')
+    if window < 1:
+        raise ValueError(f"window is {window}, expected at least 1")
+    if data is not None and address is not None:
+        raise ValueError("address and data exclude each other: data finds or starts the daemon")
+
+    def find() -> Address:
+        if data is not None:
+            return ensure_daemon(data, timeout=timeout)
+        return find_address(
+            address, token=token, root_certificate=root_certificate, server_uid=server_uid
+        )
+
+    over_tcp = data is None and find().socket is None
+    if over_tcp and transport == "shared_memory":
+        raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
+    options = SessionOptions(dataset or "", inline=over_tcp or transport == "inline", window=window)
+    patience = Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None)
+    for _ in range(_LEAVING_DAEMONS if data is not None else 0):
+        try:
+            return Client(find, options, patience)
+        except StartFailed:
+            raise
+        except ServerUnavailable:
+            time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
+    return Client(find, options, patience)
+
+
+class Client:
+    """A connection to a daemon and one of its datasets. Made by connect(). Thread-safe.
+
+    The client stays with the version of the data that it found: a request that could only be served
+    from another one raises DatasetChanged.
+
+    Credit for shared memory belongs to a session, so each loader has one of its own and the direct
+    calls share one; the first of them takes that which connect() opened. They are opened anew in a
+    forked child, on first use.
+    """
+
+    def __init__(
+        self, find: Callable[[], Address], options: SessionOptions, patience: Patience
+    ) -> None:
+        self._find = find
+        self._options = options
+        self._patience = patience
+        self._pool = LinkPool(find, options, patience)
+        self._dataset = DatasetInfo.from_message(self._pool.welcome.dataset)
+        self._finalizer = weakref.finalize(self, self._pool.close)
+
+    def sample(
+        self,
+        seeds: Ids,
+        fanout: Iterable[int],
+        *,
+        columns: Sequence[str] | None = None,
+        seed_columns: Sequence[str] | None = None,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        seed: int | None = None,
+        edge_ids: bool = False,
+        timeout: float | None = None,
+    ) -> Batch:
+        """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
+
+        fanout: -1 takes all edges of a node, 0 none.
+        columns: those to gather for every node; None: all node columns, []: topology only.
+        seed_columns: those to gather for the seeds alone, such as labels.
+        replace, weighted: draw with replacement; in proportion to the edge weights.
+        direction: "in" follows edges from target to source, as graph networks aggregate, and is the
+        default; edge_index is (source, target) either way.
+        seed: the same seed draws the same batch; None: a fresh one, see Batch.seed.
+        edge_ids: raise if the graph stores none, instead of e_id = None.
+        """
+        future = self.sample_async(
+            seeds,
+            fanout,
+            columns=columns,
+            seed_columns=seed_columns,
+            replace=replace,
+            weighted=weighted,
+            direction=direction,
+            seed=seed,
+            edge_ids=edge_ids,
+            timeout=timeout,
+        )
+        return self._pool.direct().wait(future, timeout=timeout)
+
+    def sample_async(
+        self,
+        seeds: Ids,
+        fanout: Iterable[int],
+        *,
+        columns: Sequence[str] | None = None,
+        seed_columns: Sequence[str] | None = None,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        seed: int | None = None,
+        edge_ids: bool = False,
+        timeout: float | None = None,
+    ) -> Future[Batch]:
+        """As sample(), without waiting: a future, whose cancel() also frees the daemon's work."""
+        options = self._sample_options(
+            fanout,
+            columns=columns,
+            seed_columns=seed_columns,
+            replace=replace,
+            weighted=weighted,
+            direction=direction,
+            edge_ids=edge_ids,
+        )
+        messages = sample_messages(wire_ids(seeds, "seeds"), options, resolve_seed(seed))
+        return self._pool.direct().submit(messages, Batch.from_reply, timeout=timeout)
+
+    def random_walk(
+        self,
+        starts: Ids,
+        length: int,
+        *,
+        p: float = 1.0,
+        q: float = 1.0,
+        restart: float = 0.0,
+        weighted: bool = False,
+        seed: int | None = None,
+        timeout: float | None = None,
+    ) -> Walks:
+        """Walks of `length` steps along out-edges, one per start; p and q are node2vec's."""
+        if not 0 <= length < 2**32:
+            raise ValueError(f"length is {length}, expected at least 0 and less than 2**32")
+        messages = walk_messages(
+            wire_ids(starts, "starts"),
+            length,
+            p=p,
+            q=q,
+            restart=restart,
+            weighted=weighted,
+            seed=resolve_seed(seed),
+        )
+        return Walks.from_reply(self._ask(messages, timeout))
+
+    def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
+        """The rows `ids` of a column, in that order."""
+        messages = gather_messages(column, wire_ids(ids, "ids"))
+        return users_tensor(self._ask(messages, timeout).tensors[column])
+
+    def datasets(self) -> list[DatasetInfo]:
+        """What the daemon serves at this moment."""
+        found = list_datasets(self._find(), self._patience.timeout).datasets
+        return [DatasetInfo.from_message(message) for message in found]
+
+    def info(self) -> ClientInfo:
+        """What this client is connected to."""
+        return ClientInfo(
+            address=str(self._pool.address),
+            transport="inline" if self._options.inline else "shared_memory",
+            dataset=self._dataset,
+            sampler_version=self._pool.welcome.sampler_version,
+            max_request_edges=self._pool.welcome.max_request_edges,
+            max_result_byte_size=self._pool.welcome.max_result_byte_size,
+        )
+
+    def column(self, name: str) -> Any:
+        """A whole column as a mapped tensor: instant for any size, and nothing is copied.
+
+        Needs the daemon's data directory to be visible here; otherwise raises ServerUnavailable.
+        """
+        if name not in self._dataset.columns:
+            known = ", ".join(self._dataset.columns) or "none"
+            raise NotFound(f"dataset {self._dataset.name!r} has no column {name!r}, it has {known}")
+        directory = Path(self._dataset.path)
+        if not directory.is_dir():
+            raise ServerUnavailable(
+                f"{directory}: the daemon's data directory is not visible here, so the column "
+                "cannot be mapped; use gather(), or share the directory with this process"
+            )
+        found = open_dataset(directory)
+        if found.fingerprint.hex() != self._dataset.fingerprint:
+            raise DatasetChanged(
+                f"{directory} was replaced: found fingerprint {found.fingerprint.hex()}, "
+                f"expected {self._dataset.fingerprint}; connect anew to use the new version"
+            )
+        column = found.columns[name].get_tensor()
+        if not isinstance(column, np.ndarray):
+            return column  # bfloat16, which only torch has
+        return users_tensor(Tensor(column, found.columns[name].dtype))
+
+    def loader(
+        self,
+        seeds: Ids | str | None,
+        fanout: Iterable[int],
+        batch_size: int | None = None,
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+        batch_sampler: Iterable[Ids] | None = None,
+        columns: Sequence[str] | None = None,
+        seed_columns: Sequence[str] | None = None,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        edge_ids: bool = False,
+        timeout: float | None = None,
+    ) -> Loader:
+        """Batches for epochs of training, prepared ahead; see Loader.
+
+        seeds: node ids, a bool mask over the nodes, the name of a split (a column of ids, or a bool
+        node column), or None for all nodes.
+        shuffle, seed: a new order in each epoch; order and draws follow from the seed.
+        drop_last: leave out what does not fill a batch on every rank.
+        rank, world_size: this trainer's place among those that share an epoch.
+        prefetch: batches in the making ahead of the one in use.
+        batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
+        batch_size, shuffle and drop_last.
+        The rest is as in sample().
+        """
+        from graphzero.client.loader import Loader, LoaderOptions
+
+        return Loader(
+            self,
+            seeds,
+            self._sample_options(
+                fanout,
+                columns=columns,
+                seed_columns=seed_columns,
+                replace=replace,
+                weighted=weighted,
+                direction=direction,
+                edge_ids=edge_ids,
+            ),
+            LoaderOptions(
+                batch_size=batch_size,
+                shuffle=shuffle,
+                seed=seed,
+                drop_last=drop_last,
+                rank=rank,
+                world_size=world_size,
+                prefetch=prefetch,
+                timeout=timeout,
+            ),
+            batch_sampler,
+        )
+
+    def close(self) -> None:
+        """Ends the sessions, loaders' too. Tensors in hand stay valid. Harmless when repeated."""
+        self._finalizer()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        data = self._dataset
+        return f"Client({data.name!r}: {data.num_nodes} nodes, {data.num_edges} edges)"
+
+    def _sample_options(
+        self,
+        fanout: Iterable[int],
+        *,
+        columns: Sequence[str] | None,
+        seed_columns: Sequence[str] | None,
+        replace: bool,
+        weighted: bool,
+        direction: Direction | None,
+        edge_ids: bool,
+    ) -> SampleOptions:
+        return SampleOptions.checked(
+            fanout,
+            columns,
+            seed_columns,
+            self._dataset.node_columns,
+            replace=replace,
+            weighted=weighted,
+            direction=direction,
+            edge_ids=edge_ids,
+        )
+
+    def _ask(self, messages: list[SessionRequest], timeout: float | None) -> Reply:
+        link = self._pool.direct()
+        return link.wait(link.submit(messages, _itself, timeout=timeout), timeout=timeout)
+
+
+def _itself(reply: Reply) -> Reply:
+    return reply

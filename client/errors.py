@@ -1,0 +1,101 @@
+"""Exceptions of the client, and the one table from gRPC's codes to them.
+
+GraphZeroError
+└── ClientError                 whatever goes wrong between a trainer and its daemon
+    ├── ServerUnavailable       no daemon, or it went away               (also a ConnectionError)
+    │   └── StartFailed         connect(data=DIR) could not start one
+    ├── AccessDenied            a socket, daemon or token not trusted    (also a PermissionError)
+    ├── NotFound                no such dataset or column                (also a LookupError)
+    ├── InvalidRequest          an argument that cannot be served        (also a ValueError)
+    │   └── IdOutOfRange        an id outside the graph                  (also an IndexError)
+    ├── DatasetChanged          the files are not those of this session or state_dict any more
+    ├── ResourceExhausted       too many sessions, or no shared memory left for this one
+    ├── SharedMemoryUnavailable the daemon's shared memory cannot be opened here
+    ├── RequestTimeout          no answer in time                        (also a TimeoutError)
+    ├── RequestCancelled        given up before it was answered
+    └── ServerError             the daemon failed at it: a damaged file, or a bug
+
+Every message says what, where, found, expected and what to do, as far as that is known.
+"""
+
+from __future__ import annotations
+
+from graphzero._errors import GraphZeroError
+
+
+class ClientError(GraphZeroError):
+    """Base of everything that goes wrong between a trainer and its daemon."""
+
+
+class ServerUnavailable(ClientError, ConnectionError):
+    """No daemon at the address, or it went away. Tensors in hand stay valid."""
+
+
+class StartFailed(ServerUnavailable):
+    """No daemon could be started for a directory; the message has what it said."""
+
+
+class AccessDenied(ClientError, PermissionError):
+    """A socket in other hands, or a token that the daemon does not take."""
+
+
+class NotFound(ClientError, LookupError):
+    """No dataset or column of that name."""
+
+
+class InvalidRequest(ClientError, ValueError):
+    """The daemon cannot serve such a request; the message has the value. The session lives on."""
+
+
+class IdOutOfRange(InvalidRequest, IndexError):
+    """A node or row id that does not exist."""
+
+
+class DatasetChanged(ClientError):
+    """The data is not that which this client, loader or state was made with."""
+
+
+class ResourceExhausted(ClientError):
+    """No session or no shared memory left; the message has the numbers."""
+
+
+class SharedMemoryUnavailable(ClientError):
+    """The daemon's shared memory is not visible to this process."""
+
+
+class RequestTimeout(ClientError, TimeoutError):
+    """No answer before the request's deadline."""
+
+
+class RequestCancelled(ClientError):
+    """The request was given up, by the caller or by the end of its session."""
+
+
+class ServerError(ClientError):
+    """The daemon could not do it although the request was right."""
+
+
+# By gRPC's code numbers, for errors of requests and for statuses that end a session. 0 is success.
+EXCEPTIONS: dict[int, type[ClientError]] = {
+    1: RequestCancelled,  # CANCELLED
+    2: ServerError,  # UNKNOWN
+    3: InvalidRequest,  # INVALID_ARGUMENT
+    4: RequestTimeout,  # DEADLINE_EXCEEDED
+    5: NotFound,  # NOT_FOUND
+    6: InvalidRequest,  # ALREADY_EXISTS
+    7: AccessDenied,  # PERMISSION_DENIED
+    8: ResourceExhausted,  # RESOURCE_EXHAUSTED
+    9: InvalidRequest,  # FAILED_PRECONDITION
+    10: ServerError,  # ABORTED
+    11: IdOutOfRange,  # OUT_OF_RANGE
+    12: ServerError,  # UNIMPLEMENTED
+    13: ServerError,  # INTERNAL
+    14: ServerUnavailable,  # UNAVAILABLE
+    15: ServerError,  # DATA_LOSS
+    16: AccessDenied,  # UNAUTHENTICATED
+}
+
+
+def exception_for(code: int, message: str) -> ClientError:
+    """The exception for a code; ServerError for one that is not known."""
+    return EXCEPTIONS.get(code, ServerError)(message)

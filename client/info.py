@@ -1,0 +1,83 @@
+"""What a daemon serves, as it told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphzero.proto import graphzero_pb2
+
+_ROLES = {
+    graphzero_pb2.COLUMN_ROLE_NODE: "node",
+    graphzero_pb2.COLUMN_ROLE_EDGE: "edge",
+    graphzero_pb2.COLUMN_ROLE_IDS: "ids",
+}
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """A matrix of a dataset."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    role: str
+    """What a row belongs to: "node", "edge" (by edge id), or "ids": the values are node ids."""
+    byte_size: int
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """A dataset in the version that was current when it was asked for."""
+
+    name: str
+    fingerprint: str
+    """Hash of the content in hex."""
+    path: str
+    """Where the daemon found it."""
+    num_nodes: int
+    num_edges: int
+    has_weights: bool
+    has_edge_ids: bool
+    has_in_edges: bool
+    has_out_edges: bool
+    symmetric: bool
+    columns: dict[str, ColumnInfo]
+
+    @property
+    def node_columns(self) -> list[str]:
+        """Names of the columns that have a row for each node."""
+        return [name for name, column in self.columns.items() if column.role == "node"]
+
+    @classmethod
+    def from_message(cls, message: graphzero_pb2.Dataset) -> DatasetInfo:
+        columns = (
+            ColumnInfo(c.name, c.dtype, tuple(c.shape), _ROLES.get(c.role, "node"), c.byte_size)
+            for c in message.columns
+        )
+        return cls(
+            name=message.name,
+            fingerprint=message.fingerprint.hex(),
+            path=message.path,
+            num_nodes=message.num_nodes,
+            num_edges=message.num_edges,
+            has_weights=message.has_weights,
+            has_edge_ids=message.has_edge_ids,
+            has_in_edges=message.has_in_edges,
+            has_out_edges=message.has_out_edges,
+            symmetric=message.symmetric,
+            columns={column.name: column for column in columns},
+        )
+
+
+@dataclass(frozen=True)
+class ClientInfo:
+    """What a client is connected to."""
+
+    address: str
+    transport: str
+    """ "shared_memory" or "inline"."""
+    dataset: DatasetInfo
+    sampler_version: int
+    """Equal versions draw equal batches."""
+    max_request_edges: int
+    max_result_byte_size: int

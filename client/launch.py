@@ -1,0 +1,138 @@
+"""A daemon for one directory, started on demand: `connect(data=DIR)`.
+
+Its socket has a name made from the directory, so every process of this user finds the same one.
+Processes that race take turns at a lock file; whoever comes second finds the daemon running. It is
+detached from the process that started it and leaves when nobody has been connected for a while.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphzero._runtime_dir import (
+    default_socket,
+    private_directory,
+    require_socket_path,
+    socket_for_data,
+)
+from graphzero.client.address import Address
+from graphzero.client.errors import ClientError, StartFailed
+from graphzero.client.stream import list_datasets
+
+IDLE_EXIT_S = 60
+
+_POLL_S = 0.02
+_LOG_TAIL_BYTES = 4000
+
+# Children that are running: a Popen that is dropped before its process ends complains.
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Address:
+    """The address of a daemon that serves `directory`, started if there is none."""
+    data = Path(directory).resolve()
+    if not data.is_dir():
+        raise StartFailed(f"{data}: no such directory, so there is nothing to serve")
+    own = socket_for_data(data)
+    require_socket_path(own)
+    private_directory(own.parent)
+    if _listens(own):
+        return Address(f"unix:{own}")
+    standing = Address(f"unix:{default_socket()}")
+    if _serves(standing, data):
+        return standing
+    deadline = time.monotonic() + timeout
+    with _turn(own.with_suffix(".starting")):
+        _let_former_daemon_leave(own, deadline)
+        if not _listens(own):
+            _start(data, own, deadline)
+    return Address(f"unix:{own}")
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(os.fspath(path))
+        except OSError:
+            return False
+    return True
+
+
+def _serves(address: Address, data: Path) -> bool:
+    """Whether the daemon that is always there, if it is, has this very directory."""
+    assert address.socket is not None
+    if not _listens(address.socket):
+        return False
+    try:
+        found = [Path(dataset.path).resolve() for dataset in list_datasets(address, 5.0).datasets]
+    except ClientError:
+        return False
+    return bool(found) and (found == [data] or all(path.parent == data for path in found))
+
+
+@contextmanager
+def _turn(lock: Path) -> Iterator[None]:
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _let_former_daemon_leave(path: Path, deadline: float) -> None:
+    """Waits while a daemon that does not listen any more still holds its lock."""
+    while not _listens(path) and time.monotonic() < deadline:
+        try:
+            with path.with_name(path.name + ".lock").open("r") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except FileNotFoundError:
+            return
+        except BlockingIOError:
+            time.sleep(_POLL_S)
+
+
+def _start(data: Path, path: Path, deadline: float) -> None:
+    log = path.with_suffix(".log")
+    command = [*_server_command(), "--data", str(data), "--socket", str(path)]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, "--idle-exit", str(IDLE_EXIT_S)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            start_new_session=True,  # it serves others too: not ended with this terminal
+        )
+    _started.append(process)
+    while not _listens(path):
+        if process.poll() is not None:
+            raise StartFailed(
+                f"the daemon for {data} ended with status {process.returncode}:\n{_tail(log)}"
+            )
+        if time.monotonic() > deadline:
+            process.terminate()
+            raise StartFailed(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
+        time.sleep(_POLL_S)
+
+
+def _server_command() -> list[str]:
+    """The installed command; the module itself where scripts are not installed."""
+    installed = Path(sysconfig.get_path("scripts")) / "graphzero-server"
+    found = str(installed) if installed.exists() else shutil.which("graphzero-server")
+    if found:
+        return [found]
+    return [sys.executable, "-c", "import sys; from graphzero.server import main; sys.exit(main())"]
+
+
+def _tail(log: Path) -> str:
+    text = log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace").strip()
+    return text or "(it wrote nothing)"

@@ -1,0 +1,293 @@
+"""`Loader`: epochs of batches, prepared ahead by the daemon."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from graphzero._ids import Ids
+from graphzero._sampling import resolve_seed
+from graphzero.client.batch import Batch
+from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExhausted
+from graphzero.client.info import DatasetInfo
+from graphzero.client.link import Link, RequestFuture
+from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
+from graphzero.client.requests import SampleOptions, sample_messages
+from graphzero.client.seeds import resolve_seeds
+from graphzero.client.sources import Progress, SamplerSource, SeedSource, Source
+
+if TYPE_CHECKING:
+    from graphzero.client.client import Client
+
+# The batch in use, and the one before it: a loop variable holds it until the next is bound.
+_HELD_BY_USER = 2
+
+# How a request ends that got no time or no memory before its deadline.
+_RAN_OUT = (RequestTimeout, ResourceExhausted)
+
+_STATE_VERSION = 1
+_NO_SEEDS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class LoaderOptions:
+    """How a loader goes through its seeds."""
+
+    batch_size: int | None
+    shuffle: bool
+    seed: int
+    drop_last: bool
+    rank: int
+    world_size: int
+    prefetch: int
+    timeout: float | None
+
+
+class Loader:
+    """An iterable of batches; each iter() is an epoch. Made by Client.loader().
+
+    The first iter() is epoch 0, the next one epoch 1, and so on, unless set_epoch() says otherwise.
+    Order and draws of an epoch follow from the loader's seed and the epoch's number alone.
+
+    Ranks share an epoch: every seed is in exactly one batch of one rank, and all ranks have the
+    same number of batches, none empty. order.py has the rule.
+
+    One epoch at a time: iter() ends the one before, and an iterator that is dropped, by `break` for
+    instance, cancels what was prepared ahead. Loaders of one client do not disturb each other.
+
+    state_dict() counts the batches handed out; a loader that loads it goes on with the very next.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        seeds: Ids | str | None,
+        sample: SampleOptions,
+        options: LoaderOptions,
+        batch_sampler: Iterable[Ids] | None,
+    ) -> None:
+        if options.prefetch < 0:
+            raise ValueError(f"prefetch is {options.prefetch}, expected at least 0")
+        require_rank(options.rank, options.world_size)
+        resolve_seed(options.seed)  # its range
+        self._client = client
+        self._sample = sample
+        self._options = options
+        self._seed = options.seed
+        self._link = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
+        self._finalizer = weakref.finalize(self, client._pool.give_back, self._link)
+        self._source: Source = (
+            _seed_source(seeds, client.info().dataset, self._link, options)
+            if batch_sampler is None
+            else _sampler_source(batch_sampler, seeds, options)
+        )
+        self._progress = Progress(epoch=0, handed_out=0)
+        self._resume_at: Progress = self._progress
+        self._running: weakref.ref[LoaderIterator] | None = None
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch: the same on every rank."""
+        return self._source.num_batches()
+
+    def __iter__(self) -> LoaderIterator:
+        self._end_running("a newer iter() of this loader ended this one")
+        start = self._resume_at
+        self._progress = start
+        self._resume_at = Progress(start.epoch + 1, 0)
+        iterator = LoaderIterator(self, start)
+        self._running = weakref.ref(iterator)
+        return iterator
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes `epoch` that of the next iter().
+
+        After load_state_dict() in the middle of that very epoch, its rest.
+        """
+        if epoch < 0:
+            raise ValueError(f"epoch is {epoch}, expected at least 0")
+        if epoch != self._resume_at.epoch:
+            self._resume_at = Progress(epoch, 0)
+        self._source.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader is, in plain values: the same on every rank at the same step."""
+        return {
+            "version": _STATE_VERSION,
+            "dataset": self._client.info().dataset.fingerprint,
+            "sampler_version": self._client.info().sampler_version,
+            "seed": self._seed,
+            "epoch": self._progress.epoch,
+            "batches": self._progress.handed_out,
+            "batch_size": self._options.batch_size,
+            "shuffle": self._options.shuffle,
+            "drop_last": self._options.drop_last,
+            "world_size": self._options.world_size,
+            "seeds": self._source.digest(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Makes the next iter() go on after the last batch that the saved loader handed out.
+
+        Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
+        goes through other seeds or in another way: the next batch could not be the same.
+        """
+        own = self.state_dict()
+        for key in ("dataset", "sampler_version"):
+            if state[key] != own[key]:
+                raise DatasetChanged(
+                    f"the state was saved with {key} {state[key]}, found {own[key]}; "
+                    "its batches cannot be repeated"
+                )
+        for key in ("version", "batch_size", "shuffle", "drop_last", "world_size", "seeds"):
+            if state[key] != own[key]:
+                raise ValueError(f"the state has {key} {state[key]}, this loader has {own[key]}")
+        self._end_running("load_state_dict() of this loader ended this iterator")
+        self._seed = int(state["seed"])
+        self._source = self._source.with_seed(self._seed)
+        self._progress = self._source.normal(Progress(int(state["epoch"]), int(state["batches"])))
+        self._resume_at = self._progress
+
+    def _end_running(self, reason: str) -> None:
+        running = self._running() if self._running is not None else None
+        if running is not None:
+            running.close(reason)
+
+    def _submit(self, seeds: npt.NDArray[np.int64], epoch: int, step: int) -> RequestFuture[Batch]:
+        options = self._options
+        drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
+        messages = sample_messages(seeds, self._sample, drawn_by)
+        return self._link.submit(messages, Batch.from_reply, timeout=options.timeout)
+
+
+@dataclass
+class _Ahead:
+    """A batch on its way."""
+
+    step: int
+    seeds: npt.NDArray[np.int64]
+    future: Future[Batch]
+
+
+class LoaderIterator:
+    """The batches of one epoch. Not thread-safe."""
+
+    def __init__(self, loader: Loader, start: Progress) -> None:
+        self._ahead: deque[_Ahead] = deque()
+        self._ended: str | None = None
+        self._loader = loader
+        self._link = loader._link
+        self._generation = self._link.generation
+        self._epoch = start.epoch
+        self._handed_out = start.handed_out
+        self._coming: Iterator[tuple[int, npt.NDArray[np.int64]]] = enumerate(
+            loader._source.batches(start), start=start.handed_out
+        )
+        self._top_up(loader._options.prefetch)
+
+    def __iter__(self) -> LoaderIterator:
+        return self
+
+    def __next__(self) -> Batch:
+        if self._ended is not None:
+            raise RuntimeError(self._ended)
+        self._renew_after_fork()
+        self._top_up(max(1, self._loader._options.prefetch))
+        if not self._ahead:
+            self._report(Progress(self._epoch + 1, 0))
+            raise StopIteration
+        first = self._ahead.popleft()
+        try:
+            batch = self._wait(first)
+        except BaseException:
+            self.close("the epoch ended with an error")
+            raise
+        self._handed_out += 1
+        self._report(Progress(self._epoch, self._handed_out))
+        self._top_up(self._loader._options.prefetch)
+        return batch
+
+    def close(self, reason: str = "the iterator was closed") -> None:
+        """Cancels what was prepared ahead, so that its memory is free at once."""
+        self._ended = self._ended or reason
+        if self._generation != self._link.generation:
+            self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
+        while self._ahead:
+            self._ahead.popleft().future.cancel()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _wait(self, first: _Ahead) -> Batch:
+        timeout = self._loader._options.timeout
+        if first.future.done() and isinstance(first.future.exception(), _RAN_OUT):
+            # It waited for memory while the user was busy elsewhere: now is its turn.
+            first.future = self._loader._submit(first.seeds, self._epoch, first.step)
+        return self._link.wait(first.future, timeout=timeout)
+
+    def _top_up(self, count: int) -> None:
+        missing = max(0, count - len(self._ahead))
+        try:
+            for step, seeds in itertools.islice(self._coming, missing):
+                future = self._loader._submit(seeds, self._epoch, step)
+                self._ahead.append(_Ahead(step, seeds, future))
+        except Exception as error:
+            # In its place: the batches before it are still to be handed out.
+            self._coming = iter(())
+            self._ahead.append(_Ahead(-1, _NO_SEEDS, _failed(error)))
+
+    def _renew_after_fork(self) -> None:
+        """In a forked child: what is under way is the parent's, so ask for the same again."""
+        if self._generation == self._link.generation:
+            return
+        self._generation = self._link.generation
+        for ahead in self._ahead:
+            if ahead.step < 0:
+                continue
+            ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
+
+    def _report(self, progress: Progress) -> None:
+        self._loader._progress = progress
+
+
+def _failed(error: Exception) -> Future[Batch]:
+    future: Future[Batch] = Future()
+    future.set_exception(error)
+    return future
+
+
+def _seed_source(
+    seeds: Ids | str | None, dataset: DatasetInfo, link: Link, options: LoaderOptions
+) -> SeedSource:
+    if options.batch_size is None:
+        raise ValueError("batch_size is missing")
+    ids = resolve_seeds(seeds, dataset, link)
+    count = dataset.num_nodes if ids is None else len(ids)
+    plan = EpochPlan(
+        num_seeds=count,
+        batch_size=options.batch_size,
+        rank=options.rank,
+        world_size=options.world_size,
+        drop_last=options.drop_last,
+    )
+    return SeedSource(plan, SeedOrder(count, ids, options.shuffle, options.seed))
+
+
+def _sampler_source(
+    sampler: Iterable[Ids], seeds: Ids | str | None, options: LoaderOptions
+) -> SamplerSource:
+    given = {
+        "seeds": seeds is not None,
+        "batch_size": options.batch_size is not None,
+        "shuffle": options.shuffle,
+        "drop_last": options.drop_last,
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ValueError(f"batch_sampler and {name} exclude each other: it makes the batches")
+    return SamplerSource(sampler)

@@ -1,0 +1,149 @@
+"""Requests as messages: ids in pieces that gRPC carries, arguments as the wire has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from graphzero._ids import id_array
+from graphzero._sampling import Direction
+from graphzero.proto.graphzero_pb2 import (
+    DIRECTION_IN,
+    DIRECTION_OUT,
+    DIRECTION_UNSPECIFIED,
+    Gather,
+    IdsChunk,
+    Sample,
+    SessionRequest,
+    Walk,
+)
+
+# 1 MiB: a quarter of what gRPC takes in one message by default.
+IDS_PER_MESSAGE = (1 << 20) // 8
+
+_DIRECTIONS = {None: DIRECTION_UNSPECIFIED, "in": DIRECTION_IN, "out": DIRECTION_OUT}
+
+
+@dataclass(frozen=True)
+class SampleOptions:
+    """Everything about a sample except its seeds and the seed of its draws."""
+
+    fanout: tuple[int, ...]
+    columns: tuple[str, ...]
+    seed_columns: tuple[str, ...]
+    replace: bool
+    weighted: bool
+    direction: Direction | None
+    edge_ids: bool
+
+    @classmethod
+    def checked(
+        cls,
+        fanout: Iterable[int],
+        columns: Sequence[str] | None,
+        seed_columns: Sequence[str] | None,
+        node_columns: Sequence[str],
+        *,
+        replace: bool,
+        weighted: bool,
+        direction: Direction | None,
+        edge_ids: bool,
+    ) -> SampleOptions:
+        """Fills in the columns that are not named: every node column that is not for seeds only."""
+        for_seeds = _names(seed_columns or (), "seed_columns")
+        if columns is None:
+            for_nodes = tuple(name for name in node_columns if name not in for_seeds)
+        else:
+            for_nodes = _names(columns, "columns")
+        both = sorted(set(for_nodes) & set(for_seeds))
+        if both:
+            raise ValueError(f"column {both[0]!r} is in columns and in seed_columns; choose one")
+        if direction not in _DIRECTIONS:
+            raise ValueError(f'direction is {direction!r}, expected "in", "out" or None')
+        return cls(
+            fanout=tuple(int(edges) for edges in fanout),
+            columns=for_nodes,
+            seed_columns=for_seeds,
+            replace=replace,
+            weighted=weighted,
+            direction=direction,
+            edge_ids=edge_ids,
+        )
+
+
+def sample_messages(
+    seeds: npt.NDArray[np.int64], options: SampleOptions, seed: int
+) -> list[SessionRequest]:
+    pieces = _pieces(seeds)
+    first = Sample(
+        seeds=pieces[0],
+        more_seeds=len(pieces) > 1,
+        fanout=options.fanout,
+        replace=options.replace,
+        weighted=options.weighted,
+        direction=_DIRECTIONS[options.direction],
+        seed=seed,
+        columns=options.columns,
+        seed_columns=options.seed_columns,
+        require_edge_ids=options.edge_ids,
+    )
+    return [SessionRequest(sample=first), *_more(pieces)]
+
+
+def walk_messages(
+    starts: npt.NDArray[np.int64],
+    length: int,
+    *,
+    p: float,
+    q: float,
+    restart: float,
+    weighted: bool,
+    seed: int,
+) -> list[SessionRequest]:
+    pieces = _pieces(starts)
+    first = Walk(
+        starts=pieces[0],
+        more_starts=len(pieces) > 1,
+        length=length,
+        p=p,
+        q=q,
+        restart=restart,
+        weighted=weighted,
+        seed=seed,
+    )
+    return [SessionRequest(walk=first), *_more(pieces)]
+
+
+def gather_messages(column: str, ids: npt.NDArray[np.int64]) -> list[SessionRequest]:
+    pieces = _pieces(ids)
+    first = Gather(ids=pieces[0], more_ids=len(pieces) > 1, column=column)
+    return [SessionRequest(gather=first), *_more(pieces)]
+
+
+def wire_ids(ids: Any, what: str) -> npt.NDArray[np.int64]:
+    """Ids as users have them (also a tensor on a GPU) as a contiguous int64 array."""
+    if hasattr(ids, "detach"):
+        ids = ids.detach().cpu()
+    return id_array(ids, None, what)
+
+
+def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{what} is the text {names!r}, expected a list of names")
+    repeated = [name for i, name in enumerate(names) if name in names[:i]]
+    if repeated:
+        raise ValueError(f"{what} has {repeated[0]!r} twice")
+    return tuple(names)
+
+
+def _pieces(ids: npt.NDArray[np.int64]) -> list[bytes]:
+    starts = range(0, max(len(ids), 1), IDS_PER_MESSAGE)
+    return [ids[at : at + IDS_PER_MESSAGE].astype("<i8", copy=False).tobytes() for at in starts]
+
+
+def _more(pieces: Sequence[bytes]) -> Iterator[SessionRequest]:
+    for number, piece in enumerate(pieces[1:], start=2):
+        yield SessionRequest(ids=IdsChunk(ids=piece, last=number == len(pieces)))

@@ -1,0 +1,56 @@
+"""What users name as seeds of a loader, as ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from graphzero.client.errors import NotFound
+from graphzero.client.info import ColumnInfo, DatasetInfo
+from graphzero.client.link import Link
+from graphzero.client.requests import gather_messages, wire_ids
+
+# 8 MiB of ids at a time: far below any limit of a result.
+_ROWS_PER_REQUEST = 1 << 20
+
+
+def resolve_seeds(seeds: Any, dataset: DatasetInfo, link: Link) -> npt.NDArray[np.int64] | None:
+    """Ids; None for all nodes, which need no list."""
+    if seeds is None:
+        return None
+    if isinstance(seeds, str):
+        seeds = _read_split(_split(seeds, dataset), link)
+    if hasattr(seeds, "detach"):
+        seeds = seeds.detach().cpu()
+    array = np.asarray(seeds)
+    if array.dtype == np.bool_:
+        return _ids_of_mask(array, dataset.num_nodes)
+    return wire_ids(array, "seeds")
+
+
+def _split(name: str, dataset: DatasetInfo) -> ColumnInfo:
+    splits = {
+        column.name: column
+        for column in dataset.columns.values()
+        if column.role == "ids" or (column.role == "node" and column.dtype == "bool")
+    }
+    if name not in splits:
+        known = ", ".join(splits) or "none"
+        raise NotFound(f"dataset {dataset.name!r} has no split {name!r}, it has {known}")
+    return splits[name]
+
+
+def _read_split(column: ColumnInfo, link: Link) -> npt.NDArray[Any]:
+    pieces = []
+    for first in range(0, column.shape[0], _ROWS_PER_REQUEST):
+        rows = np.arange(first, min(first + _ROWS_PER_REQUEST, column.shape[0]))
+        reply = link.wait(link.submit(gather_messages(column.name, rows), lambda reply: reply))
+        pieces.append(reply.tensors[column.name].array.reshape(-1).copy())
+    return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+
+
+def _ids_of_mask(mask: npt.NDArray[np.bool_], num_nodes: int) -> npt.NDArray[np.int64]:
+    if mask.shape != (num_nodes,):
+        raise ValueError(f"a mask of seeds has shape {mask.shape}, expected ({num_nodes},)")
+    return np.flatnonzero(mask).astype(np.int64, copy=False)

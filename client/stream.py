@@ -1,0 +1,193 @@
+"""The two-way stream of a session, as bytes on their way: gRPC, or a relay after a fork.
+
+gRPC cannot be used in a forked child of a process that has used it: its threads are gone and a new
+channel never connects (measured, with and without GRPC_ENABLE_FORK_SUPPORT). A child that was
+forked, such as a DataLoader worker, starts a small program of its own instead, relay.py, which
+holds the gRPC stream and passes messages through a socket pair. When the child dies, however it
+dies, the relay sees the end of that socket and ends the session.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import asdict
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from graphzero.client.address import Address
+from graphzero.client.errors import ClientError, ServerUnavailable, exception_for
+from graphzero.client.frames import END, MESSAGE, read_frame, send_frame, unpack_error
+from graphzero.proto.graphzero_pb2 import (
+    ListDatasetsRequest,
+    ListDatasetsResponse,
+    SessionRequest,
+    SessionResponse,
+)
+
+# The process that gRPC runs in; its children must not touch it.
+_grpc_pid: int | None = None
+
+
+class Stream(Protocol):
+    """Messages of one session. send() and close() may be called from any thread."""
+
+    def send(self, request: SessionRequest) -> None:
+        """Queues a message; never fails: the end of the stream shows in responses()."""
+
+    def responses(self) -> Iterator[SessionResponse]:
+        """What the daemon sends, until the end; a status raises its exception."""
+
+    def close(self) -> None:
+        """Ends the stream. Harmless when it has ended."""
+
+
+def open_stream(address: Address) -> Stream:
+    """A stream to the daemon. Whether anyone listens shows with the first response."""
+    address.require_trusted()
+    return RelayStream(address) if _in_forked_child() else GrpcStream(address)
+
+
+def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
+    """What the daemon serves; needs no session."""
+    address.require_trusted()
+    if _in_forked_child():
+        with closing(_Relay(address, call="list", timeout=timeout)) as relay:
+            payload = next(relay.payloads(), b"")
+        found: ListDatasetsResponse = ListDatasetsResponse.FromString(payload)
+        return found
+    import grpc
+
+    with _open_channel(address) as channel:
+        try:
+            found = _stub(channel).ListDatasets(
+                ListDatasetsRequest(), timeout=timeout, metadata=_metadata(address)
+            )
+        except grpc.RpcError as error:
+            raise _exception(error, address) from error
+    return found
+
+
+class GrpcStream:
+    """A gRPC call in this process."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
+        self._channel = _open_channel(address)
+        self._call = _stub(self._channel).Session(
+            iter(self._outbox.get, None), metadata=_metadata(address)
+        )
+
+    def send(self, request: SessionRequest) -> None:
+        self._outbox.put(request)
+
+    def responses(self) -> Iterator[SessionResponse]:
+        import grpc
+
+        try:
+            yield from self._call
+        except grpc.RpcError as error:
+            raise _exception(error, self._address) from error
+
+    def close(self) -> None:
+        self._outbox.put(None)
+        self._call.cancel()
+        self._channel.close()
+
+
+class RelayStream:
+    """A gRPC call in a program of its own."""
+
+    def __init__(self, address: Address) -> None:
+        self._relay = _Relay(address, call="session")
+        self._sending = threading.Lock()
+
+    def send(self, request: SessionRequest) -> None:
+        # An error means that the relay is gone, which responses() tells.
+        with self._sending, suppress(OSError):
+            send_frame(self._relay.socket, MESSAGE, request.SerializeToString())
+
+    def responses(self) -> Iterator[SessionResponse]:
+        for payload in self._relay.payloads():
+            yield SessionResponse.FromString(payload)
+
+    def close(self) -> None:
+        self._relay.close()
+
+
+class _Relay:
+    """The program of relay.py and our end of the socket pair. It ends when that is closed."""
+
+    def __init__(self, address: Address, *, call: str, timeout: float = 0.0) -> None:
+        self.socket, other = socket.socketpair()
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "graphzero.client.relay", str(other.fileno())],
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt from the keyboard is for the trainer
+            )
+        root = address.root_certificate
+        order = asdict(address) | {
+            "root_certificate": root and root.hex(),
+            "call": call,
+            "timeout": timeout,
+        }
+        send_frame(self.socket, MESSAGE, json.dumps(order).encode())
+
+    def payloads(self) -> Iterator[bytes]:
+        with self.socket.makefile("rb") as source:
+            while (frame := read_frame(source)) is not None:
+                kind, payload = frame
+                if kind == END:
+                    raise unpack_error(payload)
+                yield payload
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self._process.wait()
+
+
+def _in_forked_child() -> bool:
+    return _grpc_pid is not None and _grpc_pid != os.getpid()
+
+
+def _open_channel(address: Address) -> Any:
+    global _grpc_pid
+    # gRPC's own handlers for fork() do not help and write to stderr whenever a program forks.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    import grpc
+
+    _grpc_pid = os.getpid()
+    # Without a pool of its own a channel waits for the back-off of one that failed before it.
+    options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
+    if address.secure:
+        credentials = grpc.ssl_channel_credentials(address.root_certificate)
+        return grpc.secure_channel(address.target, credentials, options)
+    return grpc.insecure_channel(address.target, options)
+
+
+def _stub(channel: Any) -> Any:
+    from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+
+    return SamplerServiceStub(channel)
+
+
+def _metadata(address: Address) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {address.token}")] if address.token else []
+
+
+def _exception(error: Any, address: Address) -> ClientError:
+    found = exception_for(int(error.code().value[0]), str(error.details() or ""))
+    if isinstance(found, ServerUnavailable):
+        return ServerUnavailable(f"no answer from the daemon at {address}: {found}")
+    return found

@@ -1,0 +1,111 @@
+"""What every peer does: run its workloads, print one JSON line for each.
+
+A peer is a script that runs in an interpreter of its own and imports nothing of the others. It is
+called with a folder of graphs.py, threads and callers, and the seconds to spend on each workload.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+BATCH, FANOUT = 1024, [15, 10, 5]
+ONE_HOP_SEEDS, ONE_HOP = 100_000, 15
+WALKERS, LENGTH = 100_000, 20
+NODE2VEC = {"p": 1.0, "q": 0.5}
+LEAST = 2  # results per caller
+SLOW = 4  # a first call that takes this many times the given seconds is the only one
+
+
+@dataclass(frozen=True)
+class Arguments:
+    directory: Path
+    threads: int  # inside a call
+    callers: int  # calls at a time
+    seconds: float
+
+    @classmethod
+    def read(cls) -> "Arguments":
+        directory, threads, callers, seconds = sys.argv[1:5]
+        return cls(Path(directory), int(threads), int(callers), float(seconds))
+
+    def load(self, name: str) -> np.ndarray:
+        return np.load(self.directory / f"{name}.npy")
+
+
+# Called with the number of the call; returns sampled edges (or steps) and unique nodes.
+Workload = Callable[[int], tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Timing:
+    seconds: list[float]  # from one result to the next, whoever of the callers made it
+    cpu_seconds: float  # of all threads, for each result
+    edges: list[int]
+    nodes: list[int]
+
+
+def timed(call: Workload, arguments: Arguments) -> Timing:
+    ends: list[float] = []
+    edges: list[int] = []
+    nodes: list[int] = []
+    lock = threading.Lock()
+    numbers = iter(range(10**9))
+    begin, cpu_begin = time.perf_counter(), time.process_time()
+    while time.perf_counter() - begin < arguments.seconds / 4:  # warm up, at least once
+        counted = call(next(numbers))
+    warm_up = time.perf_counter() - begin
+    if warm_up > SLOW * arguments.seconds:
+        return Timing([warm_up], time.process_time() - cpu_begin, [counted[0]], [counted[1]])
+    start, cpu_start = time.perf_counter(), time.process_time()
+
+    def run() -> None:
+        while True:
+            with lock:
+                now = time.perf_counter() - start
+                if now > arguments.seconds and len(ends) >= LEAST * arguments.callers:
+                    return
+                number = next(numbers)
+            counted = call(number)
+            with lock:
+                ends.append(time.perf_counter() - start)
+                edges.append(counted[0])
+                nodes.append(counted[1])
+
+    callers = [threading.Thread(target=run) for _ in range(arguments.callers)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    cpu = time.process_time() - cpu_start
+    # Several callers end in bursts; a window of one result each is one measurement.
+    window = arguments.callers
+    marks = [0.0, *sorted(ends)[window - 1 :: window]]
+    seconds = [(b - a) / window for a, b in pairwise(marks)]
+    return Timing(seconds, cpu / len(ends), edges, nodes)
+
+
+def report(name: str, call: Workload, arguments: Arguments) -> None:
+    timing = timed(call, arguments)
+    result = {
+        "workload": name,
+        "threads": arguments.threads,
+        "callers": arguments.callers,
+        "calls": len(timing.edges),
+        "seconds": np.percentile(timing.seconds, [10, 50, 90]).tolist(),
+        "cpu_seconds": timing.cpu_seconds,
+        "edges": float(np.mean(timing.edges)),
+        "nodes": float(np.mean(timing.nodes)),
+    }
+    print(json.dumps(result), flush=True)
+
+
+def batch(seeds: np.ndarray, number: int, size: int = BATCH) -> np.ndarray:
+    begin = number * size % (len(seeds) - size)
+    return seeds[begin : begin + size]

@@ -1,0 +1,44 @@
+"""Fixtures for tests of the client, all with a real daemon."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from daemon_process import DaemonProcess
+
+
+@pytest.fixture(scope="module")
+def daemon(dataset: Path) -> Iterator[Any]:
+    """A daemon for tests that leave it as it is."""
+    directory = Path(tempfile.mkdtemp(prefix="gz-"))
+    process = DaemonProcess(dataset, directory / "s.sock")
+    yield process
+    process.kill()
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def client(daemon: Any) -> Iterator[gz.Client]:
+    with gz.connect(daemon.address) as connected:
+        yield connected
+
+
+@pytest.fixture
+def graph(dataset: Path) -> gz.Graph:
+    """The same data, embedded: what the daemon must agree with."""
+    return gz.Graph(dataset)
+
+
+@pytest.fixture
+def column(dataset: Path) -> Callable[[str], Any]:
+    """column(name) -> the whole column as NumPy reads it."""
+    return lambda name: gz.FeatureStore(dataset / f"{name}.gd").get_tensor()

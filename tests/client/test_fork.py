@@ -1,0 +1,124 @@
+"""Clients in forked children: each opens a session of its own, and the parent's goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import pytest
+import torch
+
+FANOUT = [3, 2]
+
+# Python warns that forking a process with threads may deadlock; that it does not is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+def in_child(program: Callable[[], Any], *, clean_exit: bool = False) -> None:
+    """Runs it in a forked child, which must succeed."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            program()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            if clean_exit and status == 0:
+                sys.exit(0)  # the interpreter's way, with everything that it destroys
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def contents(batch: gz.Batch) -> tuple[Any, ...]:
+    return batch.seed, batch.n_id.tolist(), batch.edge_index.tolist(), batch.x.sum().item()
+
+
+def test_a_child_gets_the_same_batches_and_leaves_its_parent_s_alone(client: gz.Client) -> None:
+    batch = client.sample(range(50), FANOUT, seed=1)
+    expected = contents(batch)
+
+    def child() -> None:
+        assert contents(batch) == expected  # inherited
+        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+        with pytest.raises(gz.InvalidRequest, match="5000"):
+            client.sample([5000], FANOUT)
+        assert [found.num_nodes for found in client.datasets()] == [2000]
+        client.close()
+
+    in_child(child)
+    assert contents(batch) == expected
+    assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+
+
+def test_a_child_that_ends_on_its_own_terms_does_not_hang(client: gz.Client) -> None:
+    client.sample(range(50), FANOUT)
+    script = Path(__file__).with_name("fork_and_exit.py")
+    address = client.info().address
+    done = os.spawnv(os.P_WAIT, sys.executable, [sys.executable, str(script), address])
+    assert done == 0
+
+
+def test_a_child_does_not_release_the_blocks_of_its_parent(client: gz.Client) -> None:
+    batch = client.sample(range(50), FANOUT, seed=1)
+    expected = contents(batch)
+    in_child(batch.release)
+    for seed in range(20):
+        client.sample(range(50), FANOUT, seed=seed)
+    assert contents(batch) == expected
+
+
+def test_children_of_children_connect_too(client: gz.Client) -> None:
+    expected = contents(client.sample(range(50), FANOUT, seed=1))
+
+    def use() -> None:
+        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+
+    def child() -> None:
+        use()
+        in_child(use)
+        use()
+
+    in_child(child)
+
+
+def test_a_loader_goes_on_in_parent_and_child(client: gz.Client) -> None:
+    loader = client.loader(range(100), FANOUT, 10, shuffle=True)
+    expected = [contents(batch) for batch in client.loader(range(100), FANOUT, 10, shuffle=True)]
+    iterator = iter(loader)
+    assert [contents(next(iterator)) for _ in range(3)] == expected[:3]
+
+    def child() -> None:
+        assert [contents(batch) for batch in iterator] == expected[3:]
+
+    in_child(child)
+    assert [contents(batch) for batch in iterator] == expected[3:]
+
+
+class Sampled(torch.utils.data.Dataset[Any]):
+    """Batches by number, sampled wherever they are asked for."""
+
+    def __init__(self, client: gz.Client) -> None:
+        self._client = client
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, number: int) -> gz.Batch:
+        return self._client.sample(range(10 * number, 10 * number + 10), FANOUT, seed=number)
+
+
+def test_dataloader_workers_use_the_client_they_inherit(client: gz.Client) -> None:
+    data = Sampled(client)
+    expected = [contents(data[number]) for number in range(6)]
+    workers = torch.utils.data.DataLoader(
+        data, batch_size=None, num_workers=2, multiprocessing_context="fork"
+    )
+    assert [contents(batch) for batch in workers] == expected
+    assert contents(data[0]) == expected[0]

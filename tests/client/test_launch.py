@@ -1,0 +1,107 @@
+"""connect(data=DIR): a daemon on demand, one for all who ask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import pytest
+from graphzero._runtime_dir import socket_for_data
+
+CONNECT = """
+import sys
+import graphzero as gz
+with gz.connect(data=sys.argv[1]) as client:
+    client.sample([1, 2], [3])
+    print(client._pool.welcome.instance_id)
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_runtime_directory(
+    runtime_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Daemons that a test started end with it."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_directory))
+    monkeypatch.delenv("GRAPHZERO_ADDRESS", raising=False)
+    yield
+    for lock in (runtime_directory / "graphzero").glob("*.lock"):
+        pid = daemon_pid(lock)
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+
+
+def daemon_pid(lock: Path) -> int | None:
+    import json
+
+    try:
+        pid = int(json.loads(lock.read_text())["pid"])
+        os.kill(pid, 0)
+    except (OSError, ValueError, KeyError):
+        return None
+    return pid
+
+
+def test_a_daemon_is_started_and_found_by_the_next_one(dataset: Path) -> None:
+    with gz.connect(data=dataset) as first, gz.connect(data=str(dataset)) as second:
+        assert first.sample([1], [2]).batch_size == 1
+        assert first._pool.welcome.instance_id == second._pool.welcome.instance_id
+        assert first.info().address == f"unix:{socket_for_data(dataset)}"
+
+
+def test_processes_that_race_start_exactly_one(dataset: Path) -> None:
+    racing = [
+        subprocess.Popen(
+            [sys.executable, "-c", CONNECT, str(dataset)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(5)
+    ]
+    found = [process.communicate(timeout=120)[0].strip() for process in racing]
+    assert [process.returncode for process in racing] == [0] * 5
+    assert len(set(found)) == 1
+
+
+def test_a_standing_daemon_that_serves_the_directory_is_used(
+    start_daemon: Callable[..., Any], dataset: Path, runtime_directory: Path
+) -> None:
+    (runtime_directory / "graphzero").mkdir(mode=0o700)
+    daemon = start_daemon(dataset, socket=runtime_directory / "graphzero" / "server.sock")
+    with gz.connect(data=dataset) as client:
+        assert client.info().address == daemon.address
+    with gz.connect() as client:
+        assert client.info().dataset.name == dataset.name
+
+
+def test_a_daemon_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with pytest.raises(gz.StartFailed, match=r"graph\.gl"):
+        gz.connect(data=tmp_path)
+
+
+def test_a_missing_directory_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(gz.StartFailed, match="no such directory"):
+        gz.connect(data=tmp_path / "none")
+
+
+def test_a_daemon_that_left_is_started_again(dataset: Path) -> None:
+    with gz.connect(data=dataset, retry=True) as client:
+        expected = client.sample(range(20), [3], seed=1).n_id.tolist()
+        lock = next(socket_for_data(dataset).parent.glob("*.lock"))
+        pid = daemon_pid(lock)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        assert client.sample(range(20), [3], seed=1).n_id.tolist() == expected
+
+
+def test_a_runtime_directory_in_other_hands_is_refused(
+    dataset: Path, runtime_directory: Path
+) -> None:
+    (runtime_directory / "graphzero").mkdir()
+    (runtime_directory / "graphzero").chmod(0o777)
+    with pytest.raises(PermissionError, match="others may write"):
+        gz.connect(data=dataset)

@@ -1,0 +1,240 @@
+"""The daemon's death, and data that changes, seen from a trainer."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+import torch
+from graphzero._publish import new_dataset
+
+FANOUT = [3, 2]
+
+
+def contents(batch: gz.Batch) -> tuple[Any, ...]:
+    return batch.seed, batch.n_id.tolist(), batch.edge_index.tolist(), batch.x.sum().item()
+
+
+def test_without_retry_the_daemon_s_death_is_an_error_and_tensors_stay(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    client = gz.connect(daemon.address)
+    batch = client.sample(range(50), FANOUT)
+    before = batch.clone()
+    daemon.kill()
+    with pytest.raises(gz.ServerUnavailable):
+        client.sample(range(50), FANOUT)
+    assert torch.equal(batch.x, before.x)
+    batch.x.add_(1)
+    client.close()
+
+
+def test_without_retry_a_client_works_again_once_a_daemon_is_there(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        expected = contents(client.sample(range(50), FANOUT, seed=1))
+        daemon.kill()
+        with pytest.raises(gz.ServerUnavailable):
+            client.sample(range(50), FANOUT)
+        daemon.start()
+        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+
+
+def test_requests_in_flight_fail_with_the_daemon(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        os.kill(daemon.pid, signal.SIGSTOP)  # so that they are surely in flight
+        futures = [client.sample_async(range(50), FANOUT) for _ in range(3)]
+        daemon.kill()
+        for future in futures:
+            with pytest.raises(gz.ServerUnavailable):
+                future.result(60)
+
+
+def test_with_retry_requests_in_flight_are_answered_by_the_next_daemon(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True) as client:
+        expected = [contents(client.sample(range(50), FANOUT, seed=s)) for s in range(3)]
+        os.kill(daemon.pid, signal.SIGSTOP)
+        futures = [client.sample_async(range(50), FANOUT, seed=s) for s in range(3)]
+        daemon.kill()
+        daemon.start()
+        assert [contents(future.result(60)) for future in futures] == expected
+
+
+def test_with_retry_a_loader_goes_on_with_the_same_batches(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True) as client:
+
+        def make() -> gz.Loader:
+            return client.loader(None, FANOUT, 100, shuffle=True, seed=4, prefetch=3)
+
+        expected = [contents(batch) for batch in make()]
+        seen, held = [], []
+        for number, batch in enumerate(make()):
+            if number in (3, 4, 11):
+                daemon.kill()
+                daemon.start()
+            seen.append(contents(batch))
+            held.append(batch.x[0].clone())
+        assert seen == expected
+
+
+def test_no_batch_is_lost_when_the_daemon_dies(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    """Without retry an epoch ends with an error; a state saved then goes on without a gap."""
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        loader = client.loader(None, FANOUT, 100, shuffle=True)
+        expected = [contents(batch) for batch in client.loader(None, FANOUT, 100, shuffle=True)]
+        seen: list[Any] = []
+
+        def take_batches() -> None:
+            for batch in loader:
+                seen.append(contents(batch))
+                if len(seen) == 5:
+                    daemon.kill()
+
+        with pytest.raises(gz.ServerUnavailable):
+            take_batches()
+        state = loader.state_dict()
+        daemon.start()
+        loader.load_state_dict(state)
+        seen += [contents(batch) for batch in loader]
+        assert seen == expected
+
+
+def test_with_retry_new_loaders_wait_for_the_daemon_too(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True) as client:
+        client.sample(range(5), FANOUT)
+        daemon.kill()
+        restart = threading.Timer(0.1, daemon.start)
+        restart.start()
+        assert len(list(client.loader(None, FANOUT, 500))) == 4
+        restart.join()
+
+
+def test_with_retry_a_daemon_that_stays_away_is_an_error(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True, retry_timeout=0.2) as client:
+        daemon.kill()
+        with pytest.raises(gz.ServerUnavailable):
+            client.sample(range(50), FANOUT)
+
+
+def test_a_daemon_that_drains_is_as_good_as_gone(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True) as client:
+        expected = contents(client.sample(range(50), FANOUT, seed=1))
+        assert daemon.stop() == 0
+        daemon.start()
+        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+
+
+def test_a_daemon_that_hangs_is_a_timeout(
+    start_daemon: Callable[..., Any], dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphzero.client.link._GRACE_S", 0.1)
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        client.sample(range(5), FANOUT)
+        os.kill(daemon.pid, signal.SIGSTOP)
+        with pytest.raises(gz.RequestTimeout, match=r"within 0\.1 s"):
+            client.sample(range(5), FANOUT, timeout=0.1)
+        with pytest.raises(gz.ServerUnavailable, match=r"within 0\.1 s"):
+            gz.connect(daemon.address, timeout=0.1)
+        os.kill(daemon.pid, signal.SIGCONT)
+        assert client.sample(range(5), FANOUT).batch_size == 5
+
+
+def new_version(dataset: Path, target: Path) -> None:
+    """Replaces a served copy of `dataset` by one with other features."""
+    with new_dataset(target, overwrite=True) as draft:
+        shutil.copytree(dataset, draft, dirs_exist_ok=True, ignore=lambda *_: ["x.gd"])
+        gz.write_features(draft / "x.gd", np.ones((2000, 16), np.float32))
+
+
+@pytest.fixture
+def copy(dataset: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(dataset, tmp_path / "copy"))
+
+
+def test_a_reconnect_that_meets_other_data_raises_dataset_changed(
+    start_daemon: Callable[..., Any], dataset: Path, copy: Path
+) -> None:
+    daemon = start_daemon(copy)
+    with gz.connect(daemon.address, retry=True) as client:
+        client.sample(range(5), FANOUT)
+        daemon.kill()
+        new_version(dataset, copy)
+        daemon.start()
+        with pytest.raises(gz.DatasetChanged, match="was replaced"):
+            client.sample(range(5), FANOUT)
+        with pytest.raises(gz.DatasetChanged, match="was replaced"):
+            client.column("x")
+    with gz.connect(daemon.address) as client:
+        assert client.sample(range(5), FANOUT).x.unique().tolist() == [1.0]
+
+
+def test_a_state_from_before_a_replacement_is_refused(
+    start_daemon: Callable[..., Any], dataset: Path, copy: Path
+) -> None:
+    daemon = start_daemon(copy)
+    with gz.connect(daemon.address) as client:
+        state = client.loader(None, FANOUT, 100).state_dict()
+    daemon.kill()
+    new_version(dataset, copy)
+    daemon.start()
+    with gz.connect(daemon.address) as client, pytest.raises(gz.DatasetChanged, match="dataset"):
+        client.loader(None, FANOUT, 100).load_state_dict(state)
+
+
+def test_shared_memory_that_cannot_be_opened_names_the_way_out(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphzero import _engine
+
+    class Hidden:
+        @staticmethod
+        def open(name: str, size: int) -> None:
+            raise FileNotFoundError(2, "No such file or directory", name)
+
+    monkeypatch.setattr(_engine, "RegionView", Hidden)
+    way_out = pytest.raises(gz.SharedMemoryUnavailable, match=r'/dev/shm.*transport="inline"')
+    with gz.connect(daemon.address) as client, way_out:
+        client.sample(range(5), FANOUT)
+
+
+def test_batch_numbers_are_not_shared_between_links(daemon: Any) -> None:
+    """Two loaders that are read in turn get their own answers."""
+    with gz.connect(daemon.address) as client:
+        one = client.loader(range(100), FANOUT, 10)
+        two = client.loader(range(100, 200), FANOUT, 10)
+        for a, b in itertools.zip_longest(one, two):
+            assert a.n_id[0] < 100 <= b.n_id[0]

@@ -1,0 +1,207 @@
+"""Requests through a daemon: the same bytes as the embedded engine, errors with the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+import torch
+
+SEEDS = [7, 11, 7, 1999, 0]
+FANOUT = [4, 3]
+
+
+def same_topology(batch: gz.Batch, expected: Any) -> None:
+    assert np.array_equal(batch.n_id, expected.n_id)
+    assert np.array_equal(batch.edge_index, expected.edge_index)
+    assert np.array_equal(batch.e_id, expected.e_id)
+    assert np.array_equal(batch.edge_weight, expected.edge_weight)
+    assert batch.num_sampled_nodes == expected.num_sampled_nodes
+    assert batch.num_sampled_edges == expected.num_sampled_edges
+    assert batch.batch_size == expected.batch_size
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"replace": True},
+        {"weighted": True},
+        {"direction": "out"},
+        {"replace": True, "weighted": True, "direction": "out", "edge_ids": True},
+    ],
+)
+def test_sample_is_that_of_the_embedded_engine(
+    client: gz.Client, graph: gz.Graph, options: dict[str, Any]
+) -> None:
+    batch = client.sample(SEEDS, FANOUT, seed=5, **options)
+    same_topology(batch, graph.sample(SEEDS, FANOUT, seed=5, **options))
+    assert batch.seed == 5
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [SEEDS, np.array(SEEDS, np.int32), torch.tensor(SEEDS), np.array([], np.int64), range(3)],
+    ids=["list", "numpy", "torch", "empty", "range"],
+)
+def test_seeds_of_any_kind(client: gz.Client, graph: gz.Graph, seeds: Any) -> None:
+    batch = client.sample(seeds, FANOUT, seed=1)
+    same_topology(batch, graph.sample(list(seeds), FANOUT, seed=1))
+
+
+def test_seeds_that_take_several_messages(client: gz.Client, graph: gz.Graph) -> None:
+    seeds = np.resize(np.arange(graph.num_nodes), 300_000)
+    batch = client.sample(seeds, [1], seed=1, columns=[])
+    same_topology(batch, graph.sample(seeds, [1], seed=1))
+
+
+def test_every_column_has_the_rows_of_n_id(client: gz.Client, column: Callable[[str], Any]) -> None:
+    batch = client.sample(SEEDS, FANOUT)
+    assert batch.keys() == ["n_id", "edge_index", "e_id", "edge_weight", "x", "y"]
+    assert np.array_equal(batch.x, column("x")[batch.n_id])
+    assert np.array_equal(batch["y"], column("y")[batch.n_id])
+    assert batch.x.dtype == torch.float32
+    assert batch.y.shape == batch.n_id.shape
+
+
+def test_columns_can_be_chosen(client: gz.Client, column: Callable[[str], Any]) -> None:
+    assert "x" not in client.sample(SEEDS, FANOUT, columns=[])
+    batch = client.sample(SEEDS, FANOUT, seed_columns=["y"])
+    assert np.array_equal(batch.x, column("x")[batch.n_id])
+    assert np.array_equal(batch.y, column("y")[SEEDS])
+    with pytest.raises(ValueError, match="'y' is in columns and in seed_columns"):
+        client.sample(SEEDS, FANOUT, columns=["y"], seed_columns=["y"])
+    with pytest.raises(TypeError, match="expected a list of names"):
+        client.sample(SEEDS, FANOUT, columns="xy")
+
+
+def test_without_a_seed_each_batch_is_drawn_anew_and_can_be_repeated(client: gz.Client) -> None:
+    first, second = (client.sample(range(200), [2]) for _ in range(2))
+    assert first.seed != second.seed
+    assert not np.array_equal(first.edge_index[0], second.edge_index[0])
+    again = client.sample(range(200), [2], seed=first.seed)
+    assert torch.equal(first.edge_index, again.edge_index)
+
+
+def test_several_requests_are_in_flight_at_once(client: gz.Client, graph: gz.Graph) -> None:
+    futures = [client.sample_async(SEEDS, FANOUT, seed=seed) for seed in range(20)]
+    for seed, future in enumerate(futures):
+        same_topology(future.result(60), graph.sample(SEEDS, FANOUT, seed=seed))
+
+
+def test_a_cancelled_request_leaves_the_session_as_it_is(client: gz.Client) -> None:
+    futures = [client.sample_async(range(2000), [20, 20, 20]) for _ in range(4)]
+    cancelled = [future.cancel() for future in futures]
+    assert any(cancelled)
+    assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+
+
+def test_random_walks_are_those_of_the_embedded_engine(client: gz.Client, graph: gz.Graph) -> None:
+    walks = client.random_walk(SEEDS, 10, p=0.5, q=2.0, restart=0.1, seed=3)
+    expected = graph.random_walk(SEEDS, 10, p=0.5, q=2.0, restart=0.1, seed=3)
+    assert np.array_equal(walks.nodes, expected.nodes)
+    assert np.array_equal(walks.lengths, expected.lengths)
+    assert walks.seed == 3
+    assert isinstance(walks.nodes, torch.Tensor)
+
+
+def test_gather_gives_rows_of_any_column(client: gz.Client, column: Callable[[str], Any]) -> None:
+    assert np.array_equal(client.gather("x", SEEDS), column("x")[SEEDS])
+    assert np.array_equal(client.gather("when", [29_999, 0]), column("when")[[29_999, 0]])
+    assert np.array_equal(client.gather("train", [1, 2]), [3, 6])
+
+
+def test_column_maps_the_whole_file(client: gz.Client, column: Callable[[str], Any]) -> None:
+    mapped = client.column("x")
+    assert isinstance(mapped, torch.Tensor)
+    assert np.array_equal(mapped, column("x"))
+    mapped.relu_()  # private to this process
+
+
+def test_info_and_datasets_tell_what_is_served(client: gz.Client, dataset: Path) -> None:
+    info = client.info()
+    assert info.dataset.name == dataset.name
+    assert info.dataset.num_nodes == 2000
+    assert info.dataset.node_columns == ["x", "y"]
+    assert info.dataset.columns["train"].role == "ids"
+    assert info.dataset.columns["x"].shape == (2000, 16)
+    assert info.transport == "shared_memory"
+    assert [found.name for found in client.datasets()] == [dataset.name]
+    assert client.datasets()[0].fingerprint == info.dataset.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda c: c.sample([2000], FANOUT), gz.InvalidRequest, "2000"),
+        (lambda c: c.sample([-1], FANOUT), gz.InvalidRequest, "-1"),
+        (lambda c: c.sample(SEEDS, [-2]), gz.InvalidRequest, "-2"),
+        (lambda c: c.sample(SEEDS, FANOUT, columns=["z"]), gz.NotFound, "z"),
+        (lambda c: c.gather("z", SEEDS), gz.NotFound, "z"),
+        (lambda c: c.gather("x", [2000]), gz.InvalidRequest, "2000"),
+        (lambda c: c.column("z"), gz.NotFound, "z"),
+        (lambda c: c.sample(SEEDS, FANOUT, direction="up"), ValueError, "up"),
+        (lambda c: c.sample(SEEDS, FANOUT, seed=-1), ValueError, "-1"),
+        (lambda c: c.sample([0.5], FANOUT), TypeError, "float"),
+        (lambda c: c.random_walk(SEEDS, -1), ValueError, "-1"),
+    ],
+)
+def test_errors_have_the_value_and_the_session_lives(
+    client: gz.Client, call: Callable[[gz.Client], Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        call(client)
+    assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+
+
+def test_an_unknown_dataset_is_refused_with_those_there_are(daemon: Any, dataset: Path) -> None:
+    with pytest.raises(gz.NotFound, match=dataset.name):
+        gz.connect(daemon.address, dataset="other")
+
+
+def test_a_closed_client_says_so(daemon: Any) -> None:
+    with gz.connect(daemon.address) as client:
+        pass
+    client.close()
+    with pytest.raises(gz.RequestCancelled, match="closed"):
+        client.sample(SEEDS, FANOUT)
+
+
+def test_inline_batches_are_the_same(daemon: Any, client: gz.Client) -> None:
+    with gz.connect(daemon.address, transport="inline") as inline:
+        ours, theirs = (c.sample(range(2000), [5, 5], seed=2) for c in (client, inline))
+        assert inline.info().transport == "inline"
+        assert ours.keys() == theirs.keys()
+        for name in ours:
+            assert torch.equal(ours[name], theirs[name])
+        theirs.x.mul_(2)  # writable too
+        assert len(inline.sample([], [2]).n_id) == 0
+
+
+def test_arguments_that_exclude_each_other_are_errors(daemon: Any, dataset: Path) -> None:
+    with pytest.raises(ValueError, match="exclude each other"):
+        gz.connect(daemon.address, data=dataset)
+    with pytest.raises(ValueError, match="transport is 'shm'"):
+        gz.connect(daemon.address, transport="shm")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="inline"):
+        gz.connect("localhost:1", transport="shared_memory")
+
+
+def test_one_session_too_many_is_refused_at_once(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-sessions", "1")
+    with gz.connect(daemon.address), pytest.raises(gz.ResourceExhausted, match="1"):
+        gz.connect(daemon.address)
+
+
+def test_a_client_with_one_loader_needs_one_session(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-sessions", "1")
+    with gz.connect(daemon.address) as client:
+        assert len(list(client.loader(None, FANOUT, 500))) == 4

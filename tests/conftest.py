@@ -1,0 +1,77 @@
+"""Fixtures that several folders of tests use."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def load_helper(path: Path) -> Any:
+    """A module of the test tree, which is no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def runtime_directory() -> Iterator[Path]:
+    """A short path for sockets, private to this test."""
+    directory = Path(tempfile.mkdtemp(prefix="gz-"))
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
+    """start_daemon(data, *options) -> a running DaemonProcess; stopped at the end of the test."""
+    kind = load_helper(Path(__file__).with_name("daemon_process.py")).DaemonProcess
+    numbers = itertools.count()
+    started = []
+
+    def start(data: Path, *options: str, socket: Path | None = None, **rest: Any) -> Any:
+        place = socket or runtime_directory / f"s{next(numbers)}.sock"
+        daemon = kind(data, place, *options, **rest)
+        started.append(daemon)
+        return daemon
+
+    yield start
+    for daemon in started:
+        if daemon.process.poll() is None:
+            daemon.kill()
+
+
+@pytest.fixture(scope="session")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """2,000 nodes with weights, edge ids, features x, labels y, an edge column and a split."""
+    import graphzero as gz
+
+    directory = tmp_path_factory.mktemp("data") / "small"
+    directory.mkdir()
+    rng = np.random.default_rng(7)
+    nodes, edges = 2_000, 30_000
+    gz.write_graph(
+        directory / "graph.gl",
+        rng.integers(0, nodes, edges),
+        rng.integers(0, nodes, edges),
+        weights=rng.random(edges, dtype=np.float32),
+        num_nodes=nodes,
+        edge_ids=True,
+    )
+    gz.write_features(directory / "x.gd", rng.random((nodes, 16), dtype=np.float32))
+    gz.write_features(directory / "y.gd", rng.integers(0, 5, nodes))
+    gz.write_features(directory / "when.gd", rng.random(edges, dtype=np.float32), role="edge")
+    gz.write_features(directory / "train.gd", np.arange(0, nodes, 3), role="ids")
+    return directory

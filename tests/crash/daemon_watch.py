@@ -1,0 +1,79 @@
+"""What a running daemon uses, seen from outside: its statistics, descriptors, memory and names."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+
+# Only against a hang: a loaded machine may take its time.
+DEADLINE_S = 60.0
+
+
+def wait_until(condition: Callable[[], Any], what: str, *, deadline_s: float = DEADLINE_S) -> float:
+    """Seconds until the condition held; fails with `what` if it never does."""
+    tick = threading.Event()
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < deadline_s, f"never happened: {what}"
+        tick.wait(0.005)
+    return time.monotonic() - started
+
+
+class Watch:
+    """Asks one daemon. A daemon that was started again needs another Watch."""
+
+    def __init__(self, daemon: Any) -> None:
+        self._daemon = daemon
+        self._process = Path(f"/proc/{daemon.pid}")
+        self._channel = grpc.insecure_channel(
+            daemon.address, [("grpc.use_local_subchannel_pool", 1)]
+        )
+        self._stub = SamplerServiceStub(self._channel)
+        self.stats()  # connects, so that this connection is among the descriptors from now on
+
+    def stats(self) -> pb.GetStatsResponse:
+        return self._stub.GetStats(pb.GetStatsRequest(), timeout=DEADLINE_S)
+
+    def session_of(self, client_name: str) -> pb.SessionStats | None:
+        return next((s for s in self.stats().sessions if s.client_name == client_name), None)
+
+    def descriptors(self) -> list[str]:
+        """What the daemon has open; sockets and the like without their numbers."""
+        targets = []
+        for link in (self._process / "fd").iterdir():
+            try:
+                target = str(link.readlink())
+            except FileNotFoundError:
+                continue
+            targets.append(target.partition(":[")[0])
+        return sorted(targets)
+
+    def mapped_regions(self) -> int:
+        """Shared-memory regions in the daemon's address space, with or without a name."""
+        maps = (self._process / "maps").read_text()
+        return sum("/dev/shm/graphzero-" in line for line in maps.splitlines())
+
+    def private_bytes(self) -> int:
+        """Memory of its own: neither shared memory nor the files of the dataset."""
+        status = (self._process / "status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
+        return int(line.split()[1]) << 10
+
+    def expect_nothing_held(self, descriptors: list[str]) -> None:
+        """Without sessions, the daemon has given back everything that it had for them."""
+        wait_until(lambda: not self.stats().sessions, "the end of all sessions")
+        # Work of a session that ended may still run, and has its region until it is done.
+        wait_until(lambda: self.mapped_regions() == 0, "no region in the daemon's memory")
+        wait_until(lambda: self.descriptors() == descriptors, "the descriptors of before")
+        assert self.stats().shm_used_byte_size == 0
+        assert self._daemon.regions() == []
+
+    def close(self) -> None:
+        self._channel.close()

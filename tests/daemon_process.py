@@ -1,0 +1,82 @@
+"""A real daemon in a process of its own, for tests; see the fixtures in conftest.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+START_TIMEOUT_S = 60  # a loaded machine; nothing is measured
+
+
+class DaemonProcess:
+    """`graphzero-server --data DATA --socket SOCKET ...`, ready when the constructor returns."""
+
+    def __init__(self, data: Path, socket: Path, *options: str, env: dict[str, str] | None = None):
+        self.data = data
+        self.socket = socket
+        self.address = f"unix:{socket}"
+        self.log = socket.with_suffix(".log")
+        self._options = options
+        self._env = {**os.environ, **(env or {})}
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "graphzero.server", "--data", str(self.data)]
+        command += ["--socket", str(self.socket), *self._options]
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, env=self._env
+            )
+        self._wait_until_healthy()
+
+    def _wait_until_healthy(self) -> None:
+        channel = grpc.insecure_channel(self.address)
+        ready = grpc.channel_ready_future(channel)
+        try:
+            # Whichever comes first: the daemon answers, or it has ended.
+            for _ in range(START_TIMEOUT_S * 20):
+                if self.process.poll() is not None:
+                    raise RuntimeError(f"the daemon ended:\n{self.output()}")
+                try:
+                    ready.result(timeout=0.05)
+                    break
+                except grpc.FutureTimeoutError:
+                    continue
+            health = health_pb2_grpc.HealthStub(channel)
+            answer = health.Check(health_pb2.HealthCheckRequest(), timeout=START_TIMEOUT_S)
+            assert answer.status == health_pb2.HealthCheckResponse.SERVING
+        finally:
+            channel.close()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def instance_id(self) -> str:
+        lock = self.socket.with_name(self.socket.name + ".lock")
+        instance: str = json.loads(lock.read_text())["instance"]
+        return instance
+
+    def regions(self) -> list[str]:
+        """Names of this daemon's regions in /dev/shm."""
+        return [p.name for p in Path("/dev/shm").glob(f"graphzero-{self.instance_id}-*")]
+
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=START_TIMEOUT_S)

@@ -1,0 +1,136 @@
+"""The files of deploy/: that they load, and that what they name exists."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from graphzero.server.config import _OPTIONS, Config, make_config, parse_command_line
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+REPOSITORY = Path(__file__).parents[2]
+DEPLOY = REPOSITORY / "deploy"
+UNIT = DEPLOY / "graphzero-server.service"
+EXAMPLE = DEPLOY / "graphzero.toml"
+
+# An option that is commented out, and not a sentence.
+COMMENTED_OPTION = re.compile(r"^# (?=[a-z-]+ = )", re.MULTILINE)
+
+
+def unit_keys() -> dict[str, list[str]]:
+    """Values by "Section.Key"."""
+    found: dict[str, list[str]] = {}
+    section = ""
+    for line in UNIT.read_text().splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            key, _, value = line.partition("=")
+            found.setdefault(f"{section}.{key}", []).append(value)
+    return found
+
+
+def every_option() -> dict[str, Any]:
+    return tomllib.loads(COMMENTED_OPTION.sub("", EXAMPLE.read_text()))
+
+
+def test_the_example_loads_as_it_is() -> None:
+    config = parse_command_line(["--config", str(EXAMPLE)])
+    assert config.data == Path("/var/lib/graphzero")
+
+
+def test_the_example_loads_with_every_option_uncommented(tmp_path: Path) -> None:
+    path = tmp_path / "graphzero.toml"
+    path.write_text(COMMENTED_OPTION.sub("", EXAMPLE.read_text()))
+    config = parse_command_line(["--config", str(path)])
+    assert config.listen.group == "gnn"
+    assert config.listen.tcp == "127.0.0.1:7171"
+    assert config.limits.shm_limit == 8 << 30
+    assert config.life.idle_exit_s == 60
+
+
+def test_the_example_has_exactly_the_options_that_there_are() -> None:
+    assert set(every_option()) == set(_OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["max-sessions", "max-edges", "max-ids", "max-in-flight", "request-timeout", "drain-timeout"],
+)
+def test_the_example_shows_the_default(name: str) -> None:
+    def limits_and_life(config: Config) -> tuple[Any, Any]:
+        return config.limits, config.life
+
+    fixed = {"data": "/data", "threads": 1, "shm-limit": "1G"}
+    shown = make_config(fixed | {name: every_option()[name]})
+    assert limits_and_life(shown) == limits_and_life(make_config(fixed))
+
+
+def test_an_option_that_is_misspelt_is_refused_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "graphzero.toml"
+    path.write_text('data = "/data"\nthread = 2\n')
+    with pytest.raises(ValueError, match="'thread'"):
+        parse_command_line(["--config", str(path)])
+
+
+def test_the_unit_starts_an_installed_program_with_options_that_it_has() -> None:
+    command = unit_keys()["Service.ExecStart"][0].split()
+    assert Path(command[0]).name == "graphzero-server"
+    config = parse_command_line(
+        [str(EXAMPLE) if word.endswith(".toml") else word for word in command[1:]]
+    )
+    runtime = Path("/run", unit_keys()["Service.RuntimeDirectory"][0])
+    assert config.listen.socket.parent == runtime
+
+
+def test_the_unit_waits_for_readiness_and_lets_the_daemon_drain() -> None:
+    keys = unit_keys()
+    assert keys["Service.Type"] == ["notify"]
+    assert keys["Service.KillSignal"] == ["SIGTERM"]
+    drain = make_config({"data": "/data"}).life.drain_timeout_s
+    assert float(keys["Service.TimeoutStopSec"][0]) > drain
+
+
+def test_the_unit_leaves_the_daemon_its_shared_memory() -> None:
+    keys = unit_keys()
+    assert "/dev/shm" in keys["Service.ReadWritePaths"]
+    # A private IPC namespace would also hide the daemon's regions from trainers.
+    assert keys.get("Service.PrivateIPC", ["no"]) == ["no"]
+    assert "AF_UNIX" in keys["Service.RestrictAddressFamilies"][0]
+
+
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("there is no systemd-analyze here")
+    # The program must exist for the verdict; where it is installed is the administrator's choice.
+    unit = tmp_path / UNIT.name
+    text = UNIT.read_text()
+    unit.write_text(text.replace("/opt/graphzero/bin/graphzero-server", sys.executable))
+    done = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True)
+    if "Failed to initialize manager" in done.stderr:
+        pytest.skip(f"systemd-analyze does not work here: {done.stderr.strip()}")
+    complaints = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert not complaints, done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_image_and_the_compose_file_agree() -> None:
+    image, compose = (DEPLOY / "Dockerfile").read_text(), (DEPLOY / "compose.yaml").read_text()
+    found = re.search(r"--uid (\d+)", image)
+    assert found is not None
+    assert f'user: "{found[1]}"' in compose
+    socket = "/run/graphzero/server.sock"
+    assert f'"--socket", "{socket}"' in image
+    assert compose.count(f"unix:{socket}") == 2
+    assert compose.count("ipc: service:server") == 1  # the other trainer inherits it
+    assert "ipc: shareable" in compose

@@ -1,0 +1,301 @@
+"""Start, refusal, reload and end of the daemon."""
+
+from __future__ import annotations
+
+import grp
+import os
+import shutil
+import signal
+import socket as socketlib
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import grpc
+import numpy as np
+import pytest
+from graphzero import _engine
+from graphzero.proto import graphzero_pb2 as pb
+
+NOBODY = 65534
+
+
+def run_server(*options: object, user: int | None = None) -> subprocess.CompletedProcess[str]:
+    """A daemon that is expected to end by itself."""
+    return subprocess.run(
+        [sys.executable, "-m", "graphzero.server", *map(str, options)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        user=user,
+    )
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    tick = threading.Event()
+    for _ in range(1200):
+        if condition():
+            return
+        tick.wait(0.05)
+    pytest.fail(f"never happened: {what}")
+
+
+def test_start_prints_what_it_serves_and_how_to_connect(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    wait_until(lambda: "connect with" in daemon.output(), "the banner")
+    output = daemon.output()
+    assert "small: 2,000 nodes, 30,000 edges" in output
+    assert "x float32[16]" in output
+    assert f'gz.connect("{daemon.socket}")' in output
+
+
+def test_daemon_never_imports_torch(start_daemon: Callable[..., Any], dataset: Path) -> None:
+    daemon = start_daemon(dataset)
+    maps = Path(f"/proc/{daemon.pid}/maps").read_text()
+    assert "_engine" in maps
+    assert "libtorch" not in maps
+
+
+def test_second_daemon_is_refused_with_the_pid_of_the_first(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    second = run_server("--data", dataset, "--socket", daemon.socket)
+    assert second.returncode == 1
+    assert f"pid {daemon.pid}" in second.stderr
+    assert len(second.stderr.strip().splitlines()) == 1
+    raw(daemon.address).close()  # the first one still answers
+
+
+def test_killed_daemon_leaves_nothing_after_the_next_start(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    session = raw(daemon.address)
+    # The region's offer is not answered, so that its name still exists when the daemon dies.
+    session.sample(2, list(range(100)), [5], columns=["x"])
+    wait_until(lambda: bool(daemon.regions()), "a region")
+    left = daemon.regions()
+    daemon.kill()
+    assert set(left) <= set(os.listdir("/dev/shm"))  # noqa: PTH208
+    daemon.start()
+    assert not set(left) & set(os.listdir("/dev/shm"))  # noqa: PTH208
+    raw(daemon.address).close()
+
+
+def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    session = raw(daemon.address)
+    session.sample(2, list(range(500)), [10, 10], columns=["x"])
+    session.release(session.receive().result)  # its region is mapped now
+    session.sample(3, list(range(500)), [10, 10], columns=["x"])
+
+    def arrived() -> bool:
+        return bool(session.stub.GetStats(pb.GetStatsRequest()).sessions[0].requests == 2)
+
+    wait_until(arrived, "the second request")
+    assert daemon.stop() == 0
+    assert not daemon.socket.exists()
+    assert session.receive().result.batch_size == 500  # it was finished first
+    assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
+def test_requests_that_come_while_the_daemon_drains_do_not_keep_it(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "100000")
+    session = raw(daemon.address)
+    # Unfinished until its time is up, so the daemon waits for it.
+    unfinished = pb.Sample(more_seeds=True, fanout=[1])
+    session.send(request_id=2, timeout_ms=3000, sample=unfinished)
+    session.sample(3, [1], [2])
+    assert session.receive().request_id == 3  # both have arrived
+    daemon.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "finishing requests" in daemon.output(), "the start of the drain")
+    session.send(request_id=4, timeout_ms=10**9, sample=unfinished)
+    assert session.receive().request_id == 2
+    assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+    assert daemon.process.wait(timeout=60) == 0
+
+
+def test_idle_daemon_leaves_when_told_to(start_daemon: Callable[..., Any], dataset: Path) -> None:
+    daemon = start_daemon(dataset, "--idle-exit", "0.1")
+    assert daemon.process.wait(timeout=60) == 0
+
+
+def test_sighup_picks_up_a_new_version_and_sessions_keep_theirs(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(dataset, data / "a")
+    daemon = start_daemon(data)
+    old = raw(daemon.address, dataset="a")
+    graph = gz.Graph(data / "a")
+    expected = graph.sample([1, 2], [5], seed=1).n_id
+    shutil.copytree(dataset, data / "b")
+    replacement = tmp_path / "new"
+    shutil.copytree(dataset, replacement)
+    (replacement / "graph.gl").unlink()
+    gz.write_graph(replacement / "graph.gl", [1, 2], [2, 3], num_nodes=2000)
+    _engine.exchange_names(str(replacement), str(data / "a"))
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "reloaded 2 datasets" in daemon.output(), "the reload")
+
+    old.sample(2, [1, 2], [5], seed=1)
+    np.testing.assert_array_equal(old.arrays(old.receive().result)["n_id"], expected)
+    new = raw(daemon.address, dataset="a")
+    assert new.welcome.dataset.num_edges == 2
+    assert new.welcome.dataset.fingerprint != old.welcome.dataset.fingerprint
+    raw(daemon.address, dataset="b").close()
+    old.close()
+    new.close()
+
+
+def test_reload_of_a_damaged_dataset_changes_nothing(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(dataset, data)
+    daemon = start_daemon(data)
+    (data / "z.gd").write_bytes(b"not a matrix")
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "reload failed" in daemon.output(), "the failed reload")
+    session = raw(daemon.address)
+    assert [column.name for column in session.welcome.dataset.columns] == [
+        "train",
+        "when",
+        "x",
+        "y",
+    ]
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ([], "--data"),
+        (["--data", "/nonexistent"], "/nonexistent"),
+        (["--data", "{data}", "--threads", "0"], "threads"),
+        (["--data", "{data}", "--shm-limit", "lots"], "lots"),
+        (["--data", "{data}", "--listen", "0.0.0.0:0"], "--token-file"),
+        (["--data", "{data}", "--socket", "/tmp/" + "x" * 120], "107"),
+        (["--data", "{data}", "--group", "no-such-group"], "no-such-group"),
+    ],
+)
+def test_wrong_option_is_one_clear_line(
+    options: list[str], text: str, dataset: Path, runtime_directory: Path
+) -> None:
+    filled = [option.format(data=dataset) for option in options]
+    if "--socket" not in filled:
+        filled += ["--socket", str(runtime_directory / "s.sock")]
+    done = run_server(*filled)
+    assert done.returncode == 1
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (runtime_directory / "s.sock").exists()
+
+
+def test_options_may_stand_in_a_file(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text('max-sessions = 1\nshm-limit = "128M"\n')
+    daemon = start_daemon(dataset, "--config", str(file))
+    session = raw(daemon.address)
+    stats = session.stub.GetStats(pb.GetStatsRequest())
+    assert stats.max_sessions == 1
+    assert stats.shm_limit_byte_size == 128 << 20
+    session.close()
+
+
+def test_annotated_configuration_names_every_option() -> None:
+    from graphzero.server.config import _OPTIONS
+
+    text = (Path(__file__).parents[2] / "deploy" / "graphzero.toml").read_text()
+    documented = {
+        line.lstrip("# ").partition(" = ")[0] for line in text.splitlines() if " = " in line
+    }
+    assert documented == set(_OPTIONS)
+
+
+# --- who may connect ---
+
+
+@pytest.fixture
+def as_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to act as another user")
+
+
+def can_connect_as(user: int, socket: Path) -> bool:
+    """In a child that has become another user: whether the kernel lets it connect."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+        with socketlib.socket(socketlib.AF_UNIX) as attempt:
+            os._exit(0 if attempt.connect_ex(str(socket)) == 0 else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_another_user_cannot_connect(
+    as_root: None, start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    assert daemon.socket.parent.stat().st_mode & 0o777 == 0o700
+    assert daemon.socket.stat().st_mode & 0o777 == 0o600
+    assert can_connect_as(0, daemon.socket)
+    assert not can_connect_as(NOBODY, daemon.socket)
+
+
+def test_directory_of_another_user_is_refused(
+    as_root: None, dataset: Path, runtime_directory: Path
+) -> None:
+    squatted = runtime_directory / "squatted"
+    squatted.mkdir()
+    os.chown(squatted, NOBODY, NOBODY)
+    done = run_server("--data", dataset, "--socket", squatted / "s.sock")
+    assert done.returncode == 1
+    assert str(NOBODY) in done.stderr
+
+
+def test_tcp_on_loopback_needs_no_token_but_one_that_is_set_is_asked_for(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("a token of enough bytes")
+    daemon = start_daemon(dataset, "--listen", "127.0.0.1:0", "--token-file", str(token))
+    wait_until(lambda: "127.0.0.1:" in daemon.output(), "the TCP address")
+    address = next(
+        line.split()[-1] for line in daemon.output().splitlines() if "127.0.0.1:" in line
+    )
+    with pytest.raises(grpc.RpcError) as caught:
+        raw(address, transport=pb.TRANSPORT_INLINE)
+    assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    raw(daemon.address).close()  # the Unix socket needs none
+
+
+def test_members_of_the_group_may_connect_and_map(
+    as_root: None, start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    group = grp.getgrgid(NOBODY).gr_name
+    daemon = start_daemon(dataset, "--group", group)
+    directory, socket = daemon.socket.parent.stat(), daemon.socket.stat()
+    assert (directory.st_mode & 0o777, directory.st_gid) == (0o750, NOBODY)
+    assert (socket.st_mode & 0o777, socket.st_gid) == (0o660, NOBODY)
+    assert can_connect_as(NOBODY, daemon.socket)
+    session = raw(daemon.address)
+    session.sample(2, [1], [2])
+    wait_until(lambda: bool(daemon.regions()), "a region")
+    region = (Path("/dev/shm") / daemon.regions()[0]).stat()
+    assert (region.st_mode & 0o777, region.st_gid) == (0o660, NOBODY)
+    session.close()

@@ -1,0 +1,265 @@
+"""What the daemon promises on the wire, spoken without the client library."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import grpc
+import numpy as np
+import pytest
+from graphzero.proto import graphzero_pb2 as pb
+
+INVALID_ARGUMENT, DEADLINE, NOT_FOUND = 3, 4, 5
+EXHAUSTED, PRECONDITION, CANCELLED = 8, 9, 1
+
+
+@pytest.fixture
+def daemon(start_daemon: Callable[..., Any], dataset: Path) -> Any:
+    return start_daemon(dataset, "--threads", "2", "--shm-limit", "256M")
+
+
+@pytest.fixture
+def session(daemon: Any, raw: Any) -> Iterator[Any]:
+    session = raw(daemon.address)
+    yield session
+    session.close()
+
+
+def test_batch_is_what_the_engine_draws_in_process(session: Any, dataset: Path) -> None:
+    seeds = [5, 17, 5, 1999]
+    session.sample(2, seeds, [4, 3], seed=11, columns=["x", "y"], direction=pb.DIRECTION_IN)
+    result = session.receive().result
+    arrays = session.arrays(result)
+    expected = gz.Graph(dataset).sample(seeds, [4, 3], seed=11)
+    np.testing.assert_array_equal(arrays["n_id"], expected.n_id)
+    np.testing.assert_array_equal(arrays["edge_index"], expected.edge_index)
+    np.testing.assert_array_equal(arrays["e_id"], expected.e_id)
+    np.testing.assert_array_equal(arrays["edge_weight"], expected.edge_weight)
+    for name in ("x", "y"):
+        rows = gz.FeatureStore(dataset / f"{name}.gd").gather(expected.n_id)
+        np.testing.assert_array_equal(arrays[name], rows)
+    assert list(result.num_sampled_nodes) == expected.num_sampled_nodes
+    assert list(result.num_sampled_edges) == expected.num_sampled_edges
+    assert result.batch_size == 4
+
+
+def test_seed_columns_have_a_row_for_each_seed_only(session: Any, dataset: Path) -> None:
+    session.sample(2, [3, 4], [5], columns=["x"], seed_columns=["y"])
+    arrays = session.arrays(session.receive().result)
+    assert arrays["x"].shape == (len(arrays["n_id"]), 16)
+    np.testing.assert_array_equal(arrays["y"], gz.FeatureStore(dataset / "y.gd").gather([3, 4]))
+
+
+def test_ids_may_come_in_pieces(session: Any, dataset: Path) -> None:
+    ids = np.arange(0, 2000, 7)
+    half = len(ids) // 2
+    session.send(
+        request_id=2, gather=pb.Gather(column="x", ids=ids[:half].tobytes(), more_ids=True)
+    )
+    session.send(request_id=2, ids=pb.IdsChunk(ids=ids[half:].tobytes(), last=True))
+    arrays = session.arrays(session.receive().result)
+    np.testing.assert_array_equal(arrays["x"], gz.FeatureStore(dataset / "x.gd").gather(ids))
+
+
+def test_walks_are_those_of_the_engine(session: Any, dataset: Path) -> None:
+    starts = np.arange(50)
+    walk = pb.Walk(starts=starts.tobytes(), length=6, p=0.5, q=2.0, seed=3)
+    session.send(request_id=2, walk=walk)
+    arrays = session.arrays(session.receive().result)
+    expected = gz.Graph(dataset).random_walk(starts, 6, p=0.5, q=2.0, seed=3)
+    np.testing.assert_array_equal(arrays["nodes"], expected.nodes)
+    np.testing.assert_array_equal(arrays["lengths"], expected.lengths)
+
+
+def test_inline_transport_carries_the_same_bytes(daemon: Any, raw: Any, dataset: Path) -> None:
+    session = raw(daemon.address, transport=pb.TRANSPORT_INLINE)
+    session.sample(2, list(range(500)), [10, 10], seed=1, columns=["x"])
+    data = bytearray()
+    while (message := session.receive()).WhichOneof("body") == "chunk":
+        assert len(message.chunk.data) <= 1 << 20
+        data += message.chunk.data
+    tensors = {t.name: t for t in message.result.tensors}
+    n_id = tensors["n_id"]
+    found = np.frombuffer(data, np.int64, n_id.shape[0], n_id.offset)
+    expected = gz.Graph(dataset).sample(list(range(500)), [10, 10], seed=1)
+    np.testing.assert_array_equal(found, expected.n_id)
+    x = np.frombuffer(data, np.float32, found.size * 16, tensors["x"].offset).reshape(-1, 16)
+    np.testing.assert_array_equal(x, gz.FeatureStore(dataset / "x.gd").gather(found))
+    session.close()
+
+
+def test_name_of_a_region_is_gone_once_it_is_mapped(session: Any, daemon: Any) -> None:
+    session.sample(2, [1], [2])
+    session.receive()
+    session.sample(3, [1], [2])  # the daemon has read RegionMapped before it answers this
+    session.receive()
+    assert session.offers
+    assert daemon.regions() == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "text"),
+    [
+        ({"seeds": [2000], "fanout": [2]}, INVALID_ARGUMENT, "2000"),
+        ({"seeds": [-1], "fanout": [2]}, INVALID_ARGUMENT, "-1"),
+        ({"seeds": [1], "fanout": [-2]}, INVALID_ARGUMENT, "-2"),
+        ({"seeds": [1], "fanout": [2], "columns": ["nope"]}, NOT_FOUND, "nope"),
+        ({"seeds": [1], "fanout": [2], "columns": ["when"]}, INVALID_ARGUMENT, "when"),
+        ({"seeds": list(range(2000)), "fanout": [-1] * 3, "columns": ["x"]}, None, ""),
+    ],
+)
+def test_bad_request_gets_its_error_and_the_session_lives(
+    session: Any, request_: dict[str, Any], code: int | None, text: str
+) -> None:
+    session.sample(2, request_.pop("seeds"), request_.pop("fanout"), **request_)
+    answer = session.receive()
+    if code is not None:
+        assert answer.error.code == code
+        assert text in answer.error.message
+    session.sample(3, [1], [2])
+    assert session.receive().request_id == 3
+
+
+def test_result_beyond_the_limit_is_refused_with_both_numbers(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-result", "64k")
+    session = raw(daemon.address)
+    session.sample(2, list(range(2000)), [5, 5], columns=["x"])
+    error = session.receive().error
+    assert error.code == INVALID_ARGUMENT
+    assert "64.0 KiB" in error.message
+    session.close()
+
+
+def test_a_hop_that_would_draw_too_much_is_refused(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-edges", "100")
+    session = raw(daemon.address)
+    session.sample(2, list(range(2000)), [-1])
+    error = session.receive().error
+    assert error.code == INVALID_ARGUMENT
+    assert "100" in error.message
+    session.close()
+
+
+def test_ids_of_half_a_number_are_refused(session: Any) -> None:
+    session.send(request_id=2, sample=pb.Sample(seeds=b"1234567", fanout=[1]))
+    assert session.receive().error.code == INVALID_ARGUMENT
+
+
+def test_who_keeps_every_block_is_told_what_they_hold(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--shm-limit", "64M", "--request-timeout", "1")
+    session = raw(daemon.address, window=2)
+    kept, request_id = [], 2
+    while True:
+        session.sample(request_id, list(range(1500)), [15, 15], columns=["x"], timeout_ms=500)
+        answer = session.receive()
+        if answer.WhichOneof("body") == "error":
+            break
+        kept.append(answer.result)
+        request_id += 1
+        assert request_id < 1000
+    assert answer.error.code == EXHAUSTED
+    assert f"{len(kept)} blocks" in answer.error.message
+    assert "--shm-limit" in answer.error.message
+    session.release(*kept)
+    session.sample(request_id + 1, [1], [2])
+    assert session.receive().result.batch_size == 1
+    session.close()
+
+
+def test_releasing_twice_and_unknown_blocks_is_harmless(session: Any) -> None:
+    session.sample(2, [1], [2])
+    result = session.receive().result
+    session.release(result, result)
+    session.send(release=pb.Release(block_ids=[10**9]))
+    session.sample(3, [1], [2])
+    assert session.receive().request_id == 3
+
+
+def test_cancelled_request_is_answered_once(session: Any) -> None:
+    session.sample(2, list(range(2000)), [15, 15], columns=["x"])
+    session.send(request_id=2, cancel=pb.Cancel())
+    session.sample(3, [1], [2])
+    answers = [session.receive(), session.receive()]
+    assert sorted(a.request_id for a in answers) == [2, 3]
+    cancelled = next(a for a in answers if a.request_id == 2)
+    assert cancelled.WhichOneof("body") == "result" or cancelled.error.code == CANCELLED
+
+
+def test_request_id_in_use_ends_the_stream(daemon: Any, raw: Any) -> None:
+    session = raw(daemon.address)
+    session.send(request_id=2, sample=pb.Sample(more_seeds=True, fanout=[1]))
+    session.send(request_id=2, sample=pb.Sample(more_seeds=True, fanout=[1]))
+    assert session.status() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize(
+    ("hello", "code"),
+    [
+        ({"protocol_version": 99}, grpc.StatusCode.FAILED_PRECONDITION),
+        ({"dataset": "other"}, grpc.StatusCode.NOT_FOUND),
+        ({"dataset": "../small"}, grpc.StatusCode.NOT_FOUND),
+        ({"expected_fingerprint": b"x" * 16}, grpc.StatusCode.FAILED_PRECONDITION),
+    ],
+)
+def test_hello_that_cannot_be_met_ends_the_stream(
+    daemon: Any, raw: Any, hello: dict[str, Any], code: grpc.StatusCode
+) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        raw(daemon.address, **hello)
+    assert caught.value.code() == code
+
+
+def test_session_beyond_the_limit_is_refused_at_once(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-sessions", "2")
+    sessions = [raw(daemon.address) for _ in range(2)]
+    with pytest.raises(grpc.RpcError) as caught:
+        raw(daemon.address)
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "--max-sessions" in caught.value.details()
+    for session in sessions:
+        session.close()
+
+
+def test_greedy_session_does_not_starve_another(daemon: Any, raw: Any) -> None:
+    greedy, modest = raw(daemon.address, window=4), raw(daemon.address)
+    for i in range(60):
+        greedy.sample(2 + i, list(range(2000)), [10, 10])
+    modest.sample(2, [1], [2])
+    assert modest.receive().result.batch_size == 1
+    # Its answer came before the greedy one's last: nobody has read those yet, so ask the daemon.
+    in_flight = {s.session_id: s.in_flight for s in daemon_sessions(modest)}
+    assert in_flight[greedy.welcome.session_id] > 0
+    greedy.close()
+    modest.close()
+
+
+def test_memory_of_a_session_is_free_when_its_stream_ends(daemon: Any, raw: Any) -> None:
+    session, watcher = raw(daemon.address), raw(daemon.address)
+    session.sample(2, list(range(1000)), [10], columns=["x"])
+    session.receive()
+    session.close()
+    gone = threading.Event()
+    for _ in range(600):
+        if len(daemon_sessions(watcher)) == 1:
+            break
+        gone.wait(0.05)
+    stats = watcher.stub.GetStats(pb.GetStatsRequest())
+    assert [s.session_id for s in stats.sessions] == [watcher.welcome.session_id]
+    assert stats.shm_used_byte_size == 0
+    watcher.close()
+
+
+def daemon_sessions(session: Any) -> list[pb.SessionStats]:
+    return list(session.stub.GetStats(pb.GetStatsRequest()).sessions)
