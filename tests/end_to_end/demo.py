@@ -1,4 +1,4 @@
-"""`make demo`: generate a dataset, serve it, train on it alone and with two processes, count memory.
+"""`make demo`: generate a dataset, serve it, train with one and with two processes, count memory.
 
 Stops and removes everything that it started or wrote, however it ends.
 """
@@ -27,6 +27,7 @@ STOP_TIMEOUT_S = 30
 
 def main() -> None:
     args = parse()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell had it ignored
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with temporary_folders(args.folder) as (folder, socket_folder):
@@ -51,24 +52,25 @@ def demo(args: argparse.Namespace, dataset: Path, address: Path) -> dict[str, An
 
         say("3. A trainer: GraphSAGE in plain torch")
         report = dataset.with_name("report.json")
-        training = ["--batch-size", args.batch_size, "--epochs", args.epochs]
-        with child(sys.executable, TRAINER, *training, "--json", report) as trainer:
+        training = ["--batch-size", args.batch_size, "--every", args.every]
+        more = ["--epochs", args.epochs, "--json", report]
+        with child(sys.executable, TRAINER, *training, *more) as trainer:
             require_success(trainer)
         results: dict[str, Any] = json.loads(report.read_text())
 
         say("4. Two trainers at once: one model, each with half of every epoch")
-        results["memory"] = train_together(server, args)
+        results["memory"] = train_together(server, training)
     print_memory(results["memory"], size)
     results["dataset_byte_size"] = size
     print(f"\nStopped the daemon and removed the dataset after {time.monotonic() - started:.0f} s.")
     return results
 
 
-def train_together(server: subprocess.Popen[bytes], args: argparse.Namespace) -> dict[str, Any]:
+def train_together(server: subprocess.Popen[bytes], training: list[Any]) -> dict[str, Any]:
     """Memory of each process, in bytes by kind, when all together had the most."""
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     shared["GLOO_SOCKET_IFNAME"] = "lo"
-    options = ["--batch-size", args.batch_size, "--epochs", 1, "--no-test"]
+    options = [*training, "--epochs", 1, "--no-test"]
     most: dict[str, dict[str, int]] = {}
     with (
         child(sys.executable, TRAINER, *options, env=shared | {"RANK": "0"}) as first,
@@ -105,9 +107,9 @@ def print_memory(processes: dict[str, dict[str, int]], dataset: int) -> None:
         numbers = [*kinds.values(), sum(kinds.values())]
         print(f"{name:12}{''.join(f'{number / 1e6:16.0f}' for number in numbers)}")
     print(
-        f"The dataset has {dataset / 1e6:.0f} MB. Its pages in memory are the page cache's, counted "
-        "once (files),\nwhich also holds the libraries; batches are in shared memory. Nobody has a "
-        "copy of the data."
+        f"The dataset has {dataset / 1e6:.0f} MB. What is in memory of it is in the page cache, "
+        "each page once,\nas a part of the files above, with the libraries. Batches are in shared "
+        "memory."
     )
 
 
@@ -185,7 +187,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--edges", default="20M")
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--batch-size", type=int, default=1024)
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--every", type=int, default=3, help="learn from each n-th train node only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     return parser.parse_args()
 

@@ -34,7 +34,7 @@ def environment(runtime_directory: Path) -> Iterator[dict[str, str]]:
 
 
 def stop(daemon: int) -> None:
-    """It was started in the background of a shell that is gone, so it is no child of this process."""
+    """The shell that started it in the background is gone, so it is no child of this process."""
     try:
         descriptor = os.pidfd_open(daemon)
     except ProcessLookupError:

@@ -19,6 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,7 @@ def neighbour_mean(x: Tensor, source: Tensor, target: Tensor, num_targets: int) 
 class GraphSage(nn.Module):
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__()
-        pairs = zip(sizes[:-1], sizes[1:], strict=True)
-        self.layers = nn.ModuleList(SageLayer(inputs, outputs) for inputs, outputs in pairs)
+        self.layers = nn.ModuleList(SageLayer(*pair) for pair in pairwise(sizes))
 
     def forward(self, batch: gz.Batch) -> Tensor:
         """Class scores of the seeds.
@@ -189,7 +189,7 @@ def train(client: gz.Client, args: argparse.Namespace, rank: int, world_size: in
     # Each process gets its share of every epoch and the same number of batches. Every iter() is
     # the next epoch: a new order, new draws. Labels are needed for the seeds alone.
     loader = client.loader(
-        "train",
+        client.column("train")[:: args.every],
         args.fanout,
         args.batch_size,
         shuffle=True,
@@ -207,10 +207,11 @@ def train(client: gz.Client, args: argparse.Namespace, rank: int, world_size: in
 
 def parse(argv: Iterable[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=1024)
     parser.add_argument("--fanout", type=int, nargs="+", default=[10, 5])
     parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--every", type=int, default=1, help="learn from each n-th train node only")
     parser.add_argument("--no-test", action="store_true", help="train only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     return parser.parse_args(None if argv is None else list(argv))
@@ -220,7 +221,9 @@ def main() -> None:
     args = parse()
     rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     torch.manual_seed(0)
-    torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // world_size))
+    # One processor is the daemon's. torch's threads wait for each other by spinning, so one too
+    # many costs more than it brings.
+    torch.set_num_threads(max(1, (len(os.sched_getaffinity(0)) - 1) // world_size))
     if world_size > 1:
         dist.init_process_group("gloo")
     with gz.connect() as client:

@@ -36,10 +36,16 @@ def test_version_is_that_of_the_distribution(installed: Any, tmp_path: Path) -> 
     assert shown == f"graphzero {version('graphzero-server')}\n"
 
 
-def test_server_command_says_that_it_is_not_there_yet(installed: Any, tmp_path: Path) -> None:
+def test_server_command_tells_its_version(installed: Any, tmp_path: Path) -> None:
+    shown = succeed(installed.run("graphzero-server", "--version", cwd=tmp_path))
+    assert shown == f"graphzero-server {version('graphzero-server')}\n"
+
+
+def test_server_command_asks_for_data(installed: Any, tmp_path: Path) -> None:
     completed = installed.run("graphzero-server", cwd=tmp_path)
     assert completed.returncode == 1
-    assert "not part of this release yet" in completed.stderr
+    assert "--data DIR" in completed.stderr
+    assert "Traceback" not in completed.stderr
 
 
 def test_editable_install_runs(editable: Any, tmp_path: Path) -> None:
