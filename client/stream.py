@@ -9,6 +9,7 @@ dies, the relay sees the end of that socket and ends the session.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -30,6 +31,10 @@ from graphzero.proto.graphzero_pb2 import (
     SessionRequest,
     SessionResponse,
 )
+
+# gRPC's own handlers for fork() do not help, write to stderr whenever a program forks, and have
+# crashed children. It reads this when it is first used.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # The process that gRPC runs in; its children must not touch it.
 _grpc_pid: int | None = None
@@ -163,8 +168,6 @@ def _in_forked_child() -> bool:
 
 def _open_channel(address: Address) -> Any:
     global _grpc_pid
-    # gRPC's own handlers for fork() do not help and write to stderr whenever a program forks.
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     import grpc
 
     _grpc_pid = os.getpid()
@@ -191,3 +194,36 @@ def _exception(error: Any, address: Address) -> ClientError:
     if isinstance(found, ServerUnavailable):
         return ServerUnavailable(f"no answer from the daemon at {address}: {found}")
     return found
+
+
+class _CollectorDuringFork:
+    """Keeps the garbage collector of a child from objects that its parent left to be collected.
+
+    To destroy a gRPC object in a child can crash it. So nothing is collected during the fork, and
+    what exists then is not looked at in the child again, as the documentation of gc has it.
+    """
+
+    def __init__(self) -> None:
+        self._was_enabled = False
+
+    def before(self) -> None:
+        self._was_enabled = _grpc_pid is not None and gc.isenabled()
+        if self._was_enabled:
+            gc.disable()
+
+    def after_in_child(self) -> None:
+        if self._was_enabled:
+            gc.freeze()
+            gc.enable()
+
+    def after_in_parent(self) -> None:
+        if self._was_enabled:
+            gc.enable()
+
+
+_collector = _CollectorDuringFork()
+os.register_at_fork(
+    before=_collector.before,
+    after_in_child=_collector.after_in_child,
+    after_in_parent=_collector.after_in_parent,
+)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import graphzero as gz
+import graphzero.client.stream  # before gRPC is used, as in a trainer: it says how to treat forks
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
