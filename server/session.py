@@ -367,7 +367,10 @@ class _Request:
         assert self._work is not None
         try:
             block = session.memory.try_allocate(max(1, self._work.layout.byte_size))
-        except (InputError, OSError) as error:  # beyond --shm-limit, or beyond /dev/shm
+        except InputError as error:  # beyond --shm-limit
+            raise OutOfMemory(str(error)) from error
+        except OSError as error:  # beyond /dev/shm
+            self._tell(session.gate.released)  # what was set aside for it is free again
             raise OutOfMemory(str(error)) from error
         if block is not None:
             try:
