@@ -7,7 +7,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -21,7 +20,8 @@ from graphzero.client.batch import Batch, Walks, users_tensor
 from graphzero.client.errors import DatasetChanged, NotFound, ServerUnavailable, StartFailed
 from graphzero.client.info import ClientInfo, DatasetInfo
 from graphzero.client.launch import ensure_daemon
-from graphzero.client.link import Link, Patience
+from graphzero.client.link import Patience
+from graphzero.client.pool import LinkPool
 from graphzero.client.requests import (
     SampleOptions,
     gather_messages,
@@ -30,7 +30,7 @@ from graphzero.client.requests import (
     wire_ids,
 )
 from graphzero.client.session import Reply, SessionOptions, Tensor
-from graphzero.client.stream import list_datasets, open_stream
+from graphzero.client.stream import list_datasets
 from graphzero.proto.graphzero_pb2 import SessionRequest
 
 if TYPE_CHECKING:
@@ -122,15 +122,9 @@ class Client:
         self._find = find
         self._options = options
         self._patience = patience
-        self._direct: Link | None = None
-        self._links: list[Link] = []
-        self._idle: list[Link] = []
-        first = Link(lambda: open_stream(find()), options, patience)
-        self._welcome = first.welcome
-        self._dataset = DatasetInfo.from_message(first.welcome.dataset)
-        self._links.append(first)
-        self._idle.append(first)
-        self._finalizer = weakref.finalize(self, _close_all, self._links)
+        self._pool = LinkPool(find, options, patience)
+        self._dataset = DatasetInfo.from_message(self._pool.welcome.dataset)
+        self._finalizer = weakref.finalize(self, self._pool.close)
 
     def sample(
         self,
@@ -169,7 +163,7 @@ class Client:
             edge_ids=edge_ids,
             timeout=timeout,
         )
-        return self._direct_link().wait(future, timeout=timeout)
+        return self._pool.direct().wait(future, timeout=timeout)
 
     def sample_async(
         self,
@@ -196,7 +190,7 @@ class Client:
             edge_ids=edge_ids,
         )
         messages = sample_messages(wire_ids(seeds, "seeds"), options, resolve_seed(seed))
-        return self._direct_link().submit(messages, Batch.from_reply, timeout=timeout)
+        return self._pool.direct().submit(messages, Batch.from_reply, timeout=timeout)
 
     def random_walk(
         self,
@@ -237,12 +231,12 @@ class Client:
     def info(self) -> ClientInfo:
         """What this client is connected to."""
         return ClientInfo(
-            address=str(self._find()),
+            address=str(self._pool.address),
             transport="inline" if self._options.inline else "shared_memory",
             dataset=self._dataset,
-            sampler_version=self._welcome.sampler_version,
-            max_request_edges=self._welcome.max_request_edges,
-            max_result_byte_size=self._welcome.max_result_byte_size,
+            sampler_version=self._pool.welcome.sampler_version,
+            max_request_edges=self._pool.welcome.max_request_edges,
+            max_result_byte_size=self._pool.welcome.max_result_byte_size,
         )
 
     def column(self, name: str) -> Any:
@@ -372,34 +366,9 @@ class Client:
         )
 
     def _ask(self, messages: list[SessionRequest], timeout: float | None) -> Reply:
-        link = self._direct_link()
+        link = self._pool.direct()
         return link.wait(link.submit(messages, _itself, timeout=timeout), timeout=timeout)
-
-    def _direct_link(self) -> Link:
-        if self._direct is None:
-            self._direct = self._take_link(self._options.window)
-        return self._direct
-
-    def _take_link(self, window: int) -> Link:
-        """A session for one user of credit: an idle one with enough of it, or another."""
-        for link in list(self._idle):
-            if link.window >= window:
-                self._idle.remove(link)
-                return link
-        options = changed(self._options, window=window)
-        find = self._find
-        link = Link(lambda: open_stream(find()), options, self._patience, expected=self._welcome)
-        self._links.append(link)
-        return link
-
-    def _give_link_back(self, link: Link) -> None:
-        self._idle.append(link)
 
 
 def _itself(reply: Reply) -> Reply:
     return reply
-
-
-def _close_all(links: list[Link]) -> None:
-    for link in links:
-        link.close()

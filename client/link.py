@@ -180,7 +180,7 @@ class Link:
                     raise RequestCancelled("the client is closed")
                 if self._session is not None or self._reconnecting:
                     return
-            session = self._open()
+            session = self._open_patiently()
             with self._lock:
                 self._session = session
 
@@ -219,20 +219,26 @@ class Link:
             self._fail_pending(error)
 
     def _reconnect(self) -> None:
-        assert self._patience.retry_timeout is not None
-        deadline = time.monotonic() + self._patience.retry_timeout
+        try:
+            session = self._open_patiently()
+        except ClientError as error:
+            self._reconnecting = False
+            self._fail_pending(error)
+        else:
+            self._resume(session)
+
+    def _open_patiently(self) -> Session:
+        """With retry, waits for a daemon that went away; one that was never there is an error."""
+        wait_s = self._patience.retry_timeout if self._welcome is not None else None
+        deadline = time.monotonic() + (wait_s or 0.0)
         delay = _FIRST_DELAY_S
-        while not self._closed:
+        while True:
             try:
-                session = self._open()
+                return self._open()
             except ClientError as error:
-                if not _is_transient(error) or time.monotonic() + delay > deadline:
-                    self._reconnecting = False
-                    self._fail_pending(error)
-                    return
-            else:
-                self._resume(session)
-                return
+                late = time.monotonic() + delay > deadline
+                if late or self._closed or not _is_transient(error):
+                    raise
             time.sleep(delay)
             delay = min(2 * delay, _LONGEST_DELAY_S)
 

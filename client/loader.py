@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ _HELD_BY_USER = 2
 _RAN_OUT = (RequestTimeout, ResourceExhausted)
 
 _STATE_VERSION = 1
+_NO_SEEDS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ class Loader:
         self._sample = sample
         self._options = options
         self._seed = options.seed
-        self._link = client._take_link(max(options.prefetch, 1) + _HELD_BY_USER)
-        self._finalizer = weakref.finalize(self, client._give_link_back, self._link)
+        self._link = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
+        self._finalizer = weakref.finalize(self, client._pool.give_back, self._link)
         self._source: Source = (
             _seed_source(seeds, client.info().dataset, self._link, options)
             if batch_sampler is None
@@ -95,9 +97,7 @@ class Loader:
         return self._source.num_batches()
 
     def __iter__(self) -> LoaderIterator:
-        previous = self._running() if self._running is not None else None
-        if previous is not None:
-            previous.close("a newer iter() of this loader ended this one")
+        self._end_running("a newer iter() of this loader ended this one")
         start = self._resume_at
         self._progress = start
         self._resume_at = Progress(start.epoch + 1, 0)
@@ -148,10 +148,16 @@ class Loader:
         for key in ("version", "batch_size", "shuffle", "drop_last", "world_size", "seeds"):
             if state[key] != own[key]:
                 raise ValueError(f"the state has {key} {state[key]}, this loader has {own[key]}")
+        self._end_running("load_state_dict() of this loader ended this iterator")
         self._seed = int(state["seed"])
         self._source = self._source.with_seed(self._seed)
         self._progress = self._source.normal(Progress(int(state["epoch"]), int(state["batches"])))
         self._resume_at = self._progress
+
+    def _end_running(self, reason: str) -> None:
+        running = self._running() if self._running is not None else None
+        if running is not None:
+            running.close(reason)
 
     def _submit(self, seeds: npt.NDArray[np.int64], epoch: int, step: int) -> RequestFuture[Batch]:
         options = self._options
@@ -166,7 +172,7 @@ class _Ahead:
 
     step: int
     seeds: npt.NDArray[np.int64]
-    future: RequestFuture[Batch]
+    future: Future[Batch]
 
 
 class LoaderIterator:
@@ -180,7 +186,9 @@ class LoaderIterator:
         self._generation = self._link.generation
         self._epoch = start.epoch
         self._handed_out = start.handed_out
-        self._coming = enumerate(loader._source.batches(start), start=start.handed_out)
+        self._coming: Iterator[tuple[int, npt.NDArray[np.int64]]] = enumerate(
+            loader._source.batches(start), start=start.handed_out
+        )
         self._top_up(loader._options.prefetch)
 
     def __iter__(self) -> LoaderIterator:
@@ -224,9 +232,15 @@ class LoaderIterator:
         return self._link.wait(first.future, timeout=timeout)
 
     def _top_up(self, count: int) -> None:
-        for step, seeds in itertools.islice(self._coming, max(0, count - len(self._ahead))):
-            future = self._loader._submit(seeds, self._epoch, step)
-            self._ahead.append(_Ahead(step, seeds, future))
+        missing = max(0, count - len(self._ahead))
+        try:
+            for step, seeds in itertools.islice(self._coming, missing):
+                future = self._loader._submit(seeds, self._epoch, step)
+                self._ahead.append(_Ahead(step, seeds, future))
+        except Exception as error:
+            # In its place: the batches before it are still to be handed out.
+            self._coming = iter(())
+            self._ahead.append(_Ahead(-1, _NO_SEEDS, _failed(error)))
 
     def _renew_after_fork(self) -> None:
         """In a forked child: what is under way is the parent's, so ask for the same again."""
@@ -234,10 +248,18 @@ class LoaderIterator:
             return
         self._generation = self._link.generation
         for ahead in self._ahead:
+            if ahead.step < 0:
+                continue
             ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
 
     def _report(self, progress: Progress) -> None:
         self._loader._progress = progress
+
+
+def _failed(error: Exception) -> Future[Batch]:
+    future: Future[Batch] = Future()
+    future.set_exception(error)
+    return future
 
 
 def _seed_source(

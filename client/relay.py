@@ -10,6 +10,7 @@ import json
 import socket
 import sys
 import threading
+from contextlib import suppress
 from typing import BinaryIO
 
 from graphzero.client.address import Address
@@ -32,16 +33,15 @@ def main() -> None:
         root_certificate=order["root_certificate"] and bytes.fromhex(order["root_certificate"]),
         server_uid=order["server_uid"],
     )
-    try:
-        if order["call"] == "list":
-            found = list_datasets(address, order["timeout"])
-            send_frame(child, MESSAGE, found.SerializeToString())
-        else:
-            _relay_session(address, child, source)
-    except ClientError as error:
-        send_frame(child, END, pack_error(error))
-    except BrokenPipeError:
-        pass  # the child is gone
+    with suppress(OSError):  # the child is gone
+        try:
+            if order["call"] == "list":
+                found = list_datasets(address, order["timeout"])
+                send_frame(child, MESSAGE, found.SerializeToString())
+            else:
+                _relay_session(address, child, source)
+        except ClientError as error:
+            send_frame(child, END, pack_error(error))
 
 
 def _relay_session(address: Address, child: socket.socket, source: BinaryIO) -> None:

@@ -84,6 +84,8 @@ class SampleWork(Work):
 
     def draw(self) -> None:
         request, graph = self._request, self.dataset.graph
+        if request.direction not in _DIRECTIONS:
+            raise ValueError(f"direction is {request.direction}, expected one of the protocol's")
         if request.require_edge_ids and not graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
         self._drawn = draw(
@@ -92,7 +94,7 @@ class SampleWork(Work):
             request.fanout,
             replace=request.replace,
             weighted=request.weighted,
-            direction=_DIRECTIONS.get(request.direction),
+            direction=_DIRECTIONS[request.direction],
             seed=request.seed,
             max_edges=self._max_edges,
         )

@@ -94,7 +94,7 @@ def environment(cache: Path, name: str, packages: Sequence[str]) -> str:
 
 def contenders(cache: Path, memory: str) -> list[Contender]:
     ours = [str(Path(sys.executable).with_name("graphzero")), "convert", "--edges", "{csv}"]
-    ours += ["--out", "{out}", "--memory", memory]
+    ours += ["--out", "{out}", "--memory", memory, "--quiet"]
     # Without what it declares: that is torch with CUDA, which the conversion does not import.
     old = environment(cache, "graphzero-0.2.0", ["--no-deps", "graphzero==0.2.0", "numpy"])
     peer = environment(cache, "pandas-scipy", ["pandas", "scipy"])

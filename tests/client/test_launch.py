@@ -19,7 +19,7 @@ import sys
 import graphzero as gz
 with gz.connect(data=sys.argv[1]) as client:
     client.sample([1, 2], [3])
-    print(client._welcome.instance_id)
+    print(client._pool.welcome.instance_id)
 """
 
 
@@ -51,7 +51,7 @@ def daemon_pid(lock: Path) -> int | None:
 def test_a_daemon_is_started_and_found_by_the_next_one(dataset: Path) -> None:
     with gz.connect(data=dataset) as first, gz.connect(data=str(dataset)) as second:
         assert first.sample([1], [2]).batch_size == 1
-        assert first._welcome.instance_id == second._welcome.instance_id
+        assert first._pool.welcome.instance_id == second._pool.welcome.instance_id
         assert first.info().address == f"unix:{socket_for_data(dataset)}"
 
 

@@ -238,6 +238,37 @@ def test_an_error_of_a_batch_ends_the_epoch_and_not_the_loader(client: gz.Client
     assert next(iter(loader)).batch_size == 1
 
 
+def test_an_error_of_a_sampler_comes_after_the_batches_before_it(client: gz.Client) -> None:
+    def failing() -> Iterator[list[int]]:
+        yield [1]
+        yield [2]
+        raise ZeroDivisionError
+
+    iterator = iter(client.loader(None, FANOUT, batch_sampler=failing(), prefetch=4))
+    assert seeds_of([next(iterator), next(iterator)]) == [[1], [2]]
+    with pytest.raises(ZeroDivisionError):
+        next(iterator)
+
+
+def test_a_loader_of_a_closed_client_says_so(daemon: Any) -> None:
+    with gz.connect(daemon.address) as client:
+        loader = client.loader(None, FANOUT, 10)
+    with pytest.raises(gz.RequestCancelled, match="closed"):
+        next(iter(loader))
+    with pytest.raises(gz.RequestCancelled, match="closed"):
+        client.loader(None, FANOUT, 10)
+
+
+def test_loaders_that_are_gone_leave_their_session_to_the_next(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-sessions", "2")
+    with gz.connect(daemon.address) as client:
+        assert client.sample([1], [1]).batch_size == 1
+        for _ in range(5):
+            assert len(list(client.loader(None, FANOUT, 500))) == 4
+
+
 @pytest.mark.parametrize("taken", [0, 1, 3, 8, 9])
 def test_a_loader_resumes_with_the_very_next_batch(client: gz.Client, taken: int) -> None:
     """Nine batches an epoch: after none, some, all but one, all."""

@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,44 @@ def test_with_retry_a_loader_goes_on_with_the_same_batches(
             seen.append(contents(batch))
             held.append(batch.x[0].clone())
         assert seen == expected
+
+
+def test_no_batch_is_lost_when_the_daemon_dies(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    """Without retry an epoch ends with an error; a state saved then goes on without a gap."""
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        loader = client.loader(None, FANOUT, 100, shuffle=True)
+        expected = [contents(batch) for batch in client.loader(None, FANOUT, 100, shuffle=True)]
+        seen: list[Any] = []
+
+        def take_batches() -> None:
+            for batch in loader:
+                seen.append(contents(batch))
+                if len(seen) == 5:
+                    daemon.kill()
+
+        with pytest.raises(gz.ServerUnavailable):
+            take_batches()
+        state = loader.state_dict()
+        daemon.start()
+        loader.load_state_dict(state)
+        seen += [contents(batch) for batch in loader]
+        assert seen == expected
+
+
+def test_with_retry_new_loaders_wait_for_the_daemon_too(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True) as client:
+        client.sample(range(5), FANOUT)
+        daemon.kill()
+        restart = threading.Timer(0.1, daemon.start)
+        restart.start()
+        assert len(list(client.loader(None, FANOUT, 500))) == 4
+        restart.join()
 
 
 def test_with_retry_a_daemon_that_stays_away_is_an_error(

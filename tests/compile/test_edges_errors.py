@@ -113,7 +113,7 @@ def test_more_nodes_than_a_file_can_hold_is_an_error(tmp_path: Path) -> None:
 def test_more_nodes_than_the_disk_has_room_for_is_an_error(tmp_path: Path, dedup: bool) -> None:
     options = GraphOptions(num_nodes=2**50, dedup=dedup, direction="out")
     edges = EdgeList.make(*np.random.default_rng(0).integers(0, 100_000, (2, 20_000)))
-    with pytest.raises(OSError, match="cannot reserve 9007199254749184 bytes: No space left"):
+    with pytest.raises(OSError, match=r"cannot reserve \d+ bytes: No space left on device"):
         compile_text(tmp_path, edge_lines(edges), options)
 
 

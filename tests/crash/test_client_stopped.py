@@ -26,7 +26,7 @@ def test_stopped_trainer_keeps_to_its_credit_and_others_go_on(
         trainer.advance(5)
     stopped.signal(signal.SIGSTOP)
     for trainer in others:
-        trainer.advance(200)
+        trainer.advance(100)
 
     held = watch.session_of(f"trainer.py[{stopped.process.pid}]")
     assert held is not None

@@ -15,7 +15,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from daemon_watch import Watch
+from daemon_watch import Watch, wait_until
 from graphzero.proto import graphzero_pb2 as pb
 from processes import Trainer
 from raw_session import RawSession
@@ -24,6 +24,8 @@ MIB = 1 << 20
 # Nearly all nodes are in each batch: about 9 MB, and regions of 10 or 12 MiB for them.
 WIDE_BATCH = {"fanout": [15, 5], "batch_size": 1000}
 WIDE_REGION = 12 * MIB
+WIDE_SEEDS = np.arange(2000)
+CANCELLED, EXHAUSTED = 1, 8
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,84 @@ def test_trainer_that_keeps_every_batch_is_told_what_it_holds(
         kept.clear()
         del batch
         assert len(list(zip(loader, range(2), strict=False))) == 2  # the session lives
+
+
+def fill(session: RawSession) -> list[pb.Result]:
+    """Keeps results until the session gets no more; request ids from 1000 on."""
+    kept: list[pb.Result] = []
+    for request_id in itertools.count(1000):
+        session.sample(request_id, WIDE_SEEDS, [1], columns=["x"], timeout_ms=1000)
+        answer = session.receive()
+        if answer.WhichOneof("body") == "error":
+            assert answer.error.code == EXHAUSTED
+            return kept
+        kept.append(answer.result)
+    raise AssertionError
+
+
+def test_requests_get_memory_in_the_order_in_which_they_came(
+    start_daemon: Callable[..., Any], wide: Path
+) -> None:
+    # A trainer waits for the oldest. If a younger one got the last block, it would wait for ever.
+    daemon = start_daemon(wide, "--threads", "2", "--shm-limit", "128M")
+    session = RawSession(daemon.address, window=2)
+    kept = fill(session)
+    asked = list(range(2, 10))
+    for request_id in asked:
+        session.sample(request_id, WIDE_SEEDS, [1], columns=["x"])
+    answered = []
+    for _ in asked:
+        session.release(kept.pop(0))
+        answer = session.receive()
+        answered.append(answer.request_id)
+        kept.append(answer.result)
+    assert answered == asked
+    session.close()
+
+
+def test_cancelling_the_request_that_waits_lets_the_next_one_have_its_place(
+    start_daemon: Callable[..., Any], wide: Path
+) -> None:
+    daemon = start_daemon(wide, "--threads", "2", "--shm-limit", "128M")
+    session = RawSession(daemon.address, window=2)
+    kept = fill(session)
+    for request_id in (2, 3, 4):
+        session.sample(request_id, WIDE_SEEDS, [1], columns=["x"])
+    session.send(request_id=2, cancel=pb.Cancel())
+    assert session.receive().error.code == CANCELLED
+    session.release(kept.pop())
+    assert session.receive().request_id == 3
+    session.release(*kept)
+    assert session.receive().request_id == 4
+    session.close()
+
+
+def test_inline_results_that_nobody_reads_are_bounded_and_the_rest_is_told_so(
+    start_daemon: Callable[..., Any], wide: Path
+) -> None:
+    daemon = start_daemon(wide, "--threads", "2")
+    watch = Watch(daemon)
+    session = RawSession(daemon.address, transport=pb.TRANSPORT_INLINE)
+    before = watch.private_bytes()
+    asked = range(2, 62)  # 8 MB each: more than the 256 MiB that may wait
+    for request_id in asked:
+        session.sample(request_id, WIDE_SEEDS, [1], columns=["x"], timeout_ms=5000)
+    wait_until(lambda: not watch.stats().sessions[0].in_flight, "an end of all requests")
+    grown = watch.private_bytes() - before
+    print(f"{grown / MIB:.1f} MiB more")
+    assert grown < 400 * MIB
+    answered: dict[int, str] = {}
+    while len(answered) < len(asked):
+        answer = session.receive()
+        kind = answer.WhichOneof("body")
+        if kind == "error":
+            assert "wait until the client has read them" in answer.error.message
+        if kind in ("error", "result"):
+            answered[answer.request_id] = kind
+    assert sorted(answered) == list(asked)
+    assert set(answered.values()) == {"error", "result"}
+    session.close()
+    watch.close()
 
 
 _IN_A_SMALL_SHM = """
@@ -180,8 +260,7 @@ def test_thousands_of_bad_requests_leave_the_daemons_memory_bounded(
             for number, bad in enumerate(BAD):
                 session.send(request_id=request_id + number, **bad)
             for _ in range(len(BAD) - len(UNANSWERED)):
-                answer = session.receive()
-                assert answer.WhichOneof("body") == "error" or answer.request_id % len(BAD) == 7
+                assert session.receive().WhichOneof("body") == "error"
 
     send_all(2, 20)  # warms up
     before = watch.private_bytes()
@@ -204,22 +283,32 @@ def test_client_that_asks_without_reading_cannot_fill_the_daemons_memory(
     before = watch.private_bytes()
     # Each error has a long text; nobody reads them.
     text = "n" * 20_000
-    for request_id in range(2, 20_002):
+    asked = 20_000
+    for request_id in range(2, asked + 2):
         session.send(
             request_id=request_id,
             sample=pb.Sample(seeds=bytes(8), fanout=[1], columns=[text]),
         )
-    for request_id in range(2, 200):
-        other.sample(request_id, [1], [2])
-        answer = other.receive()
-        assert answer.WhichOneof("body") == "result"
-        other.release(answer.result)
+    # Until the daemon has read all, or nothing more for as long as another one had its batches.
+    taken = None
+    request_ids = itertools.count(2)
+    while taken != (taken := requests_of(watch, session)) and taken < asked:
+        for request_id in itertools.islice(request_ids, 100):
+            other.sample(request_id, [1], [2])
+            answer = other.receive()
+            assert answer.WhichOneof("body") == "result"
+            other.release(answer.result)
     grown = watch.private_bytes() - before
-    print(f"{grown / MIB:.1f} MiB more")
+    print(f"{taken} of {asked} requests taken: {grown / MIB:.1f} MiB more")
     assert grown < 64 * MIB
     session.close()
     other.close()
     watch.close()
+
+
+def requests_of(watch: Watch, session: RawSession) -> int:
+    stats = watch.stats().sessions
+    return next(s.requests for s in stats if s.session_id == session.welcome.session_id)
 
 
 def test_asking_and_cancelling_without_end_queues_nothing(

@@ -28,11 +28,11 @@ def test_trainers_that_retry_see_the_same_batches_and_no_name_is_left(
 ) -> None:
     daemon = start_daemon(dataset, "--threads", "2", "--shm-limit", "512M")
     trainers = [Trainer(daemon.address, name, connect=RETRY) for name in ("first", "second")]
+    victims = Victims(daemon.address)
     rng = random.Random(21)
     left = 0
     for number in range(ROUNDS):
         # A new session in each round, whose regions have names when the moment is right.
-        victims = Victims(daemon.address)
         victims.start(seed=number, ahead=4, keep=3)
         for trainer in trainers:
             trainer.advance(rng.randrange(1, 12))
@@ -42,9 +42,9 @@ def test_trainers_that_retry_see_the_same_batches_and_no_name_is_left(
         left += len(names_of(died))
         daemon.start()
         assert names_of(died) == []
-        victims.kill()
     for trainer in trainers:
         trainer.advance(10)
+    victims.kill()
     print(f"{ROUNDS} killed, {left} names were left for the next start to remove")
     disturbed = {trainer.name: trainer.finish() for trainer in trainers}
     watch = Watch(daemon)

@@ -108,6 +108,24 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
+def test_requests_that_come_while_the_daemon_drains_do_not_keep_it(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "100000")
+    session = raw(daemon.address)
+    # Unfinished until its time is up, so the daemon waits for it.
+    unfinished = pb.Sample(more_seeds=True, fanout=[1])
+    session.send(request_id=2, timeout_ms=3000, sample=unfinished)
+    session.sample(3, [1], [2])
+    assert session.receive().request_id == 3  # both have arrived
+    daemon.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "finishing requests" in daemon.output(), "the start of the drain")
+    session.send(request_id=4, timeout_ms=10**9, sample=unfinished)
+    assert session.receive().request_id == 2
+    assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+    assert daemon.process.wait(timeout=60) == 0
+
+
 def test_idle_daemon_leaves_when_told_to(start_daemon: Callable[..., Any], dataset: Path) -> None:
     daemon = start_daemon(dataset, "--idle-exit", "0.1")
     assert daemon.process.wait(timeout=60) == 0

@@ -112,10 +112,11 @@ def print_results(results: list[Result]) -> None:
         for r in (r for r in results if r.workload == workload):
             low, median, high = (1000 * s for s in r.seconds)
             spread = f"{median:10.2f} [{low:.2f}, {high:.2f}]"
+            cpu = 1000 * r.cpu_seconds
+            rates = f"{r.calls_per_s:>9.1f} {r.edges_per_s / 1e6:>10.2f}"
             print(
-                f"  {r.peer:12} {r.threads:>4} x {r.callers} {spread:>32} {1000 * r.cpu_seconds:>8.1f} "
-                f"{r.calls_per_s:>9.1f} "
-                f"{r.edges_per_s / 1e6:>10.2f} {r.edges:>9.0f} {r.nodes:>9.0f}"
+                f"  {r.peer:12} {r.threads:>4} x {r.callers} {spread:>32} {cpu:>8.1f} {rates} "
+                f"{r.edges:>9.0f} {r.nodes:>9.0f}"
             )
 
 

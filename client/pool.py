@@ -1,0 +1,98 @@
+"""The sessions of a client: one for each user of credit, the same data for all."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+
+from graphzero.client.address import Address
+from graphzero.client.errors import RequestCancelled
+from graphzero.client.link import Link, Patience
+from graphzero.client.session import SessionOptions
+from graphzero.client.stream import Stream, open_stream
+from graphzero.proto.graphzero_pb2 import Welcome
+
+
+class LinkPool:
+    """Links to one daemon. Thread-safe. The first is opened at once and tells what is served."""
+
+    def __init__(
+        self, find: Callable[[], Address], options: SessionOptions, patience: Patience
+    ) -> None:
+        """`find` is asked for the daemon's address whenever a session is opened."""
+        self._find = find
+        self._options = options
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._closed = False
+        self._direct: Link | None = None
+        first = Link(self._open_stream, options, patience)
+        self.welcome: Welcome = first.welcome
+        self._links = [first]
+        self._idle = [first]
+        _pools.add(self)
+
+    @property
+    def address(self) -> Address:
+        """Where the latest session was opened."""
+        return self._address
+
+    def direct(self) -> Link:
+        """The link that all direct calls share."""
+        with self._lock:
+            if self._direct is None:
+                self._direct = self._take(self._options.window)
+            return self._direct
+
+    def take(self, window: int) -> Link:
+        """A link for one user of credit: an idle one with enough of it, or another."""
+        with self._lock:
+            return self._take(window)
+
+    def give_back(self, link: Link) -> None:
+        # Called by finalizers, on any thread and in the middle of anything: takes no lock.
+        self._idle.append(link)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            links = list(self._links)
+        for link in links:
+            link.close()
+
+    def _take(self, window: int) -> Link:
+        if self._closed:
+            raise RequestCancelled("the client is closed")
+        for link in list(self._idle):
+            if link.window >= window:
+                self._idle.remove(link)
+                return link
+        link = Link(
+            self._open_stream,
+            replace(self._options, window=window),
+            self._patience,
+            expected=self.welcome,
+        )
+        self._links.append(link)
+        return link
+
+    def _open_stream(self) -> Stream:
+        self._address = self._find()
+        return open_stream(self._address)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+
+
+_pools: weakref.WeakSet[LinkPool] = weakref.WeakSet()
+
+
+def _reset_pools_in_child() -> None:
+    for pool in list(_pools):
+        pool._after_fork()
+
+
+os.register_at_fork(after_in_child=_reset_pools_in_child)
