@@ -7,7 +7,6 @@ GraphZeroError
     ├── AccessDenied            a socket, daemon or token not trusted    (also a PermissionError)
     ├── NotFound                no such dataset or column                (also a LookupError)
     ├── InvalidRequest          an argument that cannot be served        (also a ValueError)
-    │   └── IdOutOfRange        an id outside the graph                  (also an IndexError)
     ├── DatasetChanged          the files are not those of this session or state_dict any more
     ├── ResourceExhausted       too many sessions, or no shared memory left for this one
     ├── SharedMemoryUnavailable the daemon's shared memory cannot be opened here
@@ -47,10 +46,6 @@ class InvalidRequest(ClientError, ValueError):
     """The daemon cannot serve such a request; the message has the value. The session lives on."""
 
 
-class IdOutOfRange(InvalidRequest, IndexError):
-    """A node or row id that does not exist."""
-
-
 class DatasetChanged(ClientError):
     """The data is not that which this client, loader or state was made with."""
 
@@ -87,7 +82,7 @@ EXCEPTIONS: dict[int, type[ClientError]] = {
     8: ResourceExhausted,  # RESOURCE_EXHAUSTED
     9: InvalidRequest,  # FAILED_PRECONDITION
     10: ServerError,  # ABORTED
-    11: IdOutOfRange,  # OUT_OF_RANGE
+    11: InvalidRequest,  # OUT_OF_RANGE
     12: ServerError,  # UNIMPLEMENTED
     13: ServerError,  # INTERNAL
     14: ServerUnavailable,  # UNAVAILABLE

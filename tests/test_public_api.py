@@ -13,7 +13,6 @@ PUBLIC = {
     "FormatError",
     "Graph",
     "GraphZeroError",
-    "IdOutOfRange",
     "InputError",
     "InvalidRequest",
     "Loader",

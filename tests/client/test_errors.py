@@ -14,7 +14,6 @@ BUILT_IN = {
     gz.AccessDenied: PermissionError,
     gz.NotFound: LookupError,
     gz.InvalidRequest: ValueError,
-    gz.IdOutOfRange: IndexError,
     gz.RequestTimeout: TimeoutError,
 }
 
