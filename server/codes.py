@@ -37,7 +37,7 @@ CODES: list[tuple[type[BaseException], StatusCode]] = [
     (UnknownDataset, StatusCode.NOT_FOUND),
     (FormatError, StatusCode.DATA_LOSS),
     (InputError, StatusCode.INVALID_ARGUMENT),
-    (IndexError, StatusCode.INVALID_ARGUMENT),
+    (IndexError, StatusCode.OUT_OF_RANGE),
     (ValueError, StatusCode.INVALID_ARGUMENT),
     (TypeError, StatusCode.INVALID_ARGUMENT),
     (MemoryError, StatusCode.RESOURCE_EXHAUSTED),

@@ -14,18 +14,19 @@ class MemoryGate:
 
     def __init__(self) -> None:
         self.turn = 0
-        self._waiting: list[Callable[[], None]] = []
+        # A dict as an ordered set: who waits twice is called once.
+        self._waiting: dict[Callable[[], None], None] = {}
 
     def wait(self, turn: int, retry: Callable[[], None]) -> None:
         """Calls `retry` at the first release after `turn`: at once if there was one."""
         if self.turn != turn:
             retry()
         else:
-            self._waiting.append(retry)
+            self._waiting[retry] = None
 
     def released(self) -> None:
         """To be called after memory was given back, of whichever session."""
         self.turn += 1
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, {}
         for retry in waiting:
             retry()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ class TrainerSession:
         self._waiting: dict[int, _Request] = {}  # for shared memory, by number
         self.oldest_waiting = _NOBODY  # its number, also read by workers
         self._id_bytes = 0  # of requests under way
+        self._told: set[int] = set()  # blocks that are the client's until it releases them
         self._scheduler = scheduler
         self._outgoing: asyncio.Queue[pb.SessionResponse | InlineBlock] = asyncio.Queue()
         self._room = asyncio.Event()
@@ -84,7 +86,7 @@ class TrainerSession:
     def handle(self, message: pb.SessionRequest) -> None:
         body = message.WhichOneof("body")
         if body == "release":
-            self.release(list(message.release.block_ids))
+            self._release_told(message.release.block_ids)
         elif body in ("sample", "walk", "gather"):
             self._begin(message, body)
         elif body == "ids":
@@ -97,6 +99,13 @@ class TrainerSession:
             self._region_mapped(message.region_mapped)
         else:
             raise ProtocolViolation(f"found {body or 'an unknown message'} inside a session")
+
+    def _release_told(self, block_ids: Iterable[int]) -> None:
+        """Only blocks that the client was told of: a worker still writes to the others."""
+        known = self._told.intersection(block_ids)
+        if known:
+            self._told -= known
+            self.release(list(known))
 
     async def room_for_answers(self) -> None:
         """Returns when the client has read enough of its answers to be asked for more."""
@@ -204,6 +213,7 @@ class TrainerSession:
             self._say(block)
         else:
             self._tell_news()
+            self._told.add(block.id)
             result.block.block_id = block.id
             result.block.region_id = block.region_id
             result.block.offset = block.offset
@@ -367,7 +377,10 @@ class _Request:
         assert self._work is not None
         try:
             block = session.memory.try_allocate(max(1, self._work.layout.byte_size))
-        except (InputError, OSError) as error:  # beyond --shm-limit, or beyond /dev/shm
+        except InputError as error:  # beyond --shm-limit
+            raise OutOfMemory(str(error)) from error
+        except OSError as error:  # beyond /dev/shm
+            self._tell(session.gate.released)  # what was set aside for it is free again
             raise OutOfMemory(str(error)) from error
         if block is not None:
             try:

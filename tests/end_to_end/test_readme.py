@@ -46,7 +46,7 @@ def stop(daemon: int) -> None:
 def run_block(language: str, code: str, directory: Path, environment: dict[str, str]) -> str:
     """Returns what went to stderr. Into a file: a daemon left behind would keep a pipe open."""
     command = [sys.executable, "-c", code] if language == "python" else ["bash", "-euc", code]
-    errors = directory / "stderr"
+    errors = directory / f"{len(list(directory.iterdir()))}.stderr"  # a daemon keeps its own
     with errors.open("w") as file:
         done = subprocess.run(
             command, cwd=directory, env=environment, stdout=subprocess.DEVNULL, stderr=file

@@ -27,7 +27,7 @@ import graphzero as gz
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, embedding_bag
 from tqdm import tqdm
 
 INFERENCE_BATCH = 16_384
@@ -48,9 +48,13 @@ class SageLayer(nn.Module):
 
 
 def neighbour_mean(x: Tensor, source: Tensor, target: Tensor, num_targets: int) -> Tensor:
-    """The mean of x[source] for each target; zeros for a target without edges."""
-    total = x.new_zeros(num_targets, x.shape[1]).index_add(0, target, x.index_select(0, source))
-    return total / torch.bincount(target, minlength=num_targets).clamp(min=1).unsqueeze(1)
+    """The mean of x[source] for each target; zeros for a target without edges.
+
+    Targets come in ascending order, so each has its sources in one run: a bag of embeddings, which
+    are added up without writing x[source] down first.
+    """
+    degree = torch.bincount(target, minlength=num_targets)
+    return embedding_bag(source, x, degree.cumsum(0) - degree, mode="mean")
 
 
 class GraphSage(nn.Module):

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampling_graphs import EdgeList, open_graph
 
+REQUESTS = 4  # for each graph: writing its file takes longer than sampling it
 FEW = settings(
-    max_examples=120,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -101,51 +102,51 @@ def check(edges, sample, request, replace):
         begin, edge_begin = end, edge_end
 
 
-@FEW
-@given(st.data())
-def test_without_replacement(tmp_path, data):
-    edges = data.draw(edge_lists())
-    request = data.draw(requests(edges.num_nodes))
-    graph = open_graph(tmp_path / "g.gl", edges, edge_ids=True)
-    check(edges, graph.sample(**request), request, replace=False)
-
-
-@FEW
-@given(st.data())
-def test_with_replacement(tmp_path, data):
-    edges = data.draw(edge_lists())
-    request = data.draw(requests(edges.num_nodes))
-    request["fanout"] = [min(k, 9) for k in request["fanout"]]
-    graph = open_graph(tmp_path / "g.gl", edges, edge_ids=True)
-    check(edges, graph.sample(**request, replace=True), request, replace=True)
-
-
-@FEW
-@given(st.data())
-def test_walks_follow_edges_and_end_only_at_dead_ends(tmp_path, data):
-    edges = data.draw(edge_lists())
-    starts = data.draw(st.lists(st.integers(0, edges.num_nodes - 1), max_size=80))
-    length = data.draw(st.integers(0, 6))
+@st.composite
+def walk_requests(draw, num_nodes):
     bias = st.sampled_from([1e-9, 0.25, 1.0, 4.0, 1e9])
-    weighted = data.draw(st.booleans())
-    restart = data.draw(st.sampled_from([0.0, 0.0, 0.3, 1.0]))
-    graph = open_graph(tmp_path / "g.gl", edges)
-    walks = graph.random_walk(
-        starts,
-        length,
-        p=data.draw(bias),
-        q=data.draw(bias),
-        restart=restart,
-        weighted=weighted,
-        seed=data.draw(st.integers(0, 2**64 - 1)),
-    )
-    usable = edges.weights > 0 if weighted else np.ones(len(edges.src), bool)
+    return {
+        "starts": draw(st.lists(st.integers(0, num_nodes - 1), max_size=80)),
+        "length": draw(st.integers(0, 6)),
+        "p": draw(bias),
+        "q": draw(bias),
+        "restart": draw(st.sampled_from([0.0, 0.0, 0.3, 1.0])),
+        "weighted": draw(st.booleans()),
+        "seed": draw(st.integers(0, 2**64 - 1)),
+    }
+
+
+def check_walks(edges, walks, request):
+    starts, length = request["starts"], request["length"]
+    usable = edges.weights > 0 if request["weighted"] else np.ones(len(edges.src), bool)
     pairs = set(zip(edges.src[usable].tolist(), edges.dst[usable].tolist(), strict=True))
     alive = {source for source, _ in pairs}
     assert walks.nodes.shape == (len(starts), length + 1)
     assert walks.nodes[:, 0].tolist() == starts
     for row, steps, start in zip(walks.nodes.tolist(), walks.lengths, starts, strict=True):
         for a, b in pairwise(row[: steps + 1]):
-            assert (a, b) in pairs or (restart > 0 and b == start)
+            assert (a, b) in pairs or (request["restart"] > 0 and b == start)
         assert row[steps:] == [row[steps]] * (length + 1 - steps)
         assert steps == length or row[steps] not in alive
+
+
+@FEW
+@given(st.data())
+def test_samples(tmp_path, data):
+    edges = data.draw(edge_lists())
+    graph = open_graph(tmp_path / "g.gl", edges, edge_ids=True)
+    for _ in range(REQUESTS):
+        request = data.draw(requests(edges.num_nodes))
+        check(edges, graph.sample(**request), request, replace=False)
+        request["fanout"] = [min(k, 9) for k in request["fanout"]]
+        check(edges, graph.sample(**request, replace=True), request, replace=True)
+
+
+@FEW
+@given(st.data())
+def test_walks_follow_edges_and_end_only_at_dead_ends(tmp_path, data):
+    edges = data.draw(edge_lists())
+    graph = open_graph(tmp_path / "g.gl", edges)
+    for _ in range(REQUESTS):
+        request = data.draw(walk_requests(edges.num_nodes))
+        check_walks(edges, graph.random_walk(**request), request)
