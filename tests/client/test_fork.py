@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -99,6 +101,31 @@ def test_a_loader_goes_on_in_parent_and_child(client: gz.Client) -> None:
 
     in_child(child)
     assert [contents(batch) for batch in iterator] == expected[3:]
+
+
+def test_a_child_that_is_killed_leaves_no_session_behind(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-sessions", "2")
+    with gz.connect(daemon.address) as client:
+        told, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            client.sample(range(50), FANOUT)
+            os.write(tell, b"!")
+            signal.pause()
+        assert os.read(told, 1) == b"!"
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        # Its relay ends by itself, and the daemon notices: until then the next one is refused.
+        for _ in range(600):
+            try:
+                gz.connect(daemon.address).close()
+                break
+            except gz.ResourceExhausted:
+                time.sleep(0.05)
+        else:
+            pytest.fail("the session of the killed child is still open")
 
 
 class Sampled(torch.utils.data.Dataset[Any]):
