@@ -51,6 +51,8 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
     for daemon in started:
         if daemon.process.poll() is None:
             daemon.kill()
+            for name in daemon.regions():  # there is no next start to remove them
+                Path("/dev/shm", name).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

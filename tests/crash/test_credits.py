@@ -159,7 +159,12 @@ def test_inline_results_that_nobody_reads_are_bounded_and_the_rest_is_told_so(
     asked = range(2, 62)  # 8 MB each: more than the 256 MiB that may wait
     for request_id in asked:
         session.sample(request_id, WIDE_SEEDS, [1], columns=["x"], timeout_ms=5000)
-    wait_until(lambda: not watch.stats().sessions[0].in_flight, "an end of all requests")
+
+    def all_are_answered() -> bool:
+        found = watch.stats().sessions[0]
+        return found.requests == len(asked) and not found.in_flight
+
+    wait_until(all_are_answered, "an end of all requests")
     grown = watch.private_bytes() - before
     print(f"{grown / MIB:.1f} MiB more")
     assert grown < 400 * MIB
