@@ -41,6 +41,7 @@ GRAPH = {
     "get_edge_ids",
     "get_neighbours",
     "get_weights",
+    "has_direction",
     "has_edge_ids",
     "has_weights",
     "is_symmetric",
@@ -53,6 +54,7 @@ GRAPH = {
 }
 FEATURE_STORE = {
     "dtype",
+    "byte_size",
     "feature_dim",
     "fingerprint",
     "gather",
