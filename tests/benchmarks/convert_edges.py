@@ -72,12 +72,24 @@ class Run:
 def measure(command: Sequence[str]) -> Run:
     started = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    peak = 0
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        peak = max(peak, peak_rss(process.pid))
+        time.sleep(0.005)
     seconds = time.monotonic() - started
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, peak)
+
+
+def peak_rss(pid: int) -> int:
+    """So far. The one in a process's resource usage is no less than that of its parent."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) << 10
+    return 0  # it has just ended
 
 
 def environment(cache: Path, name: str, packages: Sequence[str]) -> str:
