@@ -74,7 +74,7 @@ def convert(
     input_bytes = sum(source.stat().st_size for source in sources)  # also: they all exist
     with new_dataset(out, overwrite=work.overwrite) as directory:
         resources = make_resources(work.memory, work.threads, directory.parent)
-        with show_progress(str(edges)) as report:
+        with show_progress(Path(edges).name) as report:
             graph = compile_edges(
                 edges,
                 directory / GRAPH_FILE,
@@ -87,7 +87,7 @@ def convert(
         for column in columns:
             from graphzero._compile_column import compile_column
 
-            with show_progress(column.path) as report:
+            with show_progress(Path(column.path).name) as report:
                 reports[column.name] = compile_column(
                     column.path,
                     str(directory / f"{column.name}{COLUMN_SUFFIX}"),

@@ -292,7 +292,7 @@ def test_a_terminal_shows_a_bar_with_rate_and_time_left(tmp_path: Path, slow_edg
     shown = read_terminal(ours).decode()
     os.close(ours)
     assert process.wait() == 0
-    assert "reading edges" in shown
+    assert "edges.npy:" in shown  # of whichever phase takes long on this machine
     assert "%|" in shown  # the bar
     assert "/s]" in shown  # the rate
 

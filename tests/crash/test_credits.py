@@ -143,9 +143,9 @@ def test_cancelling_the_request_that_waits_lets_the_next_one_have_its_place(
     session.send(request_id=2, cancel=pb.Cancel())
     assert session.receive().error.code == CANCELLED
     session.release(kept.pop())
-    assert session.receive().request_id == 3
+    first = session.receive().request_id  # whichever of the two was drawn sooner
     session.release(*kept)
-    assert session.receive().request_id == 4
+    assert sorted([first, session.receive().request_id]) == [3, 4]
     session.close()
 
 
