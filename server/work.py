@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero._sampling import Direction, draw, walk_into
@@ -184,7 +183,7 @@ def _array(block: Any, placement: Placement) -> Any:
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
     rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
-    _engine.gather(column._matrix, ids, rows)
+    column._rows_for_gather().gather(ids, rows)
 
 
 def _byte_count(block: Any, placement: Placement) -> int:

@@ -17,6 +17,8 @@ constexpr size_t kCacheLine = 64;
 // do.
 constexpr uint64_t kShareBytes = uint64_t{1} << 18;
 
+}  // namespace
+
 void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids) {
   const auto rows = static_cast<int64_t>(matrix.rows());
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -27,6 +29,8 @@ void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids) {
     }
   }
 }
+
+namespace {
 
 struct Source {
   const std::byte* data;
