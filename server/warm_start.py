@@ -63,6 +63,7 @@ def _files(datasets: Iterable[Dataset], mode: str) -> list[_File]:
             columns += [
                 _File(f"{dataset.name}/{column.path.name}", column.matrix)
                 for column in dataset.columns.values()
+                if column.rows.path != _engine.ColumnPath.DIRECT  # the page cache is not asked
             ]
     return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)
 

@@ -17,7 +17,7 @@ from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero._sampling import Direction, draw, walk_into
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound, NotPossible
+from graphzero.server.codes import NotFound, NotPossible, UnreadableFile
 from graphzero.server.layout import Layout, Placement
 
 Ids = npt.NDArray[np.int64]
@@ -183,7 +183,10 @@ def _array(block: Any, placement: Placement) -> Any:
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
     rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
-    column._rows_for_gather().gather(ids, rows)
+    try:
+        column.rows.gather(ids, rows)
+    except OSError as error:
+        raise UnreadableFile(str(error)) from error
 
 
 def _byte_count(block: Any, placement: Placement) -> int:

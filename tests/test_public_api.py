@@ -36,6 +36,7 @@ GRAPH = {
     "batch_random_fanout",
     "batch_random_walk",
     "batch_random_walk_uniform",
+    "byte_size",
     "fingerprint",
     "get_degree",
     "get_edge_ids",
@@ -51,6 +52,8 @@ GRAPH = {
     "random_walk",
     "sample",
     "sample_neighbours",
+    "topology",
+    "warm",
 }
 FEATURE_STORE = {
     "dtype",
@@ -60,10 +63,14 @@ FEATURE_STORE = {
     "gather",
     "get_data",
     "get_tensor",
+    "matrix",
     "num_nodes",
     "path",
+    "read_by",
     "role",
+    "rows",
     "shape",
+    "warm",
 }
 
 

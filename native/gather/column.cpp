@@ -52,8 +52,9 @@ class RowSink : public io::ItemSink {
 }  // namespace
 
 std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path,
-                                     std::shared_ptr<RowCache> cache) {
+                                     std::shared_ptr<RowCache> cache, std::string reason) {
   std::shared_ptr<Column> column(new Column(std::move(matrix), path));
+  column->reason_ = std::move(reason);
   if (column->matrix_.row_bytes() > kLongestReadRow && path != ColumnPath::kMapped) {
     column->path_ = path = ColumnPath::kMapped;
     column->fallback_ = "its rows are too long to be read one by one";

@@ -39,9 +39,9 @@ struct ColumnCounters {
 class Column {
  public:
   // Where the filesystem has no O_DIRECT, kDirect becomes kCached and fallback() says why. `cache`
-  // may be null. Throws IoError.
+  // may be null. `reason` is for people: why this path. Throws IoError.
   static std::shared_ptr<Column> Open(store::MatrixReader matrix, ColumnPath path,
-                                      std::shared_ptr<RowCache> cache);
+                                      std::shared_ptr<RowCache> cache, std::string reason);
 
   // Copies row ids[i] to out + i * row_bytes(), without the file's row padding. Throws
   // std::out_of_range naming the first bad id before anything is written, and IoError with file and
@@ -50,6 +50,7 @@ class Column {
   void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
 
   ColumnPath path() const { return path_; }
+  const std::string& reason() const { return reason_; }
   const std::string& fallback() const { return fallback_; }
   const store::MatrixReader& matrix() const { return matrix_; }
   const ColumnCounters& counters() const { return counters_; }
@@ -65,6 +66,7 @@ class Column {
 
   store::MatrixReader matrix_;
   ColumnPath path_;
+  std::string reason_;
   std::string fallback_;
   std::optional<io::RandomFile> file_;
   std::shared_ptr<RowCache> cache_;

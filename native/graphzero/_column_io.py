@@ -14,6 +14,8 @@ from graphzero import _engine
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 
+# What `io` is if nobody says: of FeatureStore, and of the daemon without --feature-io.
+IO_VARIABLE = "GRAPHZERO_FEATURE_IO"
 # Forces "io_uring" or "pread"; the engine reads it.
 ENGINE_VARIABLE = "GRAPHZERO_IO_ENGINE"
 
@@ -36,6 +38,10 @@ class IoPlan:
 
     path: _engine.ColumnPath
     reason: str
+
+
+def default_io() -> str:
+    return os.environ.get(IO_VARIABLE) or "auto"
 
 
 def checked_io(io: str) -> ColumnIo:
@@ -84,14 +90,10 @@ def engine_problem() -> str:
     )
 
 
-def open_column(
-    matrix: _engine.Matrix, plan: IoPlan, cache: _engine.RowCache | None, name: str
-) -> _engine.Column:
-    """Opens the column on its path; a path that the machine does not offer is a RuntimeWarning."""
-    column = _engine.Column.open(matrix, plan.path, cache)
+def warn_of_problems(column: _engine.Column, name: str) -> None:
+    """A RuntimeWarning for each thing that the machine does not offer."""
     problems = [engine_problem()] if column.path != _engine.ColumnPath.MAPPED else []
     if column.fallback:
         problems.append(f"{name} is {path_text(column.path)} instead of direct: {column.fallback}")
     for problem in filter(None, problems):
         warnings.warn(problem, RuntimeWarning, stacklevel=2)
-    return column

@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
-from graphzero._column_io import IoPlan, checked_io, default_row_cache, open_column, plan_io
+from graphzero._column_io import (
+    IoPlan,
+    checked_io,
+    default_io,
+    default_row_cache,
+    plan_io,
+    warn_of_problems,
+)
 from graphzero._dtypes import DataType
 from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
@@ -47,6 +54,7 @@ class FeatureStore:
       "auto"    "direct" if the file does not fit into the available memory (also that of a control
                 group); else "mapped" while the rows asked for are in memory, and "cached" if not.
                 After get_data() or get_tensor(), "mapped": gather() then agrees with the views
+    The default is "auto", or what the environment variable GRAPHZERO_FEATURE_IO says.
     """
 
     def __init__(
@@ -54,10 +62,10 @@ class FeatureStore:
         filename: str | os.PathLike[str],
         *,
         verify: bool = False,
-        io: str = "auto",
+        io: str | None = None,
         row_cache: int | None = None,
     ) -> None:
-        self._io = checked_io(io)
+        self._io = checked_io(default_io() if io is None else io)
         if row_cache is not None and row_cache < 0:
             raise ValueError(f"row_cache is {row_cache}, expected a number of bytes, or 0 for none")
         self._row_cache = row_cache
@@ -148,11 +156,17 @@ class FeatureStore:
         rows = id_array(ids, self.num_nodes)
         shape = (len(rows), *self.shape[1:])
         buffer = self._new(shape) if out is None else self._writable(out, shape)
-        self._rows_for_gather().gather(rows, _flat_bytes(buffer), threads=threads or 0)
+        self.rows.gather(rows, _flat_bytes(buffer), threads=threads or 0)
         return self._as_users_type(buffer) if out is None else out
 
-    def _rows_for_gather(self) -> _engine.Column:
-        """The column on its path, opened by the first gather()."""
+    def read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:
+        """Makes gather() read in that way from now on; for other parts of this package."""
+        with self._opening:
+            self._opened = _engine.Column.open(self._matrix, plan.path, cache, plan.reason)
+
+    @property
+    def rows(self) -> _engine.Column:
+        """The column on its path, opened when first needed; for other parts of this package."""
         with self._opening:
             column = self._opened
             adaptive = column is not None and column.path == _engine.ColumnPath.ADAPTIVE
@@ -168,7 +182,9 @@ class FeatureStore:
         size = default_row_cache() if self._row_cache is None else self._row_cache
         if plan.path == _engine.ColumnPath.DIRECT and size > 0:
             cache = _engine.RowCache(min(size, self.byte_size))
-        return open_column(self._matrix, plan, cache, str(self._path))
+        column = _engine.Column.open(self._matrix, plan.path, cache, plan.reason)
+        warn_of_problems(column, str(self._path))
+        return column
 
     def _new(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         return np.empty(shape, self._dtype.storage)

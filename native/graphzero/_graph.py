@@ -77,6 +77,11 @@ class Graph(SamplingMixin):
         return stored or self._symmetric
 
     @property
+    def byte_size(self) -> int:
+        """Size of the file."""
+        return self._topology.file_bytes
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._topology.fingerprint.hex() if self._topology.version else ""

@@ -4,14 +4,11 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._column_io import IoPlan, open_column
-
-DIRECT = IoPlan(_engine.ColumnPath.DIRECT, "")
 
 
 def open_with(cache, path):
-    matrix = gz.FeatureStore(path)._matrix
-    return open_column(matrix, DIRECT, cache, str(path))
+    matrix = gz.FeatureStore(path).matrix
+    return _engine.Column.open(matrix, _engine.ColumnPath.DIRECT, cache, reason="a test")
 
 
 def gather(column, ids, values):

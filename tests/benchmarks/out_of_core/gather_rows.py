@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import json
 import mmap
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import graphzero as gz
 import numpy as np
@@ -22,6 +24,7 @@ def main() -> None:
     parser.add_argument("--row-cache", type=int, default=0)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--callers", type=int, default=1, help="threads that gather batches")
     args = parser.parse_args()
 
     mapped = args.way.startswith("mmap")
@@ -30,17 +33,25 @@ def main() -> None:
     )
     if mapped:
         advise(store.get_tensor(), args.way)
-    out = np.empty((args.batch, *store.shape[1:]), np.float32)
+    batch = len(batch_ids(args.ids, store.num_nodes, 0)[: args.batch])
     threads = len(os.sched_getaffinity(0))
+    numbers = itertools.count()
     started = time.perf_counter()
-    batches = 0
-    while time.perf_counter() - started < args.seconds:
-        ids = batch_ids(args.ids, store.num_nodes, batches)[: args.batch]
-        store.gather(ids, out=out, threads=threads)
-        batches += 1
+
+    def work(_: int) -> int:
+        out = np.empty((batch, *store.shape[1:]), np.float32)
+        batches = 0
+        while time.perf_counter() - started < args.seconds:
+            ids = batch_ids(args.ids, store.num_nodes, next(numbers))[: args.batch]
+            store.gather(ids, out=out, threads=threads)
+            batches += 1
+        return batches
+
+    with ThreadPoolExecutor(args.callers) as pool:
+        batches = sum(pool.map(work, range(args.callers)))
     seconds = time.perf_counter() - started
-    stats = store._rows_for_gather().stats()
-    rows = batches * args.batch
+    stats = store.rows.stats()
+    rows = batches * batch
     print(
         json.dumps(
             {

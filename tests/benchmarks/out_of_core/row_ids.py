@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 BATCH = 50_000
+ZIPF_BATCH = 10_000  # of few rows twice, as batches of a sampler have none
 _SCRAMBLE = 0x9E3779B97F4A7C15
 
 
@@ -15,6 +16,6 @@ def batch_ids(kind: str, rows: int, number: int) -> npt.NDArray[np.int64]:
     if kind == "uniform":
         return rng.integers(0, rows, BATCH)
     # rank = rows**u has P(rank <= k) = log(k) / log(rows): Zipf's law with exponent 1.
-    ranks = np.minimum(np.power(float(rows), rng.random(BATCH)), rows - 1).astype(np.uint64)
+    ranks = np.minimum(np.power(float(rows), rng.random(ZIPF_BATCH)), rows - 1).astype(np.uint64)
     # An odd factor permutes the rows: those of high rank come to lie anywhere.
     return ((ranks * np.uint64(_SCRAMBLE)) & np.uint64(rows - 1)).astype(np.int64)

@@ -88,8 +88,9 @@ def uniform(file: Path, seconds: float) -> None:
 def zipf(file: Path, seconds: float) -> None:
     size = file.stat().st_size
     limit = size // 10 + PROCESS_BYTES
-    plain = measure(file, seconds, limit, way="direct", ids="zipf")
-    cached = measure(file, 6 * seconds, limit, way="direct", ids="zipf", row_cache=size // 10)
+    options = {"way": "direct", "ids": "zipf", "callers": 2}
+    plain = measure(file, seconds, limit, **options)
+    cached = measure(file, 6 * seconds, limit, **options, row_cache=size // 10)
     rows = gz.FeatureStore(file).num_nodes
     counts = np.zeros(rows, np.int64)
     for number in range(cached["batches"]):

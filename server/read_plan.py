@@ -1,0 +1,81 @@
+"""How each file of the datasets is read: what fits into memory, and what goes around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from graphzero import _engine
+from graphzero._column_io import default_row_cache, engine_problem, path_text, plan_io
+from graphzero._dataset import Dataset
+from graphzero._resources import available_memory
+from graphzero._text import size_text
+from graphzero.server.config import IoConfig
+
+
+class ReadPlan:
+    """Gives columns their paths. One row cache serves all of them, also after a reload.
+
+    Used by the event loop's thread.
+    """
+
+    def __init__(self, config: IoConfig) -> None:
+        self._config = config
+        self.row_cache: _engine.RowCache | None = None
+
+    def apply(self, datasets: Iterable[Dataset]) -> None:
+        """Memory goes to graphs first, without which nothing is sampled, then to columns, the small
+        ones first."""
+        datasets = list(datasets)
+        memory = available_memory()
+        memory -= sum(dataset.graph.byte_size for dataset in datasets)
+        columns = [column for dataset in datasets for column in dataset.columns.values()]
+        for column in sorted(columns, key=lambda column: column.byte_size):
+            plan = plan_io(self._config.feature_io, column.byte_size, max(0, memory))
+            if plan.path == _engine.ColumnPath.ADAPTIVE:
+                memory -= column.byte_size
+            column.read_by(plan, self._cache_for(plan.path))
+
+    def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
+        size = self._config.row_cache
+        if path != _engine.ColumnPath.DIRECT or size == 0:
+            return None
+        if self.row_cache is None:
+            self.row_cache = _engine.RowCache(default_row_cache() if size is None else size)
+        return self.row_cache
+
+
+def reads_files(datasets: Iterable[Dataset]) -> bool:
+    """Whether requests will wait for the disk all the time, not only until memory is warm."""
+    waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
+    return any(
+        column.rows.path in waiting for dataset in datasets for column in dataset.columns.values()
+    )
+
+
+def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
+    """What the machine does not offer."""
+    if problem := engine_problem():
+        yield problem
+    for dataset in datasets:
+        for column in dataset.columns.values():
+            if column.rows.fallback:
+                yield (
+                    f"{column.path} is read {path_text(column.rows.path)} instead of "
+                    f"direct: {column.rows.fallback}"
+                )
+
+
+def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> Iterator[str]:
+    """Lines for the banner."""
+    engine = _engine.io_engine()
+    ways = {
+        f"{dataset.name}/{name}": (path_text(column.rows.path), column.rows.reason)
+        for dataset in datasets
+        for name, column in dataset.columns.items()
+    }
+    for name, (way, reason) in ways.items():
+        yield f"{name} is {way} ({reason})"
+    if row_cache is not None:
+        yield f"row cache of {size_text(row_cache.usage().capacity_bytes)}"
+    if any(way != "mapped" for way, _ in ways.values()):
+        yield f"reads by {engine.name}"
