@@ -68,6 +68,7 @@ FEATURE_STORE = {
     "path",
     "read_by",
     "role",
+    "row_bytes",
     "rows",
     "shape",
     "warm",

@@ -75,6 +75,7 @@ class FeatureStore:
             require_sound(self._matrix)
         self._dtype = DataType[self._matrix.dtype.upper()]
         self._array: npt.NDArray[Any] = self._matrix.tensor()
+        self._row_bytes = self._matrix.cols * self._dtype.storage.itemsize
         self._opening = threading.Lock()
         self._opened: _engine.Column | None = None
         self._gave_views = False
@@ -107,6 +108,11 @@ class FeatureStore:
     def role(self) -> str:
         """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids."""
         return ROLES[self._matrix.role]
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of one row as gather() returns it."""
+        return self._row_bytes
 
     @property
     def byte_size(self) -> int:
