@@ -49,9 +49,12 @@ GRAPH = {
     "num_edges",
     "num_nodes",
     "path",
+    "plan",
     "random_walk",
+    "read_by",
     "sample",
     "sample_neighbours",
+    "staged",
     "topology",
     "warm",
 }

@@ -1,4 +1,6 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,6 +10,7 @@
 #include "sample/neighbour_sampler.h"
 #include "sample/permutation.h"
 #include "sample/random.h"
+#include "sample/staged_topology.h"
 #include "sample/threads.h"
 #include "sample/walk.h"
 #include "store/bytes.h"
@@ -45,6 +48,7 @@ NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& see
                                  const std::vector<int64_t>& fanout, const std::string& adjacency,
                                  bool expand_targets, bool replace, bool weighted, uint64_t seed,
                                  uint64_t max_edges, int threads,
+                                 std::shared_ptr<sample::StagedTopology> staged,
                                  std::optional<sample::SetKind> forced_set) {
   const sample::SampleRequest request{
       .adjacency = Stored(graph, adjacency),
@@ -56,9 +60,37 @@ NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& see
       .seed = seed,
       .max_edges = max_edges,
       .threads = threads,
+      .staged = std::move(staged),
       .forced_set = forced_set};
   nb::gil_scoped_release release;
   return sample::SampleNeighbours(graph, request);
+}
+
+std::shared_ptr<sample::StagedTopology> OpenStaged(const TopologyReader& graph) {
+  // nanobind keeps no pointers to const; nothing here changes it.
+  return std::const_pointer_cast<sample::StagedTopology>(sample::StagedTopology::Open(graph));
+}
+
+// The counters at one moment.
+struct ReadStats {
+  uint64_t calls;
+  uint64_t items;
+  uint64_t reads;
+  uint64_t read_bytes;
+  uint64_t read_nanoseconds;
+  std::array<uint64_t, io::kLatencyBuckets> latency;
+};
+
+ReadStats Stats(const sample::StagedTopology& staged) {
+  const sample::StagedCounters& counters = staged.counters();
+  ReadStats stats{counters.calls,
+                  counters.items,
+                  counters.io.reads,
+                  counters.io.read_bytes,
+                  counters.io.read_nanoseconds,
+                  {}};
+  std::copy(counters.io.latency.begin(), counters.io.latency.end(), stats.latency.begin());
+  return stats;
 }
 
 void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
@@ -156,9 +188,20 @@ void BindSample(nb::module_& m) {
       .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
            "edge_weight"_a = nb::none(), "threads"_a = 0);
 
+  nb::class_<ReadStats>(m, "ReadStats")
+      .def_ro("calls", &ReadStats::calls)
+      .def_ro("items", &ReadStats::items)
+      .def_ro("reads", &ReadStats::reads)
+      .def_ro("read_bytes", &ReadStats::read_bytes)
+      .def_ro("read_nanoseconds", &ReadStats::read_nanoseconds)
+      .def_ro("latency", &ReadStats::latency);
+  nb::class_<sample::StagedTopology>(m, "StagedTopology")
+      .def_static("open", &OpenStaged, "graph"_a)
+      .def("stats", &Stats);
+
   m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,
-        "threads"_a, "forced_set"_a = nb::none());
+        "threads"_a, "staged"_a = nb::none(), "forced_set"_a = nb::none());
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a);
   m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,

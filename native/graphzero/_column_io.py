@@ -28,7 +28,7 @@ _FORCED = {
 }
 # Of the available memory: what "auto" trusts the page cache to hold, and what a row cache may use
 # if nobody says how much.
-_CACHEABLE_SHARE = 0.75
+CACHEABLE_SHARE = 0.75
 _ROW_CACHE_SHARE = 0.25
 
 
@@ -56,7 +56,7 @@ def plan_io(io: ColumnIo, byte_size: int, memory: int) -> IoPlan:
     """For a column of `byte_size` bytes when `memory` bytes are available for it."""
     if io != "auto":
         return IoPlan(_FORCED[io], "as asked for")
-    fits = byte_size <= memory * _CACHEABLE_SHARE
+    fits = byte_size <= memory * CACHEABLE_SHARE
     sizes = f"{size_text(byte_size)}, {size_text(memory)} of memory available"
     if fits:
         return IoPlan(_engine.ColumnPath.ADAPTIVE, f"fits into memory: {sizes}")

@@ -15,6 +15,7 @@ namespace {
 // page that somebody wants: there only items of the same or the next page share a read.
 constexpr uint64_t kDirectGap = 8192;
 constexpr uint64_t kCachedGap = 1024;
+constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMostMerged = 32768;
 // Memory for reads under way, of one thread.
 constexpr uint64_t kBounceBytes = uint64_t{8} << 20;
@@ -86,7 +87,8 @@ class ItemJob : public ReadJob {
     uint64_t end = store::AlignUp(needed, align_);
     for (++next_; next_ < wanted_.size(); ++next_) {
       const uint64_t grown = store::AlignUp(End(next_), align_);
-      if (Begin(next_) > end + gap_ || grown - group.begin > kMostMerged) break;
+      const bool near = Begin(next_) <= end + gap_ || Begin(next_) < NextPage(end - 1);
+      if (!near || grown - group.begin > kMostMerged) break;
       needed = std::max(needed, End(next_));
       end = std::max(end, grown);
     }
@@ -128,6 +130,7 @@ class ItemJob : public ReadJob {
     bool straight = false;
   };
 
+  static uint64_t NextPage(uint64_t at) { return (at / kPage + 1) * kPage; }
   uint64_t Offset(size_t i) const { return layout_.base + wanted_[i].item * layout_.stride; }
   uint64_t Begin(size_t i) const { return Offset(i) & ~uint64_t{align_ - 1}; }
   uint64_t End(size_t i) const { return Offset(i) + layout_.bytes; }

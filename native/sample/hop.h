@@ -6,6 +6,7 @@
 
 #include "sample/random.h"
 #include "sample/rows.h"
+#include "sample/staged_topology.h"
 #include "sample/threads.h"
 #include "sample/uniform_pick.h"
 #include "sample/workspace.h"
@@ -29,9 +30,12 @@ struct HopSpec {
 // Fills first_edge, slots and drawn of the workspace for one hop. Use: Count(), then Draw().
 class HopDrawer {
  public:
-  HopDrawer(const HopSpec& spec, const Rows& rows, Workspace& work, ThreadLease& lease)
+  // `staged` is null for a topology that lies in memory.
+  HopDrawer(const HopSpec& spec, const Rows& rows, const StagedTopology* staged, Workspace& work,
+            ThreadLease& lease)
       : spec_(spec),
         rows_(rows),
+        staged_(staged),
         work_(work),
         lease_(lease),
         domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
@@ -45,6 +49,13 @@ class HopDrawer {
   uint64_t Draw();
 
  private:
+  void LookRowsUp();
+  void ReadRowsStaged();
+  template <class Id>
+  void DrawStaged();
+  void TouchWeights(size_t begin, size_t end);
+  template <class Id>
+  void CheckNeighbours(uint64_t edges) const;
   template <class Id>
   void DrawRange(size_t begin, size_t end, ThreadScratch& scratch);
   template <class Id>
@@ -69,6 +80,7 @@ class HopDrawer {
 
   const HopSpec spec_;
   const Rows& rows_;
+  const StagedTopology* const staged_;
   Workspace& work_;
   ThreadLease& lease_;
   const Domain domain_;

@@ -46,6 +46,7 @@ class NeighbourSampler {
         rows_{*request.adjacency, graph.file()->path()},
         lease_(request.threads) {
     result_.file_ = graph.file();
+    result_.staged_ = request.staged;
     result_.adjacency_ = rows_.adjacency;
     result_.expand_ = request.expand;
     result_.work_ = TakeWorkspace();
@@ -109,7 +110,7 @@ class NeighbourSampler {
                        .keep_slots = result_.has_edge_ids() || result_.has_weights(),
                        .seed = request_.seed,
                        .forced_set = request_.forced_set};
-    HopDrawer hop(spec, rows_, *result_.work_, lease_);
+    HopDrawer hop(spec, rows_, request_.staged.get(), *result_.work_, lease_);
     const uint64_t edges = hop.Count();
     if (edges > request_.max_edges - result_.num_edges_) {
       throw InputError("hop " + Number(number) + " with fanout " +
