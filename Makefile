@@ -82,9 +82,9 @@ crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments fo
 
 .PHONY: test-paths
 test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every way to read files
-	@for io in mapped cached direct; do \
-	  echo "==> Reading $$io"; \
-	  GRAPHZERO_FEATURE_IO=$$io $(BIN)/python -m pytest -q tests/sample tests/client tests/server \
+	@for io in mapped:mapped cached:mapped direct:staged; do \
+	  echo "==> Reading features $${io%:*}, graphs $${io#*:}"; \
+	  GRAPHZERO_FEATURE_IO=$${io%:*} GRAPHZERO_TOPOLOGY_IO=$${io#*:} $(BIN)/python -m pytest -q tests/sample tests/client tests/server \
 	    $(PYTEST_ARGS) || exit 1; \
 	done
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args
 
-from graphzero._column_io import ColumnIo, checked_io, default_io
+from graphzero import _column_io, _topology_io
+from graphzero._column_io import ColumnIo
 from graphzero._errors import InputError
 from graphzero._quantities import parse_size
 from graphzero._resources import available_memory
 from graphzero._runtime_dir import default_socket
+from graphzero._topology_io import TopologyIo
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -68,6 +70,7 @@ class IoConfig:
     """How files are read."""
 
     feature_io: ColumnIo = "auto"
+    topology_io: TopologyIo = "auto"
     row_cache: int | None = None  # bytes; None: a share of the available memory
 
 
@@ -118,6 +121,10 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "feature-io": (
         _one_of(get_args(ColumnIo)),
         "how feature rows are read: auto (default), mapped, cached or direct",
+    ),
+    "topology-io": (
+        _one_of(get_args(TopologyIo)),
+        "how graphs are read: auto (default), mapped or staged",
     ),
     "row-cache": (
         _size,
@@ -190,7 +197,8 @@ def make_config(values: dict[str, Any]) -> Config:
         },
     )
     io = IoConfig(
-        feature_io=checked_io(options.get("feature-io", default_io())),
+        feature_io=_column_io.checked_io(options.get("feature-io", _column_io.default_io())),
+        topology_io=_topology_io.checked_io(options.get("topology-io", _topology_io.default_io())),
         row_cache=options.get("row-cache"),
     )
     return Config(
@@ -216,6 +224,7 @@ def _metavar(name: str) -> str:
         "listen": "HOST:PORT",
         "warm": "|".join(WARM_MODES),
         "feature-io": "|".join(get_args(ColumnIo)),
+        "topology-io": "|".join(get_args(TopologyIo)),
     }.get(name, "SIZE" if _OPTIONS[name][0] is _size else "N")
 
 

@@ -11,7 +11,22 @@ from graphzero.proto import graphzero_pb2 as pb
 
 
 def column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
+    """Of every column, and of the graphs that do not fit into memory."""
     for dataset in datasets:
+        if dataset.graph.staged is not None:
+            staged = dataset.graph.staged.stats()
+            yield pb.ColumnStats(
+                dataset=dataset.name,
+                column=dataset.graph.path.name,
+                path=dataset.graph.plan.path,
+                reason=dataset.graph.plan.reason,
+                gathers=staged.calls,
+                rows=staged.items,
+                reads=staged.reads,
+                read_byte_size=staged.read_bytes,
+                read_us=staged.read_nanoseconds // 1000,
+                read_latency=staged.latency,
+            )
         for name, column in dataset.columns.items():
             counted = column.rows.stats()
             yield pb.ColumnStats(

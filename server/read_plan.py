@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from graphzero import _engine
+from graphzero import _engine, _topology_io
 from graphzero._column_io import default_row_cache, engine_problem, path_text, plan_io
 from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
@@ -27,7 +27,10 @@ class ReadPlan:
         ones first."""
         datasets = list(datasets)
         memory = available_memory()
-        memory -= sum(dataset.graph.byte_size for dataset in datasets)
+        for graph in sorted((d.graph for d in datasets), key=lambda graph: graph.byte_size):
+            graph.read_by(_topology_io.plan_io(self._config.topology_io, graph.byte_size, memory))
+            if not graph.plan.staged:
+                memory = max(0, memory - graph.byte_size)
         columns = [column for dataset in datasets for column in dataset.columns.values()]
         for column in sorted(columns, key=lambda column: column.byte_size):
             plan = plan_io(self._config.feature_io, column.byte_size, max(0, memory))
@@ -48,7 +51,9 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
     """Whether requests will wait for the disk all the time, not only until memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
     return any(
-        column.rows.path in waiting for dataset in datasets for column in dataset.columns.values()
+        dataset.graph.plan.staged
+        or any(column.rows.path in waiting for column in dataset.columns.values())
+        for dataset in datasets
     )
 
 
@@ -68,11 +73,12 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
 def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> Iterator[str]:
     """Lines for the banner."""
     engine = _engine.io_engine()
-    ways = {
-        f"{dataset.name}/{name}": (path_text(column.rows.path), column.rows.reason)
-        for dataset in datasets
-        for name, column in dataset.columns.items()
-    }
+    ways = {}
+    for dataset in datasets:
+        plan = dataset.graph.plan
+        ways[f"{dataset.name}/{dataset.graph.path.name}"] = (plan.path, plan.reason)
+        for name, column in dataset.columns.items():
+            ways[f"{dataset.name}/{name}"] = (path_text(column.rows.path), column.rows.reason)
     for name, (way, reason) in ways.items():
         yield f"{name} is {way} ({reason})"
     if row_cache is not None:

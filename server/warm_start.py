@@ -62,7 +62,9 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
     if mode == "none":
         return []
     graphs = [
-        _File(dataset, dataset.graph.path.name, dataset.graph.topology) for dataset in datasets
+        _File(dataset, dataset.graph.path.name, dataset.graph.topology)
+        for dataset in datasets
+        if not dataset.graph.plan.staged  # which keeps what it needs in memory itself
     ]
     columns = [
         _File(dataset, column.path.name, column.matrix)

@@ -7,8 +7,9 @@ to wait for shared memory, which must not cost a worker.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,15 @@ _DIRECTIONS: dict[int, Direction | None] = {
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
 _BRIEF_NODES = 256
 _BRIEF_BYTES = 256 << 10
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """An error of the system while files are read is the files'."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableFile(str(error)) from error
 
 
 class Work(ABC):
@@ -114,16 +124,17 @@ class SampleWork(Work):
             raise ValueError(f"direction is {request.direction}, expected one of the protocol's")
         if request.require_edge_ids and not graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
-        self._drawn = draw(
-            graph,
-            self._seeds,
-            request.fanout,
-            replace=request.replace,
-            weighted=request.weighted,
-            direction=_DIRECTIONS[request.direction],
-            seed=request.seed,
-            max_edges=self._max_edges,
-        )
+        with reading():
+            self._drawn = draw(
+                graph,
+                self._seeds,
+                request.fanout,
+                replace=request.replace,
+                weighted=request.weighted,
+                direction=_DIRECTIONS[request.direction],
+                seed=request.seed,
+                max_edges=self._max_edges,
+            )
         nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
         add = self.layout.add
         self._n_id = add("n_id", "int64", (nodes,))
@@ -142,13 +153,14 @@ class SampleWork(Work):
         # The trainer can write to the block at any time, so nothing is read back from it: gathering
         # by ids that change after they were checked would read wherever they point.
         n_id = np.empty(self._n_id.shape, np.int64)
-        self._drawn.copy_to(
-            n_id=n_id,
-            edge_index=_array(block, self._edge_index),
-            e_id=_array(block, self._e_id) if self._e_id else None,
-            edge_weight=_array(block, self._weight) if self._weight else None,
-            threads=0,
-        )
+        with reading():
+            self._drawn.copy_to(
+                n_id=n_id,
+                edge_index=_array(block, self._edge_index),
+                e_id=_array(block, self._e_id) if self._e_id else None,
+                edge_weight=_array(block, self._weight) if self._weight else None,
+                threads=0,
+            )
         _array(block, self._n_id)[:] = n_id
         for column, placement, nodes in self._gathers:
             _gather(column, n_id if nodes else self._seeds, block, placement)
@@ -210,10 +222,8 @@ def _array(block: Any, placement: Placement) -> Any:
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
     rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
-    try:
+    with reading():
         column.rows.gather(ids, rows)
-    except OSError as error:
-        raise UnreadableFile(str(error)) from error
 
 
 def _byte_count(block: Any, placement: Placement) -> int:

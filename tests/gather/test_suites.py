@@ -13,12 +13,12 @@ SHORT = ["client/test_sample.py", "client/test_loader.py", "sample/test_api.py"]
 
 
 @pytest.mark.skipif("GRAPHZERO_FEATURE_IO" in os.environ, reason="is what it starts")
-@pytest.mark.parametrize("io", ["cached", "direct"])
-def test_sampler_and_client_tests_pass_on_this_path(io):
+@pytest.mark.parametrize(("io", "topology_io"), [("cached", "mapped"), ("direct", "staged")])
+def test_sampler_and_client_tests_pass_on_this_path(io, topology_io):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         + [str(TESTS / name) for name in SHORT],
-        env={**os.environ, "GRAPHZERO_FEATURE_IO": io},
+        env={**os.environ, "GRAPHZERO_FEATURE_IO": io, "GRAPHZERO_TOPOLOGY_IO": topology_io},
         capture_output=True,
         text=True,
         check=False,

@@ -41,6 +41,35 @@ def test_batches_are_the_same_on_every_path(
     assert f"small/x is {path} (as asked for)" in daemon.output()
 
 
+def test_batches_are_the_same_from_a_staged_graph(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--topology-io", "staged", "--feature-io", "direct")
+    graph = gz.Graph(dataset, io="mapped")
+    with gz.connect(daemon.address) as client:
+        for weighted in (False, True):
+            options = {"fanout": [10, 5], "seed": 3, "weighted": weighted}
+            batch = client.sample([5, 17, 1999], **options)
+            expected = graph.sample([5, 17, 1999], **options)
+            for name in ("n_id", "edge_index", "e_id", "edge_weight"):
+                np.testing.assert_array_equal(batch[name], getattr(expected, name))
+    stats = column_stats(daemon, "graph.gl")
+    assert stats.path == "staged"
+    assert stats.reads > 0
+    assert "small/graph.gl is staged (as asked for)" in daemon.output()
+
+
+def test_a_graph_that_cannot_be_read_fails_the_request(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    setup = FAULT.format("small/graph.gl", -errno.EIO)
+    daemon = start_daemon(dataset, "--topology-io", "staged", setup=setup)
+    with gz.connect(daemon.address) as client:
+        with pytest.raises(gz.ServerError, match=r"cannot read at byte \d+.*graph\.gl"):
+            client.sample([3], fanout=[5])
+        assert client.gather("x", [3]) is not None
+
+
 def test_trainers_share_one_row_cache(start_daemon: Callable[..., Any], dataset: Path) -> None:
     daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
     ids = np.arange(0, 2000, 2)
