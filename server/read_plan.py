@@ -11,6 +11,9 @@ from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero.server.config import IoConfig
 
+_SHARE_IF_ALL_FIT = 0.75
+_SHARE_IF_NOT = 0.5
+
 
 class ReadPlan:
     """Gives columns their paths. One row cache serves all of them, also after a reload.
@@ -23,20 +26,27 @@ class ReadPlan:
         self.row_cache: _engine.RowCache | None = None
 
     def apply(self, datasets: Iterable[Dataset]) -> None:
-        """Memory goes to graphs first, without which nothing is sampled, then to columns, the small
-        ones first."""
+        """If all files fit into three quarters of the available memory, all of them lie there.
+
+        If not, half of it goes to files, graphs first, without which nothing is sampled, then
+        columns, the small ones first; a quarter to the row cache; the rest to batches, and to the
+        pages of what did not fit. More than that would push out what it keeps.
+        """
         datasets = list(datasets)
         memory = available_memory()
+        total = sum(dataset.byte_size for dataset in datasets)
+        all_fit = total <= memory * _SHARE_IF_ALL_FIT
+        room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
         for graph in sorted((d.graph for d in datasets), key=lambda graph: graph.byte_size):
-            graph.read_by(_topology_io.plan_io(self._config.topology_io, graph.byte_size, memory))
+            graph.read_by(_topology_io.plan_io(self._config.topology_io, graph.byte_size, room))
             if not graph.plan.staged:
-                memory = max(0, memory - graph.byte_size)
+                room = max(0, room - graph.byte_size)
         columns = [column for dataset in datasets for column in dataset.columns.values()]
         for column in sorted(columns, key=lambda column: column.byte_size):
-            plan = plan_io(self._config.feature_io, column.byte_size, max(0, memory))
-            if plan.path == _engine.ColumnPath.ADAPTIVE:
-                memory -= column.byte_size
+            plan = plan_io(self._config.feature_io, column.byte_size, room)
             column.read_by(plan, self._cache_for(plan.path))
+            if column.rows.path != _engine.ColumnPath.DIRECT:
+                room = max(0, room - column.byte_size)
 
     def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
         size = self._config.row_cache

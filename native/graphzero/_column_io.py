@@ -26,9 +26,9 @@ _FORCED = {
     "cached": _engine.ColumnPath.CACHED,
     "direct": _engine.ColumnPath.DIRECT,
 }
-# Of the available memory: what "auto" trusts the page cache to hold, and what a row cache may use
-# if nobody says how much.
-CACHEABLE_SHARE = 0.75
+# Of the available memory: what "auto" trusts the page cache to hold of a single file, and what a
+# row cache may use if nobody says how much.
+_CACHEABLE_SHARE = 0.75
 _ROW_CACHE_SHARE = 0.25
 
 
@@ -52,13 +52,17 @@ def checked_io(io: str) -> ColumnIo:
     raise ValueError(f"io is {io!r}, expected one of {expected}")
 
 
-def plan_io(io: ColumnIo, byte_size: int, memory: int) -> IoPlan:
-    """For a column of `byte_size` bytes when `memory` bytes are available for it."""
+def room_for_a_file() -> int:
+    """How much memory the page cache may well give to one file."""
+    return int(available_memory() * _CACHEABLE_SHARE)
+
+
+def plan_io(io: ColumnIo, byte_size: int, room: int) -> IoPlan:
+    """For a column of `byte_size` bytes when `room` bytes of memory are there for it."""
     if io != "auto":
         return IoPlan(_FORCED[io], "as asked for")
-    fits = byte_size <= memory * CACHEABLE_SHARE
-    sizes = f"{size_text(byte_size)}, {size_text(memory)} of memory available"
-    if fits:
+    sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
+    if byte_size <= room:
         return IoPlan(_engine.ColumnPath.ADAPTIVE, f"fits into memory: {sizes}")
     return IoPlan(_engine.ColumnPath.DIRECT, f"does not fit into memory: {sizes}")
 

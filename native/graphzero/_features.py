@@ -17,12 +17,12 @@ from graphzero._column_io import (
     default_io,
     default_row_cache,
     plan_io,
+    room_for_a_file,
     warn_of_problems,
 )
 from graphzero._dtypes import DataType
 from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
-from graphzero._resources import available_memory
 from graphzero._torch import import_torch
 from graphzero._warm import warm_file
 
@@ -181,7 +181,7 @@ class FeatureStore:
         return column
 
     def _open_column(self) -> _engine.Column:
-        plan = plan_io(self._io, self.byte_size, available_memory())
+        plan = plan_io(self._io, self.byte_size, room_for_a_file())
         if plan.path == _engine.ColumnPath.ADAPTIVE and self._gave_views:
             plan = IoPlan(_engine.ColumnPath.MAPPED, "views of it may have been written to")
         cache = None

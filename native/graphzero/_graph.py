@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero._column_io import room_for_a_file
 from graphzero._files import GRAPH_FILE, require_sound
 from graphzero._ids import checked_id
-from graphzero._resources import available_memory
 from graphzero._sampling import Direction, SamplingMixin
 from graphzero._topology_io import TopologyPlan, checked_io, default_io, plan_io
 from graphzero._warm import warm_file
@@ -57,7 +57,7 @@ class Graph(SamplingMixin):
         if verify:
             require_sound(self._topology)
         self._symmetric = symmetric or self._topology.symmetric
-        self.read_by(plan_io(self._io, self.byte_size, available_memory()))
+        self.read_by(plan_io(self._io, self.byte_size, room_for_a_file()))
 
     @property
     def path(self) -> Path:

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from graphzero._column_io import CACHEABLE_SHARE
 from graphzero._text import size_text
 
 TopologyIo = Literal["auto", "mapped", "staged"]
@@ -39,12 +38,11 @@ def checked_io(io: str) -> TopologyIo:
     raise ValueError(f"io is {io!r}, expected one of {expected}")
 
 
-def plan_io(io: TopologyIo, byte_size: int, memory: int) -> TopologyPlan:
-    """For a file of `byte_size` bytes when `memory` bytes are available for it."""
+def plan_io(io: TopologyIo, byte_size: int, room: int) -> TopologyPlan:
+    """For a file of `byte_size` bytes when `room` bytes of memory are there for it."""
     if io != "auto":
         return TopologyPlan(io == "staged", "as asked for")
-    fits = byte_size <= memory * CACHEABLE_SHARE
-    sizes = f"{size_text(byte_size)}, {size_text(memory)} of memory available"
-    if fits:
+    sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
+    if byte_size <= room:
         return TopologyPlan(False, f"fits into memory: {sizes}")
     return TopologyPlan(True, f"does not fit into memory: {sizes}")

@@ -24,7 +24,7 @@ def stats(store):
 
 @pytest.mark.parametrize(
     ("byte_size", "memory", "path"),
-    [(74, 100, Path_.ADAPTIVE), (76, 100, Path_.DIRECT), (0, 0, Path_.ADAPTIVE)],
+    [(100, 100, Path_.ADAPTIVE), (101, 100, Path_.DIRECT), (0, 0, Path_.ADAPTIVE)],
 )
 def test_auto_goes_by_size_against_memory(byte_size, memory, path):
     assert plan_io("auto", byte_size, memory).path == path

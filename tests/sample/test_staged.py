@@ -148,8 +148,8 @@ def test_auto_goes_by_size(make_graph, monkeypatch):
     path = make_graph()
     assert gz.Graph(path, io="auto").plan.path == "mapped"
     size = path.stat().st_size
-    for memory, expected in ((size, "staged"), (2 * size, "mapped")):
-        monkeypatch.setattr("graphzero._graph.available_memory", lambda memory=memory: memory)
+    for room, expected in ((size - 1, "staged"), (size, "mapped")):
+        monkeypatch.setattr("graphzero._graph.room_for_a_file", lambda room=room: room)
         assert gz.Graph(path, io="auto").plan.path == expected
 
 
