@@ -80,7 +80,8 @@ class _EpochClock:
         # Of the context that fits all: one made for forked processes cannot go to spawned ones.
         self._lock = torch.multiprocessing.get_context("spawn").Lock()
         # The next epoch; the pass that workers began last, and its first epoch.
-        self._state = torch.zeros(3, dtype=torch.int64).share_memory_()
+        self._state = torch.zeros(3, dtype=torch.int64)
+        self._state.share_memory_()  # type: ignore[no-untyped-call]
 
     def set_next(self, epoch: int) -> None:
         if epoch < 0:
