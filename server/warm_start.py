@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphzero import _engine
@@ -25,6 +25,7 @@ _SHARE_OF_MEMORY = 0.75
 
 @dataclass(frozen=True)
 class _File:
+    dataset: Dataset
     name: str
     opened: _engine.Topology | _engine.Matrix
 
@@ -39,12 +40,14 @@ class WarmStart:
 
     def begin(self, datasets: Iterable[Dataset]) -> None:
         self.stop()
+        datasets = list(datasets)
         files = _files(datasets, self._mode)
         if not files:
             return
         self._stop = threading.Event()
-        arguments = (files, self._stop)
-        self._thread = threading.Thread(target=_read, args=arguments, name="warm", daemon=True)
+        self._thread = threading.Thread(
+            target=_read, args=(datasets, files, self._stop), name="warm", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -54,28 +57,31 @@ class WarmStart:
             self._thread = None
 
 
-def _files(datasets: Iterable[Dataset], mode: str) -> list[_File]:
+def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
     """Graphs first: without them nothing is sampled; then columns, the small ones first."""
-    graphs, columns = [], []
-    for dataset in datasets if mode != "none" else ():
-        graphs.append(_File(f"{dataset.name}/{dataset.graph.path.name}", dataset.graph.topology))
-        if mode == "all":
-            columns += [
-                _File(f"{dataset.name}/{column.path.name}", column.matrix)
-                for column in dataset.columns.values()
-            ]
+    if mode == "none":
+        return []
+    graphs = [
+        _File(dataset, dataset.graph.path.name, dataset.graph.topology) for dataset in datasets
+    ]
+    columns = [
+        _File(dataset, column.path.name, column.matrix)
+        for dataset in (datasets if mode == "all" else ())
+        for column in dataset.columns.values()
+    ]
     return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)
 
 
-def _read(files: Iterable[_File], stop: threading.Event) -> None:
+def _read(datasets: Sequence[Dataset], files: Sequence[_File], stop: threading.Event) -> None:
     started = time.monotonic()
     room = int(available_memory() * _SHARE_OF_MEMORY)
-    total, count = 0, 0
+    read: list[_File] = []
     for file in files:
         size = file.opened.file_bytes
         if size > room:
             log.info(
-                "warm start leaves out %s: %s, with %s of memory left for files",
+                "warm start leaves out %s/%s: %s, with %s of memory left for files",
+                file.dataset.name,
                 file.name,
                 size_text(size),
                 size_text(room),
@@ -86,8 +92,12 @@ def _read(files: Iterable[_File], stop: threading.Event) -> None:
             if not warm_file(file.opened, stop.is_set):
                 return
         except OSError as error:
-            log.error("warm start cannot read %s: %s", file.name, error)
+            log.error("warm start cannot read %s/%s: %s", file.dataset.name, file.name, error)
             continue
-        total, count = total + size, count + 1
+        read.append(file)
+    for dataset in datasets:
+        if sum(file.dataset is dataset for file in read) == 1 + len(dataset.columns):
+            dataset.in_memory.set()
+    total = size_text(sum(file.opened.file_bytes for file in read))
     seconds = time.monotonic() - started
-    log.info("warm start read %d files, %s, in %.1f s", count, size_text(total), seconds)
+    log.info("warm start read %d files, %s, in %.1f s", len(read), total, seconds)

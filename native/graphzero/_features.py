@@ -42,6 +42,7 @@ class FeatureStore:
             require_sound(self._matrix)
         self._dtype = DataType[self._matrix.dtype.upper()]
         self._array: npt.NDArray[Any] = self._matrix.tensor()
+        self._row_bytes = self._matrix.cols * self._dtype.storage.itemsize
 
     @property
     def path(self) -> Path:
@@ -71,6 +72,11 @@ class FeatureStore:
     def role(self) -> str:
         """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids."""
         return ROLES[self._matrix.role]
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of one row as gather() returns it."""
+        return self._row_bytes
 
     @property
     def byte_size(self) -> int:

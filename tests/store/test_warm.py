@@ -68,3 +68,22 @@ def test_unknown_mode_is_refused(start_daemon: Callable[..., Any], dataset: Path
     expected = "warm: found 'hot', expected one of none, topology, all"
     with pytest.raises(RuntimeError, match=expected):
         start_daemon(dataset, "--warm", "hot")
+
+
+def test_small_requests_get_the_same_from_warm_and_cold_data(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    """Those for data that is known to be in memory are answered without a worker."""
+    cold, warm = start_daemon(dataset, "--warm", "none"), start_daemon(dataset, "--warm", "all")
+    warm.wait_for_output("warm start read")
+    answers = []
+    for daemon in (cold, warm):
+        with gz.connect(daemon.address) as client:
+            batches = [client.sample([i, 7], [3, 2], seed=i).numpy() for i in range(20)]
+            arrays = [batch[name].copy() for batch in batches for name in batch]
+            arrays.append(np.array(client.gather("x", [3, 1])))
+            with pytest.raises(gz.InvalidRequest, match="2000"):
+                client.sample([2_000], [3])
+            answers.append(arrays)
+    for one, other in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, other)
