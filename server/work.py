@@ -104,7 +104,9 @@ def is_brief(dataset: Dataset, request: pb.SessionRequest, ids: int) -> bool:
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    if kind != "sample" or request.sample.weighted:
+    # Weights, whole rows and rejected negatives: work that the sizes asked for do not bound.
+    unbounded = request.sample.weighted or request.sample.subgraph == pb.SUBGRAPH_INDUCED
+    if kind != "sample" or unbounded or request.sample.HasField("links"):
         return False
     nodes = level = ids
     for edges in request.sample.fanout:

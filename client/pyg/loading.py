@@ -53,6 +53,10 @@ class BatchLoader(DataLoader[int]):
         for name in (*_WITHOUT_EFFECT, "dataset", "collate_fn"):
             kwargs.pop(name, None)
         self.client = client
+        self.data = (
+            client  # by the name of the argument, as tools that rebuild a DataLoader want it
+        )
+        self.num_neighbors = list(sampling.fanout)
         self.sampling = sampling
         self.transform = transform
         self.columns = columns

@@ -285,22 +285,6 @@ def test_full_batches_give_the_outputs_of_the_full_graph(
             assert torch.allclose(out, expected[data.n_id[: data.batch_size]], atol=1e-5)
 
 
-def test_sampled_batches_are_like_those_of_pyg_s_own_loader(client: gz.Client, whole: Data) -> None:
-    from torch_geometric import typing as pyg_typing
-
-    if not (pyg_typing.WITH_PYG_LIB or pyg_typing.WITH_TORCH_SPARSE):
-        pytest.skip("PyG's NeighborLoader needs pyg_lib or torch-sparse, and neither is installed")
-    nodes = torch.arange(0, NUM_NODES, 7)
-    for options in ({}, {"replace": True}):
-        ours = epoch(NeighborLoader(client, [5, 3], nodes, batch_size=50, **options))  # type: ignore[arg-type]
-        theirs = list(PygNeighborLoader(whole, [5, 3], nodes, batch_size=50, **options))
-        for a, b in zip(ours, theirs, strict=True):
-            assert set(b.keys()) - {"num_nodes"} <= set(a.keys()) | {"num_nodes"}
-            assert torch.equal(a.n_id[:50], b.n_id[:50])
-            assert torch.equal(a.input_id, b.input_id)
-            assert a.num_sampled_edges[0] == b.num_sampled_edges[0]
-
-
 def test_two_epochs_at_a_time_do_not_disturb_each_other(client: gz.Client) -> None:
     loader = NeighborLoader(client, [2], torch.arange(40), batch_size=10)
     pairs = [
