@@ -16,6 +16,7 @@ PUBLIC = {
     "InputError",
     "InvalidRequest",
     "Loader",
+    "Negatives",
     "NotFound",
     "RequestCancelled",
     "RequestTimeout",
@@ -50,6 +51,7 @@ GRAPH = {
     "path",
     "random_walk",
     "sample",
+    "sample_links",
     "sample_neighbours",
 }
 FEATURE_STORE = {
