@@ -104,7 +104,7 @@ class NeighbourSampler {
     }
     result_.expanded_ = begin;
     const SubgraphBuilder build(result_, rows_, excluded_, lease_);
-    if (request_.subgraph == Subgraph::kBidirectional) build.Bidirectional();
+    if (request_.subgraph == Subgraph::kBidirectional) build.Bidirectional(request_.max_edges);
     if (request_.subgraph == Subgraph::kInduced) build.Induced(table, request_.max_edges);
   }
 
