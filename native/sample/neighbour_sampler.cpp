@@ -10,6 +10,7 @@
 #include "sample/subgraph.h"
 #include "sample/threads.h"
 #include "store/errors.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::sample {
 namespace {
@@ -240,7 +241,7 @@ class NeighbourSampler {
 
 NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
   Check({*request.adjacency, graph.file()->path()}, request);
-  return NeighbourSampler(graph, request).Run();
+  return store::ReadGuarded(*graph.file(), [&] { return NeighbourSampler(graph, request).Run(); });
 }
 
 }  // namespace graphzero::sample
