@@ -96,6 +96,14 @@ soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daem
 bench-convert: $(PACKAGE) ## compare convert with GraphZero 0.2.0 and pandas + scipy
 	@$(BIN)/python tests/benchmarks/convert_edges.py --cache build/bench $(BENCH_ARGS)
 
+.PHONY: bench-adapters
+bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loader
+	@$(BIN)/python tests/benchmarks/adapters.py $(BENCH_ARGS)
+
+.PHONY: bench-serving
+bench-serving: $(PACKAGE) ## compare serving with the engine alone and, given BENCH_ARGS, with peers
+	@$(BIN)/python tests/benchmarks/serving/run.py $(BENCH_ARGS)
+
 .PHONY: stubs
 stubs: $(PACKAGE) ## write the type stub of the native module anew
 	@$(call write_stub,$(STUB))

@@ -33,6 +33,8 @@ from grpc import StatusCode
 log = logging.getLogger("graphzero.server")
 
 PROTOCOL_VERSION = 1
+# Fields of requests that came after the first version of the contract.
+FEATURES = ("disjoint", "links", "subgraph")
 HELLO_TIMEOUT_S = 10.0
 # Blocks that were free for so long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
@@ -191,6 +193,7 @@ class Service(SamplerServiceServicer):
     def _welcome(self, session: TrainerSession) -> pb.Welcome:
         return pb.Welcome(
             protocol_version=PROTOCOL_VERSION,
+            features=FEATURES,
             dataset=describe_dataset(session.dataset),
             session_id=session.id,
             instance_id=self._instance_id,

@@ -9,24 +9,54 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
+from graphzero._links import (
+    ExcludeSeedEdges,
+    LinkRequest,
+    LinkSeeds,
+    NegativeKind,
+    NegativeWeights,
+    draw_links,
+)
 from graphzero._sampling import Direction, draw, walk_into
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotFound, NotPossible, UnreadableFile
 from graphzero.server.layout import Layout, Placement
 
+T = TypeVar("T")
 Ids = npt.NDArray[np.int64]
 _DIRECTIONS: dict[int, Direction | None] = {
     pb.DIRECTION_UNSPECIFIED: None,
     pb.DIRECTION_IN: "in",
     pb.DIRECTION_OUT: "out",
 }
+_SUBGRAPHS: dict[int, str] = {
+    pb.SUBGRAPH_UNSPECIFIED: "directional",
+    pb.SUBGRAPH_BIDIRECTIONAL: "bidirectional",
+    pb.SUBGRAPH_INDUCED: "induced",
+}
+_NEGATIVE_KINDS: dict[int, NegativeKind | None] = {
+    pb.NEGATIVE_KIND_UNSPECIFIED: None,
+    pb.NEGATIVE_KIND_PAIRS: "pairs",
+    pb.NEGATIVE_KIND_TARGETS: "targets",
+}
+_NEGATIVE_WEIGHTS: dict[int, NegativeWeights] = {
+    pb.NEGATIVE_WEIGHTS_UNSPECIFIED: "uniform",
+    pb.NEGATIVE_WEIGHTS_DEGREE: "degree",
+}
+_EXCLUDES: dict[int, ExcludeSeedEdges] = {
+    pb.EXCLUDE_LINKS_UNSPECIFIED: False,
+    pb.EXCLUDE_LINKS_FORWARD: True,
+    pb.EXCLUDE_LINKS_BOTH: "both",
+}
+# Ends of links that a request may add to those it brings: each is a seed.
+_MAX_NEGATIVES = 1 << 26
 
 
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
@@ -83,7 +113,9 @@ def is_brief(dataset: Dataset, request: pb.SessionRequest, ids: int) -> bool:
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    if kind != "sample" or request.sample.weighted:
+    # Weights, whole rows and rejected negatives: work that the sizes asked for do not bound.
+    unbounded = request.sample.weighted or request.sample.subgraph == pb.SUBGRAPH_INDUCED
+    if kind != "sample" or unbounded or request.sample.HasField("links"):
         return False
     nodes = level = ids
     for edges in request.sample.fanout:
@@ -120,10 +152,17 @@ class SampleWork(Work):
 
     def draw(self) -> None:
         request, graph = self._request, self.dataset.graph
-        if request.direction not in _DIRECTIONS:
-            raise ValueError(f"direction is {request.direction}, expected one of the protocol's")
+        direction = _known(_DIRECTIONS, request.direction, "direction")
+        subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
         if request.require_edge_ids and not graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
+        links: LinkSeeds | None = None
+        excluded = None
+        if request.HasField("links"):
+            asked = _link_request(request.links, self._seeds)
+            excluded = asked.excluded()
+            links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
+            self._seeds = links.seeds
         with reading():
             self._drawn = draw(
                 graph,
@@ -131,9 +170,12 @@ class SampleWork(Work):
                 request.fanout,
                 replace=request.replace,
                 weighted=request.weighted,
-                direction=_DIRECTIONS[request.direction],
+                direction=direction,
                 seed=request.seed,
                 max_edges=self._max_edges,
+                disjoint=request.disjoint,
+                subgraph=subgraph,
+                exclude=excluded,
             )
         nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
         add = self.layout.add
@@ -141,6 +183,13 @@ class SampleWork(Work):
         self._edge_index = add("edge_index", "int64", (2, edges))
         self._e_id = add("e_id", "int64", (edges,)) if self._drawn.has_edge_ids else None
         self._weight = add("edge_weight", "float32", (edges,)) if self._drawn.has_weights else None
+        self._batch = add("batch", "int64", (nodes,)) if request.disjoint else None
+        ends = (
+            {"source_index": links.source_index, "target_index": links.target_index}
+            if links
+            else {}
+        )
+        self._link_ends = [(add(name, "int64", (len(of),)), of) for name, of in ends.items()]
         self._gathers = [
             (column, add(name, column.dtype.label, (nodes, *column.shape[1:])), nodes)
             for name, column in self._columns
@@ -159,8 +208,11 @@ class SampleWork(Work):
                 edge_index=_array(block, self._edge_index),
                 e_id=_array(block, self._e_id) if self._e_id else None,
                 edge_weight=_array(block, self._weight) if self._weight else None,
+                batch=_array(block, self._batch) if self._batch else None,
                 threads=0,
             )
+        for placement, index in self._link_ends:
+            _array(block, placement)[:] = index
         _array(block, self._n_id)[:] = n_id
         for column, placement, nodes in self._gathers:
             _gather(column, n_id if nodes else self._seeds, block, placement)
@@ -214,6 +266,31 @@ class GatherWork(Work):
 
     def fill(self, block: Any) -> None:
         _gather(self._store, self._ids, block, self._placement)
+
+
+def _link_request(links: pb.Links, ids: Ids) -> LinkRequest:
+    if links.num_sources > len(ids):
+        raise ValueError(f"{links.num_sources} sources of links, but {len(ids)} ids")
+    if links.num_negatives > _MAX_NEGATIVES:
+        raise ValueError(
+            f"{links.num_negatives} negatives, expected at most {_MAX_NEGATIVES} in one request"
+        )
+    return LinkRequest(
+        sources=ids[: links.num_sources],
+        targets=ids[links.num_sources :],
+        num_links=links.num_links,
+        negative_kind=_known(_NEGATIVE_KINDS, links.negative_kind, "negative_kind"),
+        num_negatives=links.num_negatives,
+        negative_weights=_known(_NEGATIVE_WEIGHTS, links.negative_weights, "negative_weights"),
+        reject=links.reject_edges,
+        exclude=_known(_EXCLUDES, links.exclude, "exclude"),
+    )
+
+
+def _known(table: Mapping[int, T], value: int, what: str) -> T:
+    if value not in table:
+        raise ValueError(f"{what} is {value}, expected one of the protocol's")
+    return table[value]
 
 
 def _array(block: Any, placement: Placement) -> Any:

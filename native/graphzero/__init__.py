@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphzero._errors import FormatError, GraphZeroError, InputError
     from graphzero._features import FeatureStore
     from graphzero._graph import Graph
+    from graphzero._links import Negatives
     from graphzero._version import __version__
     from graphzero.client.batch import Batch, Walks
     from graphzero.client.client import Client, connect
@@ -47,6 +48,7 @@ _HOMES = {
     "InputError": "_errors",
     "InvalidRequest": "client.errors",
     "Loader": "client.loader",
+    "Negatives": "_links",
     "NotFound": "client.errors",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
@@ -78,6 +80,7 @@ __all__ = [
     "InputError",
     "InvalidRequest",
     "Loader",
+    "Negatives",
     "NotFound",
     "RequestCancelled",
     "RequestTimeout",

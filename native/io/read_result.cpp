@@ -31,7 +31,9 @@ Outcome Judge(const Source& source, Read& read, int64_t result, std::optional<Io
   const auto got = static_cast<uint32_t>(result) / source.align * source.align;
   if (got == 0) {
     if (!error) {
-      error.emplace(EIO, "file ends early" + At(read.offset + static_cast<uint64_t>(result)),
+      const std::string at = At(read.offset + static_cast<uint64_t>(result));
+      error.emplace(EIO,
+                    "cannot read" + at + ": the file was cut short; put it back and open it again",
                     source.path);
     }
     return Outcome::kFailed;

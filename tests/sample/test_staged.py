@@ -140,7 +140,7 @@ def test_a_file_that_was_cut_is_an_error_with_file_and_offset(make_graph):
     path = make_graph()
     graph = gz.Graph(path, io="staged")
     os.truncate(path, 8192)
-    with pytest.raises(OSError, match=r"file ends early at byte \d+"):
+    with pytest.raises(OSError, match=r"cannot read at byte \d+: the file was cut short"):
         graph.sample(np.arange(5000), [5], seed=1)
 
 
@@ -156,3 +156,28 @@ def test_auto_goes_by_size(make_graph, monkeypatch):
 def test_unknown_io_is_refused(make_graph):
     with pytest.raises(ValueError, match="'auto', 'mapped', 'staged'"):
         gz.Graph(make_graph(), io="direct")
+
+
+@pytest.mark.parametrize("subgraph", ["directional", "bidirectional", "induced"])
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_other_subgraphs_are_the_same(make_graph, subgraph, disjoint):
+    path = make_graph()
+    mapped, staged = gz.Graph(path, io="mapped"), gz.Graph(path, io="staged")
+    options = {"subgraph": subgraph, "disjoint": disjoint, "seed": 4}
+    assert_same(
+        mapped.sample([1, 2, 3], [4, 4], **options), staged.sample([1, 2, 3], [4, 4], **options)
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_links_with_their_own_edges_left_out_are_the_same(make_graph, weighted):
+    path = make_graph()
+    targets = np.arange(20)  # hubs
+    mapped = gz.Graph(path, io="mapped")
+    sources = [int(mapped.get_neighbours(node, direction="in")[0]) for node in targets]
+    options = {"exclude_seed_edges": "both", "weighted": weighted, "seed": 4}
+    samples = [
+        gz.Graph(path, io=io).sample_links(sources, targets, [-1, 5], **options).sample
+        for io in ("mapped", "staged")
+    ]
+    assert_same(*samples)
