@@ -15,7 +15,7 @@ constexpr size_t kRowsAhead = 24;
 constexpr size_t kGrain = 512;
 constexpr size_t kCacheLine = 64;
 // Nodes whose weights are brought into memory together, few enough to stay there until their turn.
-constexpr size_t kWeightedStep = 1024;
+constexpr size_t kWeightedStep = 4096;
 
 }  // namespace
 
