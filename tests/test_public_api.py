@@ -29,6 +29,12 @@ PUBLIC = {
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
+    "import_dgl",
+    "import_files",
+    "import_folder",
+    "import_networkx",
+    "import_pyg",
+    "import_scipy",
     "write_features",
     "write_graph",
 }

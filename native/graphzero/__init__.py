@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from graphzero._errors import FormatError, GraphZeroError, InputError
     from graphzero._features import FeatureStore
     from graphzero._graph import Graph
+    from graphzero._imports import (
+        import_dgl,
+        import_files,
+        import_folder,
+        import_networkx,
+        import_pyg,
+        import_scipy,
+    )
     from graphzero._version import __version__
     from graphzero.client.batch import Batch, Walks
     from graphzero.client.client import Client, connect
@@ -60,6 +68,12 @@ _HOMES = {
     "connect": "client.client",
     "convert_csv_to_gd": "_compile_features",
     "convert_csv_to_gl": "_compile_graph",
+    "import_dgl": "_imports",
+    "import_files": "_imports",
+    "import_folder": "_imports",
+    "import_networkx": "_imports",
+    "import_pyg": "_imports",
+    "import_scipy": "_imports",
     "write_features": "_compile_features",
     "write_graph": "_compile_graph",
 }
@@ -91,6 +105,12 @@ __all__ = [
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
+    "import_dgl",
+    "import_files",
+    "import_folder",
+    "import_networkx",
+    "import_pyg",
+    "import_scipy",
     "write_features",
     "write_graph",
 ]
