@@ -2,7 +2,7 @@
 
 Two threads serve a session. The receiver turns responses into arrays and reports them to whoever
 opened the session. The other waits for blocks that no tensor views any more and sends their ids
-within milliseconds; releases also go out before each request. If they only rode on requests, a
+within milliseconds, unless a request takes them along before that. If they only rode on requests, a
 loader that waits for memory and a daemon that waits for releases could wait for each other.
 """
 
@@ -50,6 +50,8 @@ PROTOCOL_VERSION = 1
 
 # How long the thread that sends releases sleeps when there are none; a release wakes it at once.
 _IDLE_S = 1.0
+# How long a release waits for a request that takes it along.
+_LINGER_S = 0.004
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,13 @@ class Session:
         return self._welcome
 
     def send(self, messages: Sequence[SessionRequest]) -> None:
-        """Sends a request's messages, after the releases there are."""
+        """Sends a request's messages, and with them the releases there are."""
+        block_ids = self._releases.take()
         with self._sending:
-            self._send_release(self._releases.take(0.0))
             for message in messages:
+                if block_ids:
+                    # A copy: a retry sends the messages again, and releases belong to this session.
+                    message, block_ids = _with_releases(message, block_ids), []
                 self._stream.send(message)
 
     def cancel(self, request_id: int) -> None:
@@ -246,11 +251,15 @@ class Session:
 
     def _send_releases(self) -> None:
         while not self._closing:
-            self._send_release(self._releases.take(_IDLE_S))
+            block_ids = self._releases.take_left_over(_IDLE_S, _LINGER_S)
+            if block_ids:
+                self._stream.send(SessionRequest(release=Release(block_ids=block_ids)))
 
-    def _send_release(self, block_ids: list[int]) -> None:
-        if block_ids:
-            self._stream.send(SessionRequest(release=Release(block_ids=block_ids)))
+
+def _with_releases(message: SessionRequest, block_ids: list[int]) -> SessionRequest:
+    copy = SessionRequest(released_block_ids=block_ids)
+    copy.MergeFrom(message)
+    return copy
 
 
 def _tensor_in_bytes(data: bytearray, ref: TensorRef) -> Tensor:

@@ -20,6 +20,7 @@ from graphzero.server.config import Config
 from graphzero.server.lock import SocketLock
 from graphzero.server.notify import notify
 from graphzero.server.service import Service
+from graphzero.server.warm_start import WarmStart
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -54,6 +55,7 @@ class _Daemon:
         self._service = Service(self._catalog, config.limits, budget, lock.instance_id)
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        self._warm_start = WarmStart(config.warm)
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
@@ -83,6 +85,7 @@ class _Daemon:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
         print(banner(self._config, self._catalog.all(), addresses), flush=True)
         notify("READY=1")
+        self._warm_start.begin(self._catalog.all())
 
     async def _serve(self) -> None:
         while not self._stop.is_set():
@@ -105,11 +108,13 @@ class _Daemon:
         except (GraphZeroError, OSError) as error:
             log.error("reload failed, serving as before: %s", error)
             return
+        self._warm_start.begin(datasets.values())
         seconds = time.monotonic() - started
         log.info("reloaded %d datasets in %.3f s: %s", len(datasets), seconds, ", ".join(datasets))
 
     async def _shutdown(self) -> None:
         notify("STOPPING=1")
+        self._warm_start.stop()
         log.info("stopping: finishing requests")
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._service.drain(self._config.life.drain_timeout_s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+WARM_MODES = ("none", "topology", "all")
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,23 @@ class Config:
     listen: ListenConfig
     limits: LimitConfig
     life: LifeConfig
+    warm: str = "all"  # one of WARM_MODES
 
 
-# Option name in the file -> how its value is read.
 def _size(value: Any) -> int:
     return value if isinstance(value, int) else parse_size(str(value))
 
 
+def _one_of(names: tuple[str, ...]) -> Callable[[Any], str]:
+    def convert(value: Any) -> str:
+        if value not in names:
+            raise ValueError(f"found {value!r}, expected one of {', '.join(names)}")
+        return str(value)
+
+    return convert
+
+
+# Option name in the file -> how its value is read.
 _OPTIONS: dict[str, tuple[Any, str]] = {
     "data": (Path, "a dataset, or a directory of datasets"),
     "socket": (Path, "Unix socket (default: one in the user's runtime directory)"),
@@ -88,6 +101,10 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "max-ids": (int, "ids in one request (default 2^26)"),
     "max-in-flight": (int, "requests that one session may have queued (default 64)"),
     "request-timeout": (float, "seconds that a request may take if it does not say (default 60)"),
+    "warm": (
+        _one_of(WARM_MODES),
+        "files to read into memory at start: all that fit (default), topology only, or none",
+    ),
     "drain-timeout": (float, "seconds to finish requests after SIGTERM (default 10)"),
     "idle-exit": (float, "leave after so many seconds without a session (default: never)"),
 }
@@ -154,7 +171,9 @@ def make_config(values: dict[str, Any]) -> Config:
             "idle_exit_s": options.get("idle-exit"),
         },
     )
-    return Config(options["data"].absolute(), listen, limits, life)
+    return Config(
+        options["data"].absolute(), listen, limits, life, options.get("warm", WARM_MODES[-1])
+    )
 
 
 def default_shm_limit() -> int:
@@ -170,7 +189,7 @@ def _given(kind: Any, values: dict[str, Any]) -> Any:
 def _metavar(name: str) -> str:
     if name in ("data", "socket", "tls-certificate", "tls-key", "token-file"):
         return "PATH"
-    return {"group": "NAME", "listen": "HOST:PORT"}.get(
+    return {"group": "NAME", "listen": "HOST:PORT", "warm": "|".join(WARM_MODES)}.get(
         name, "SIZE" if _OPTIONS[name][0] is _size else "N"
     )
 

@@ -3,83 +3,106 @@ queued."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+Job = Callable[[], None]
 
 
 @dataclass
 class _Lane:
     """The jobs of one session, oldest first."""
 
-    jobs: deque[Callable[[], None]] = field(default_factory=deque)
+    jobs: deque[Job] = field(default_factory=deque)
     ready: bool = False  # stands in the round
 
 
 class Scheduler:
-    """Runs jobs on a pool of threads. Its methods belong to the event loop's thread; jobs run on
-    workers, raise nothing, and report back by themselves."""
+    """Runs jobs on threads of its own. Jobs raise nothing and report back by themselves.
+
+    A worker that has finished takes its next job without asking the event loop, which may be busy:
+    between two jobs nobody waits for anybody. Thread-safe.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="graphzero-worker")
-        self._idle = workers
+        self._lock = threading.Lock()  # guards the two below
         self._lanes: dict[Hashable, _Lane] = {}
         self._round: deque[Hashable] = deque()
+        # One True for each job that was submitted; a worker that gets it finds a job, unless one
+        # was withdrawn. False: no more.
+        self._calls: SimpleQueue[bool] = SimpleQueue()
+        self._workers = [
+            threading.Thread(target=self._work, name=f"graphzero-worker-{number}", daemon=True)
+            for number in range(workers)
+        ]
+        for worker in self._workers:
+            worker.start()
 
-    def submit(self, session: Hashable, job: Callable[[], None], *, first: bool = False) -> None:
+    def submit(self, session: Hashable, job: Job, *, first: bool = False) -> None:
         """Queues a job behind the session's others, or in front of them."""
-        lane = self._lanes.setdefault(session, _Lane())
-        if first:
-            lane.jobs.appendleft(job)
-        else:
-            lane.jobs.append(job)
-        if not lane.ready:
-            lane.ready = True
-            self._round.append(session)
-        self._dispatch()
+        with self._lock:
+            lane = self._lanes.setdefault(session, _Lane())
+            if first:
+                lane.jobs.appendleft(job)
+            else:
+                lane.jobs.append(job)
+            if not lane.ready:
+                lane.ready = True
+                self._round.append(session)
+        self._calls.put(True)
 
-    def withdraw(self, session: Hashable, job: Callable[[], None]) -> None:
-        """Drops one job, if it is still queued. One that runs goes on."""
+    def has_queued(self, session: Hashable) -> bool:
+        """Whether jobs of the session wait for a worker."""
         lane = self._lanes.get(session)
-        if lane is not None:
-            with contextlib.suppress(ValueError):
-                lane.jobs.remove(job)
+        return lane is not None and bool(lane.jobs)
+
+    def withdraw(self, session: Hashable, job: Job) -> None:
+        """Drops one job, if it is still queued. One that runs goes on."""
+        with self._lock:
+            lane = self._lanes.get(session)
+            if lane is not None:
+                with contextlib.suppress(ValueError):
+                    lane.jobs.remove(job)
 
     def forget(self, session: Hashable) -> None:
         """Drops what a session has queued. Jobs that run go on."""
-        self._lanes.pop(session, None)
+        with self._lock:
+            self._lanes.pop(session, None)
 
     def shutdown(self) -> None:
-        """Waits for the jobs that run."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """Waits for the jobs that run; those that are queued never do."""
+        with self._lock:
+            self._lanes.clear()
+        for _ in self._workers:
+            self._calls.put(False)
+        for worker in self._workers:
+            worker.join()
 
-    def _dispatch(self) -> None:
-        while self._idle and self._round:
-            session = self._round.popleft()
-            lane = self._lanes.get(session)
-            if lane is None:
-                continue
-            if not lane.jobs:  # all withdrawn
-                lane.ready = False
-                continue
-            job = lane.jobs.popleft()
-            if lane.jobs:
-                self._round.append(session)
-            else:
-                lane.ready = False
-            self._idle -= 1
-            loop = asyncio.get_running_loop()
-            self._pool.submit(self._run, job, loop)
+    def _work(self) -> None:
+        while self._calls.get():
+            job = self._next()
+            if job is not None:
+                job()
 
-    def _run(self, job: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            job()
-        finally:
-            loop.call_soon_threadsafe(self._finished)
-
-    def _finished(self) -> None:
-        self._idle += 1
-        self._dispatch()
+    def _next(self) -> Job | None:
+        """The oldest job of the session whose turn it is."""
+        with self._lock:
+            while self._round:
+                session = self._round.popleft()
+                lane = self._lanes.get(session)
+                if lane is None:
+                    continue
+                if not lane.jobs:  # all withdrawn
+                    lane.ready = False
+                    continue
+                job = lane.jobs.popleft()
+                if lane.jobs:
+                    self._round.append(session)
+                else:
+                    lane.ready = False
+                return job
+        return None

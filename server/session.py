@@ -1,6 +1,6 @@
 """One trainer's session: its requests, its shared memory, and what is still to be told to it.
 
-Everything here runs on the event loop's thread, except `_Request.run`, which a worker runs.
+Everything here runs on the event loop's thread.
 
 The life of a request: arrived (maybe with more ids to come) -> queued -> drawn -> waiting for
 shared memory if there is none -> filled -> answered. It is answered exactly once; a result that
@@ -15,13 +15,11 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
+from graphzero import _engine
 from graphzero._dataset import Dataset
-from graphzero._errors import InputError
 from graphzero._text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import (
-    NotPossible,
     OutOfMemory,
     RequestCancelled,
     RequestTimedOut,
@@ -32,8 +30,9 @@ from graphzero.server.config import LimitConfig
 from graphzero.server.inline_memory import InlineBlock, InlineMemory
 from graphzero.server.memory_gate import MemoryGate
 from graphzero.server.metrics import Counters
+from graphzero.server.request import Request
 from graphzero.server.scheduler import Scheduler
-from graphzero.server.work import Work, make_work
+from graphzero.server.work import Work
 
 log = logging.getLogger("graphzero.server")
 
@@ -68,9 +67,9 @@ class TrainerSession:
         self.counters = counters
         self.started = time.monotonic()
         self.requests = 0
-        self.open: dict[int, _Request] = {}
+        self.open: dict[int, Request] = {}
         self.gate = gate
-        self._waiting: dict[int, _Request] = {}  # for shared memory, by number
+        self._waiting: dict[int, Request] = {}  # for shared memory, by number
         self.oldest_waiting = _NOBODY  # its number, also read by workers
         self._id_bytes = 0  # of requests under way
         self._told: set[int] = set()  # blocks that are the client's until it releases them
@@ -84,6 +83,8 @@ class TrainerSession:
     # --- what the client says ---
 
     def handle(self, message: pb.SessionRequest) -> None:
+        if message.released_block_ids:
+            self._release_told(message.released_block_ids)
         body = message.WhichOneof("body")
         if body == "release":
             self._release_told(message.release.block_ids)
@@ -117,7 +118,7 @@ class TrainerSession:
         if message.request_id == 0 or message.request_id in self.open:
             raise ProtocolViolation(f"request id {message.request_id} is 0 or in use")
         self.requests += 1
-        request = _Request(self, message, number=self.requests)
+        request = Request(self, message, number=self.requests)
         self.open[request.id] = request
         self.counters.requests += 1
         seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
@@ -136,7 +137,7 @@ class TrainerSession:
         if request is not None:
             self._take_ids(request, message.ids.ids, last=message.ids.last)
 
-    def _take_ids(self, request: _Request, piece: bytes, *, last: bool) -> None:
+    def _take_ids(self, request: Request, piece: bytes, *, last: bool) -> None:
         if len(piece) % 8:
             self.fail(request, ValueError(f"found {len(piece)} bytes of ids, expected 8 for each"))
             return
@@ -149,6 +150,14 @@ class TrainerSession:
             text = f"found more than {most} ids in the requests under way (--max-ids)"
             self.fail(request, OutOfMemory(text))
         elif last:
+            self._start(request)
+
+    def _start(self, request: Request) -> None:
+        """On a worker; at once and here if that is quicker than waking one and being woken."""
+        in_turn = self.oldest_waiting == _NOBODY and not self._scheduler.has_queued(self.id)
+        if in_turn and request.is_brief() and _engine.has_idle_thread():
+            request.run()
+        else:
             self._scheduler.submit(self.id, request.run)
 
     def _region_mapped(self, message: pb.RegionMapped) -> None:
@@ -160,7 +169,7 @@ class TrainerSession:
 
     # --- what becomes of a request ---
 
-    def _expired(self, request: _Request) -> None:
+    def _expired(self, request: Request) -> None:
         if request.number in self._waiting:
             self.fail(request, OutOfMemory(self._held_text()))
         else:
@@ -185,7 +194,7 @@ class TrainerSession:
     def memory_problem(self) -> str:
         return self._broken_memory
 
-    def fail(self, request: _Request, error: BaseException) -> None:
+    def fail(self, request: Request, error: BaseException) -> None:
         """Answers with an error."""
         if not self._finish(request):
             return
@@ -200,7 +209,7 @@ class TrainerSession:
             )
         )
 
-    def succeed(self, request: _Request, work: Work, block: Any) -> None:
+    def succeed(self, request: Request, work: Work, block: Any) -> None:
         """Answers with a filled block; takes it back if nobody waits for it any more."""
         if not self._finish(request):
             self.release([block.id])
@@ -220,7 +229,7 @@ class TrainerSession:
             result.block.byte_size = block.size
         self._say(pb.SessionResponse(request_id=request.id, result=result))
 
-    def wait_for_memory(self, request: _Request, turn: int) -> None:
+    def wait_for_memory(self, request: Request, turn: int) -> None:
         """`turn` is the gate's when memory was asked for in vain.
 
         Requests get memory in the order in which they came: a trainer waits for the oldest, and
@@ -240,7 +249,7 @@ class TrainerSession:
             request.retrying = True
             self._scheduler.submit(self.id, request.run, first=True)
 
-    def _wait_no_more(self, request: _Request) -> None:
+    def _wait_no_more(self, request: Request) -> None:
         if self._waiting.pop(request.number, None) is not None:
             self.oldest_waiting = min(self._waiting, default=_NOBODY)
             self._retry_oldest()
@@ -249,7 +258,7 @@ class TrainerSession:
         self.memory.release(block_ids)
         self.gate.released()
 
-    def _finish(self, request: _Request) -> bool:
+    def _finish(self, request: Request) -> bool:
         """False if the request was answered before."""
         if self.open.pop(request.id, None) is None:
             return False
@@ -321,82 +330,3 @@ class TrainerSession:
             self._finish(request)
         self.memory.close()
         self.gate.released()
-
-
-class _Request:
-    """A request on its way to its answer."""
-
-    def __init__(self, session: TrainerSession, message: pb.SessionRequest, number: int) -> None:
-        self.id: int = message.request_id
-        self.number = number  # counts a session's requests
-        self.retrying = False
-        self.ids = bytearray()
-        self.answered = False
-        self.timer: asyncio.TimerHandle | None = None
-        self._session = session
-        self._message = message
-        self._work: Work | None = None
-        self._loop = asyncio.get_running_loop()
-
-    def run(self) -> None:
-        """On a worker: as far as memory allows."""
-        if self.answered:
-            return
-        session = self._session
-        try:
-            self._draw()
-            turn = session.gate.turn
-            # Behind another one: it is tried again as soon as that one is answered.
-            in_turn = self.number <= session.oldest_waiting
-            block = self._try_to_fill() if in_turn else None
-        except BaseException as error:
-            self._tell(session.fail, self, error)
-            return
-        if block is None:
-            self._tell(session.wait_for_memory, self, turn if in_turn else -1)
-        else:
-            self._tell(session.succeed, self, self._work, block)
-
-    def _draw(self) -> None:
-        session = self._session
-        if session.memory_problem():
-            raise NotPossible(
-                f"the client cannot map shared memory ({session.memory_problem()}): share /dev/shm "
-                'with the daemon, or connect with transport="inline"'
-            )
-        if self._work is None:
-            ids = np.frombuffer(self.ids, np.int64)
-            work = make_work(session.dataset, self._message, ids, session.limits.max_edges)
-            work.draw()
-            self._check_size(work)
-            self._work = work
-
-    def _try_to_fill(self) -> Any:
-        """The filled block, or None if there is no memory for it now."""
-        session = self._session
-        assert self._work is not None
-        try:
-            block = session.memory.try_allocate(max(1, self._work.layout.byte_size))
-        except InputError as error:  # beyond --shm-limit
-            raise OutOfMemory(str(error)) from error
-        except OSError as error:  # beyond /dev/shm
-            self._tell(session.gate.released)  # what was set aside for it is free again
-            raise OutOfMemory(str(error)) from error
-        if block is not None:
-            try:
-                self._work.fill(block)
-            except BaseException:
-                self._tell(session.release, [block.id])
-                raise
-        return block
-
-    def _check_size(self, work: Work) -> None:
-        most = self._session.limits.max_result or self._session.limits.shm_limit
-        if work.layout.byte_size > most:
-            raise ValueError(
-                f"the result has {size_text(work.layout.byte_size)}, expected at most "
-                f"{size_text(most)}: use fewer seeds, a smaller fanout or fewer columns"
-            )
-
-    def _tell(self, method: Any, *args: Any) -> None:
-        self._loop.call_soon_threadsafe(method, *args)

@@ -29,6 +29,11 @@ _DIRECTIONS: dict[int, Direction | None] = {
 }
 
 
+# What the event loop may do by itself: less than it takes to wake a worker and to be woken.
+_BRIEF_NODES = 256
+_BRIEF_BYTES = 256 << 10
+
+
 class Work(ABC):
     """One request's computation. `layout` is complete after draw()."""
 
@@ -61,6 +66,28 @@ def make_work(dataset: Dataset, request: pb.SessionRequest, ids: Ids, max_edges:
     if kind == "walk":
         return WalkWork(dataset, request.walk, ids)
     return GatherWork(dataset, request.gather, ids)
+
+
+def is_brief(dataset: Dataset, request: pb.SessionRequest, ids: int) -> bool:
+    """Whether it cannot cost more than a fraction of a millisecond, data in memory assumed."""
+    kind = request.WhichOneof("body")
+    if kind == "gather":
+        column = dataset.columns.get(request.gather.column)
+        return column is None or ids * column.row_bytes <= _BRIEF_BYTES
+    if kind != "sample" or request.sample.weighted:
+        return False
+    nodes = level = ids
+    for edges in request.sample.fanout:
+        if edges < 0:
+            return False
+        level *= edges
+        nodes += level
+    row_bytes = sum(
+        dataset.columns[name].row_bytes
+        for name in request.sample.columns
+        if name in dataset.columns
+    )
+    return nodes <= _BRIEF_NODES and nodes * row_bytes <= _BRIEF_BYTES
 
 
 class SampleWork(Work):

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import grpc
@@ -71,6 +72,16 @@ class DaemonProcess:
 
     def output(self) -> str:
         return self.log.read_text()
+
+    def wait_for_output(self, text: str) -> None:
+        """Returns when the daemon has printed it."""
+        for _ in range(START_TIMEOUT_S * 20):
+            if text in self.output():
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"the daemon never printed {text!r}:\n{self.output()}")
 
     def kill(self) -> None:
         self.process.kill()

@@ -173,6 +173,7 @@ void BindSample(nb::module_& m) {
       .def_ro("peak", &sample::ThreadUsage::peak);
   m.def("set_thread_limit", &sample::SetThreadLimit, "limit"_a);
   m.def("thread_usage", &sample::GetThreadUsage);
+  m.def("has_idle_thread", &sample::HasIdleThread);
 }
 
 }  // namespace graphzero::bindings

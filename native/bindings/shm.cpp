@@ -101,15 +101,15 @@ void BindTrainerSide(nb::module_& m) {
 
   nb::class_<shm::ReleaseQueue>(m, "ReleaseQueue")
       .def("__init__", [](shm::ReleaseQueue* self) { new (self) shm::ReleaseQueue(); })
+      // Keeps the interpreter: handing it to another thread would cost more than the call.
+      .def("take", &shm::ReleaseQueue::Take)
       .def(
-          "take",
-          [](shm::ReleaseQueue& queue, double timeout_s) {
-            // Without waiting, handing the interpreter to another thread costs more than the call.
-            if (timeout_s <= 0) return queue.Take(std::chrono::milliseconds(0));
-            nb::gil_scoped_release release;
-            return queue.Take(std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000)));
+          "take_left_over",
+          [](shm::ReleaseQueue& queue, double timeout_s, double linger_s) {
+            using Duration = shm::ReleaseQueue::Duration;
+            return queue.TakeLeftOver(Duration(timeout_s), Duration(linger_s));
           },
-          "timeout"_a)
+          "timeout"_a, "linger"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("close", &shm::ReleaseQueue::Close);
 
   nb::class_<shm::BlockLease>(m, "BlockLease")

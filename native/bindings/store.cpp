@@ -8,6 +8,7 @@
 #include "store/matrix_reader.h"
 #include "store/publish.h"
 #include "store/topology_reader.h"
+#include "store/warm.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -107,6 +108,20 @@ nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
   return nb::bytes(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size());
 }
 
+// What both kinds of file can be asked to do with the page cache.
+template <typename Reader>
+void BindPageCache(nb::class_<Reader>& reader) {
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  reader.def("resident_bytes", [](const Reader& r) { return r.file()->ResidentBytes(); }, release);
+  reader.def(
+      "warm",
+      [](const Reader& r, uint64_t offset, uint64_t length) {
+        store::Warm(*r.file(), offset, length);
+      },
+      "offset"_a, "length"_a, release);
+  reader.def("expect_random_access", [](const Reader& r) { store::ExpectRandomAccess(*r.file()); });
+}
+
 struct SectionInfo {
   std::string name;
   std::string dtype;
@@ -140,8 +155,9 @@ void BindStore(nb::module_& m) {
       [](const std::string& path) { return store::IsTopology(*store::MappedFile::Open(path)); },
       "path"_a);
 
-  nb::class_<TopologyReader>(m, "Topology")
-      .def_static("open", &TopologyReader::Open, "path"_a)
+  auto topology = nb::class_<TopologyReader>(m, "Topology");
+  BindPageCache(topology);
+  topology.def_static("open", &TopologyReader::Open, "path"_a)
       .def_prop_ro("version", &TopologyReader::version)
       .def_prop_ro("num_src", &TopologyReader::num_src)
       .def_prop_ro("num_dst", &TopologyReader::num_dst)
@@ -160,9 +176,6 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("file_bytes", [](const TopologyReader& g) { return g.file()->size(); })
       .def_prop_ro("sections", [](const TopologyReader& g) { return Sections(g.container()); })
       .def(
-          "resident_bytes", [](const TopologyReader& g) { return g.file()->ResidentBytes(); },
-          nb::call_guard<nb::gil_scoped_release>())
-      .def(
           "degree",
           [](const TopologyReader& g, uint64_t node, const std::string& direction) {
             return g.Row(Direction(g, direction), node).size();
@@ -172,8 +185,9 @@ void BindStore(nb::module_& m) {
       .def("weights", &Weights, "node"_a, "direction"_a)
       .def("edge_ids", &EdgeIds, "node"_a, "direction"_a);
 
-  nb::class_<MatrixReader>(m, "Matrix")
-      .def_static("open", &MatrixReader::Open, "path"_a)
+  auto matrix = nb::class_<MatrixReader>(m, "Matrix");
+  BindPageCache(matrix);
+  matrix.def_static("open", &MatrixReader::Open, "path"_a)
       .def_prop_ro("version", &MatrixReader::version)
       .def_prop_ro("rows", &MatrixReader::rows)
       .def_prop_ro("cols", &MatrixReader::cols)
@@ -184,9 +198,6 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("fingerprint", [](const MatrixReader& s) { return AsBytes(s.fingerprint()); })
       .def_prop_ro("file_bytes", [](const MatrixReader& s) { return s.file()->size(); })
       .def_prop_ro("sections", [](const MatrixReader& s) { return Sections(s.container()); })
-      .def(
-          "resident_bytes", [](const MatrixReader& s) { return s.file()->ResidentBytes(); },
-          nb::call_guard<nb::gil_scoped_release>())
       .def("tensor", &Tensor);
 
   m.def("rename_to_new", &store::RenameToNew, "source"_a, "target"_a);

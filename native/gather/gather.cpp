@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "gather/stream_copy.h"
 #include "sample/threads.h"
 
 namespace graphzero::gather {
@@ -12,10 +13,11 @@ namespace {
 
 // A row is asked for this many rows before it is copied, so that its cache misses overlap.
 constexpr size_t kAhead = 8;
-constexpr size_t kCacheLine = 64;
 // A thread copies at least this many bytes at a time: less than that costs more to hand out than to
 // do.
 constexpr uint64_t kShareBytes = uint64_t{1} << 18;
+// Results from this size on are written past the caches; smaller ones stay there for their reader.
+constexpr uint64_t kStreamBytes = uint64_t{4} << 20;
 
 void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids) {
   const auto rows = static_cast<int64_t>(matrix.rows());
@@ -44,12 +46,58 @@ struct Source {
   }
 };
 
-void CopyRange(const Source& source, std::span<const int64_t> ids, std::byte* out, size_t begin,
-               size_t end) {
-  for (size_t i = begin; i < end; ++i) {
-    if (i + kAhead < end) source.Prefetch(ids[i + kAhead]);
-    std::memcpy(out + i * source.row_bytes, source.Row(ids[i]), source.row_bytes);
+struct Copy {
+  const Source& source;
+  std::span<const int64_t> ids;
+  std::byte* out;
+
+  // Calls put(row, i) for each row of the range while the next ones are on their way.
+  template <typename Put>
+  void ForRows(size_t begin, size_t end, const Put& put) const {
+    for (size_t i = begin; i < end; ++i) {
+      if (i + kAhead < end) source.Prefetch(ids[i + kAhead]);
+      put(source.Row(ids[i]), i);
+    }
   }
+
+  void Cached(size_t begin, size_t end) const {
+    ForRows(begin, end, [&](const std::byte* row, size_t i) {
+      std::memcpy(out + i * source.row_bytes, row, source.row_bytes);
+    });
+  }
+
+  // One value a row (labels, masks): a store, not a call of memcpy.
+  template <size_t row_bytes>
+  void CachedValues(size_t begin, size_t end) const {
+    ForRows(begin, end, [&](const std::byte* row, size_t i) {
+      std::memcpy(out + i * row_bytes, row, row_bytes);
+    });
+  }
+
+  void WholeUnits(size_t begin, size_t end) const {
+    ForRows(begin, end, [&](const std::byte* row, size_t i) {
+      StreamUnits(out + i * source.row_bytes, row, source.row_bytes);
+    });
+    EndStream();
+  }
+
+  void AnyRows(size_t begin, size_t end) const {
+    LineStream stream(out + begin * source.row_bytes);
+    ForRows(begin, end,
+            [&](const std::byte* row, size_t) { stream.Append(row, source.row_bytes); });
+  }
+};
+
+using CopyRange = void (Copy::*)(size_t begin, size_t end) const;
+
+CopyRange Choose(const Copy& copy) {
+  const size_t row_bytes = copy.source.row_bytes;
+  if (row_bytes == 4) return &Copy::CachedValues<4>;
+  if (row_bytes == 8) return &Copy::CachedValues<8>;
+  if (copy.ids.size() * row_bytes < kStreamBytes) return &Copy::Cached;
+  const bool whole =
+      row_bytes % kStreamUnit == 0 && reinterpret_cast<uintptr_t>(copy.out) % kStreamUnit == 0;
+  return whole ? &Copy::WholeUnits : &Copy::AnyRows;
 }
 
 }  // namespace
@@ -58,10 +106,11 @@ void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
                 int threads) {
   CheckIds(matrix, ids);
   const Source source{matrix.data(), matrix.row_stride(), matrix.row_bytes()};
+  const Copy copy{source, ids, out};
+  const CopyRange copy_range = Choose(copy);
   const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
-  sample::ThreadLease(threads).For(ids.size(), grain, [&](int, size_t begin, size_t end) {
-    CopyRange(source, ids, out, begin, end);
-  });
+  sample::ThreadLease(threads).For(
+      ids.size(), grain, [&](int, size_t begin, size_t end) { (copy.*copy_range)(begin, end); });
 }
 
 }  // namespace graphzero::gather

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,8 @@ class Dataset:
     graph: Graph
     columns: dict[str, FeatureStore] = field(repr=False)
     fingerprint: bytes
+    in_memory: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set once all its files have been read into the page cache by a warm start."""
 
     @property
     def byte_size(self) -> int:

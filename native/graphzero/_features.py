@@ -14,6 +14,7 @@ from graphzero._dtypes import DataType
 from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
 from graphzero._torch import import_torch
+from graphzero._warm import warm_file
 
 # By the numbers that files use for them.
 ROLES = ("node", "edge", "ids")
@@ -41,6 +42,7 @@ class FeatureStore:
             require_sound(self._matrix)
         self._dtype = DataType[self._matrix.dtype.upper()]
         self._array: npt.NDArray[Any] = self._matrix.tensor()
+        self._row_bytes = self._matrix.cols * self._dtype.storage.itemsize
 
     @property
     def path(self) -> Path:
@@ -72,6 +74,11 @@ class FeatureStore:
         return ROLES[self._matrix.role]
 
     @property
+    def row_bytes(self) -> int:
+        """Size of one row as gather() returns it."""
+        return self._row_bytes
+
+    @property
     def byte_size(self) -> int:
         """Size of the file."""
         return self._matrix.file_bytes
@@ -80,6 +87,18 @@ class FeatureStore:
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._matrix.fingerprint.hex() if self._matrix.version else ""
+
+    @property
+    def matrix(self) -> _engine.Matrix:
+        """The engine's view of the file, for other parts of this package."""
+        return self._matrix
+
+    def warm(self) -> None:
+        """Reads the file into memory in order, as far as it is not there yet.
+
+        Later random access then finds it there, on huge pages where the kernel has them for files.
+        """
+        warm_file(self._matrix)
 
     def get_data(self, node_id: SupportsIndex) -> Any:
         """Row of one node: a one-dimensional view of feature_dim values."""

@@ -13,6 +13,7 @@ from graphzero import _engine
 from graphzero._files import GRAPH_FILE, require_sound
 from graphzero._ids import checked_id
 from graphzero._sampling import Direction, SamplingMixin
+from graphzero._warm import warm_file
 
 
 class Graph(SamplingMixin):
@@ -79,6 +80,18 @@ class Graph(SamplingMixin):
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._topology.fingerprint.hex() if self._topology.version else ""
+
+    @property
+    def topology(self) -> _engine.Topology:
+        """The engine's view of the file, for other parts of this package."""
+        return self._topology
+
+    def warm(self) -> None:
+        """Reads the file into memory in order, as far as it is not there yet.
+
+        Later random access then finds it there, on huge pages where the kernel has them for files.
+        """
+        warm_file(self._topology)
 
     def get_degree(self, node_id: SupportsIndex, *, direction: Direction = "out") -> int:
         """Number of edges that leave the node (or enter it, with direction="in")."""

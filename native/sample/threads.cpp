@@ -118,6 +118,12 @@ ThreadUsage GetThreadUsage() {
   return {budget.limit, budget.peak};
 }
 
+bool HasIdleThread() {
+  Budget& budget = Shared();
+  const std::lock_guard lock(budget.mutex);
+  return budget.used < budget.limit && budget.waiting == 0;
+}
+
 ThreadLease::ThreadLease(int wanted) {
   Budget& budget = Shared();
   std::unique_lock lock(budget.mutex);

@@ -23,6 +23,9 @@ struct ThreadUsage {
 void SetThreadLimit(int limit);
 ThreadUsage GetThreadUsage();
 
+// Whether a call that came now would find a thread at once.
+bool HasIdleThread();
+
 // One call's share of the budget. Used by one thread; not copyable.
 class ThreadLease {
  public:

@@ -9,16 +9,31 @@
 namespace graphzero::shm {
 
 void ReleaseQueue::Push(uint64_t block_id) {
+  bool wake = false;
   {
     std::lock_guard lock(mutex_);
     ids_.push_back(block_id);
+    wake = std::exchange(waits_for_first_, false);
   }
-  changed_.notify_one();
+  if (wake) changed_.notify_one();
 }
 
-std::vector<uint64_t> ReleaseQueue::Take(std::chrono::milliseconds timeout) {
+std::vector<uint64_t> ReleaseQueue::Take() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(ids_, {});
+}
+
+std::vector<uint64_t> ReleaseQueue::TakeLeftOver(Duration timeout, Duration linger) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [this] { return !ids_.empty() || closed_; });
+  do {
+    waits_for_first_ = true;
+    const bool found = changed_.wait_until(lock, end, [this] { return !ids_.empty() || closed_; });
+    waits_for_first_ = false;
+    if (!found) break;
+    changed_.wait_for(lock, linger, [this] { return closed_; });
+  } while (ids_.empty() && !closed_);
   return std::exchange(ids_, {});
 }
 

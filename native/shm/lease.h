@@ -20,8 +20,14 @@ class ReleaseQueue {
   // Called by destructors: only appends.
   void Push(uint64_t block_id);
 
-  // Waits up to `timeout` for the first id, or until Close(), and takes all there are.
-  std::vector<uint64_t> Take(std::chrono::milliseconds timeout);
+  using Duration = std::chrono::duration<double>;
+  // All there are, at once.
+  std::vector<uint64_t> Take();
+
+  // Waits until there are some that nobody else took within `linger`, at most `timeout`, or until
+  // Close(). Waking a thread costs more than anything else here, so it sleeps through what comes
+  // while it lingers.
+  std::vector<uint64_t> TakeLeftOver(Duration timeout, Duration linger);
 
   // Wakes whoever waits. Later pushes are kept and can still be taken.
   void Close();
@@ -29,6 +35,7 @@ class ReleaseQueue {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  bool waits_for_first_ = false;
   std::vector<uint64_t> ids_;
   bool closed_ = false;
 };

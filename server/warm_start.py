@@ -1,0 +1,103 @@
+"""Reads the files that fit into memory once, in order, in the background.
+
+Trainers need not wait for it: what is not there yet is read when it is asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from graphzero import _engine
+from graphzero._dataset import Dataset
+from graphzero._resources import available_memory
+from graphzero._text import size_text
+from graphzero._warm import warm_file
+
+log = logging.getLogger("graphzero.server")
+
+# The rest of the available memory is left to batches and to everyone else on the machine.
+_SHARE_OF_MEMORY = 0.75
+
+
+@dataclass(frozen=True)
+class _File:
+    dataset: Dataset
+    name: str
+    opened: _engine.Topology | _engine.Matrix
+
+
+class WarmStart:
+    """One thread that reads datasets one after the other. begin() replaces what it was doing."""
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, datasets: Iterable[Dataset]) -> None:
+        self.stop()
+        datasets = list(datasets)
+        files = _files(datasets, self._mode)
+        if not files:
+            return
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=_read, args=(datasets, files, self._stop), name="warm", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._thread is not None:
+            self._stop.set()
+            self._thread.join()
+            self._thread = None
+
+
+def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
+    """Graphs first: without them nothing is sampled; then columns, the small ones first."""
+    if mode == "none":
+        return []
+    graphs = [
+        _File(dataset, dataset.graph.path.name, dataset.graph.topology) for dataset in datasets
+    ]
+    columns = [
+        _File(dataset, column.path.name, column.matrix)
+        for dataset in (datasets if mode == "all" else ())
+        for column in dataset.columns.values()
+    ]
+    return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)
+
+
+def _read(datasets: Sequence[Dataset], files: Sequence[_File], stop: threading.Event) -> None:
+    started = time.monotonic()
+    room = int(available_memory() * _SHARE_OF_MEMORY)
+    read: list[_File] = []
+    for file in files:
+        size = file.opened.file_bytes
+        if size > room:
+            log.info(
+                "warm start leaves out %s/%s: %s, with %s of memory left for files",
+                file.dataset.name,
+                file.name,
+                size_text(size),
+                size_text(room),
+            )
+            continue
+        room -= size
+        try:
+            if not warm_file(file.opened, stop.is_set):
+                return
+        except OSError as error:
+            log.error("warm start cannot read %s/%s: %s", file.dataset.name, file.name, error)
+            continue
+        read.append(file)
+    for dataset in datasets:
+        if sum(file.dataset is dataset for file in read) == 1 + len(dataset.columns):
+            dataset.in_memory.set()
+    total = size_text(sum(file.opened.file_bytes for file in read))
+    seconds = time.monotonic() - started
+    log.info("warm start read %d files, %s, in %.1f s", len(read), total, seconds)
