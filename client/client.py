@@ -12,15 +12,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from graphzero._dataset import open_dataset
+from graphzero._dtypes import DataType
 from graphzero._ids import Ids
 from graphzero._sampling import Direction, resolve_seed
 from graphzero.client.address import Address, find_address
 from graphzero.client.batch import Batch, Walks, users_tensor
-from graphzero.client.errors import DatasetChanged, NotFound, ServerUnavailable, StartFailed
+from graphzero.client.errors import (
+    DatasetChanged,
+    InvalidRequest,
+    NotFound,
+    ServerUnavailable,
+    StartFailed,
+)
 from graphzero.client.info import ClientInfo, DatasetInfo
 from graphzero.client.launch import ensure_daemon
 from graphzero.client.link import Patience
+from graphzero.client.original_ids import find_nodes, original_ids
 from graphzero.client.pool import LinkPool
 from graphzero.client.requests import (
     SampleOptions,
@@ -131,6 +140,7 @@ class Client:
         seeds: Ids,
         fanout: Iterable[int],
         *,
+        original_ids: bool = False,
         columns: Sequence[str] | None = None,
         seed_columns: Sequence[str] | None = None,
         replace: bool = False,
@@ -143,7 +153,9 @@ class Client:
         """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
 
         fanout: -1 takes all edges of a node, 0 none.
-        columns: those to gather for every node; None: all node columns, []: topology only.
+        original_ids: seeds are original ids of a relabelled dataset; see find_nodes().
+        columns: those to gather for every node, or by e_id for every edge; None: all node columns,
+        []: topology only.
         seed_columns: those to gather for the seeds alone, such as labels.
         replace, weighted: draw with replacement; in proportion to the edge weights.
         direction: "in" follows edges from target to source, as graph networks aggregate, and is the
@@ -154,6 +166,7 @@ class Client:
         future = self.sample_async(
             seeds,
             fanout,
+            original_ids=original_ids,
             columns=columns,
             seed_columns=seed_columns,
             replace=replace,
@@ -170,6 +183,7 @@ class Client:
         seeds: Ids,
         fanout: Iterable[int],
         *,
+        original_ids: bool = False,
         columns: Sequence[str] | None = None,
         seed_columns: Sequence[str] | None = None,
         replace: bool = False,
@@ -189,7 +203,8 @@ class Client:
             direction=direction,
             edge_ids=edge_ids,
         )
-        messages = sample_messages(wire_ids(seeds, "seeds"), options, resolve_seed(seed))
+        ids = self._node_ids(seeds, "seeds", original_ids, timeout)
+        messages = sample_messages(ids, options, resolve_seed(seed))
         return self._pool.direct().submit(messages, Batch.from_reply, timeout=timeout)
 
     def random_walk(
@@ -197,6 +212,7 @@ class Client:
         starts: Ids,
         length: int,
         *,
+        original_ids: bool = False,
         p: float = 1.0,
         q: float = 1.0,
         restart: float = 0.0,
@@ -204,11 +220,14 @@ class Client:
         seed: int | None = None,
         timeout: float | None = None,
     ) -> Walks:
-        """Walks of `length` steps along out-edges, one per start; p and q are node2vec's."""
+        """Walks of `length` steps along out-edges, one per start; p and q are node2vec's.
+
+        original_ids: starts are original ids of a relabelled dataset; nodes of walks never are.
+        """
         if not 0 <= length < 2**32:
             raise ValueError(f"length is {length}, expected at least 0 and less than 2**32")
         messages = walk_messages(
-            wire_ids(starts, "starts"),
+            self._node_ids(starts, "starts", original_ids, timeout),
             length,
             p=p,
             q=q,
@@ -222,6 +241,19 @@ class Client:
         """The rows `ids` of a column, in that order."""
         messages = gather_messages(column, wire_ids(ids, "ids"))
         return users_tensor(self._ask(messages, timeout).tensors[column])
+
+    def original_ids(self, n_id: Ids, *, timeout: float | None = None) -> Any:
+        """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
+        found = original_ids(n_id, self._dataset, self._pool.direct(), timeout)
+        return users_tensor(found) if isinstance(found, Tensor) else found
+
+    def find_nodes(self, original: Any, *, timeout: float | None = None) -> Any:
+        """The nodes of original ids (integers, or a list of str), in that order.
+
+        Raises InvalidRequest for an id that no node has.
+        """
+        found = self._node_ids(original, "original", True, timeout)
+        return users_tensor(Tensor(found, DataType.INT64))
 
     def datasets(self) -> list[DatasetInfo]:
         """What the daemon serves at this moment."""
@@ -270,6 +302,7 @@ class Client:
         fanout: Iterable[int],
         batch_size: int | None = None,
         *,
+        original_ids: bool = False,
         shuffle: bool = False,
         seed: int = 0,
         drop_last: bool = False,
@@ -289,6 +322,7 @@ class Client:
 
         seeds: node ids, a bool mask over the nodes, the name of a split (a column of ids, or a bool
         node column), or None for all nodes.
+        original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
         drop_last: leave out what does not fill a batch on every rank.
         rank, world_size: this trainer's place among those that share an epoch.
@@ -299,6 +333,8 @@ class Client:
         """
         from graphzero.client.loader import Loader, LoaderOptions
 
+        if original_ids:
+            seeds = self._node_ids(seeds, "seeds", True, timeout)
         return Loader(
             self,
             seeds,
@@ -364,6 +400,22 @@ class Client:
             direction=direction,
             edge_ids=edge_ids,
         )
+
+    def _require_features(self, features: Iterable[str]) -> None:
+        for feature in features:
+            if feature not in self._pool.welcome.features:
+                raise InvalidRequest(
+                    f"this daemon is older than its client and cannot do {feature!r}; restart it "
+                    "with the installed version"
+                )
+
+    def _node_ids(
+        self, ids: Any, what: str, original: bool, timeout: float | None
+    ) -> npt.NDArray[np.int64]:
+        if original:
+            self._require_features(["find_nodes"])
+            return find_nodes(ids, self._dataset, self._pool.direct(), timeout)
+        return wire_ids(ids, what)
 
     def _ask(self, messages: list[SessionRequest], timeout: float | None) -> Reply:
         link = self._pool.direct()

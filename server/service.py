@@ -31,6 +31,8 @@ from grpc import StatusCode
 log = logging.getLogger("graphzero.server")
 
 PROTOCOL_VERSION = 1
+# Requests and fields of requests that came after the first version of the contract.
+FEATURES = ("find_nodes",)
 HELLO_TIMEOUT_S = 10.0
 # Blocks that were free for so long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
@@ -178,6 +180,7 @@ class Service(SamplerServiceServicer):
     def _welcome(self, session: TrainerSession) -> pb.Welcome:
         return pb.Welcome(
             protocol_version=PROTOCOL_VERSION,
+            features=FEATURES,
             dataset=describe_dataset(session.dataset),
             session_id=session.id,
             instance_id=self._instance_id,

@@ -17,6 +17,7 @@ PUBLIC = {
     "InvalidRequest",
     "Loader",
     "NotFound",
+    "OriginalIds",
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         import_pyg,
         import_scipy,
     )
+    from graphzero._original_ids import OriginalIds
     from graphzero._version import __version__
     from graphzero.client.batch import Batch, Walks
     from graphzero.client.client import Client, connect
@@ -56,6 +57,7 @@ _HOMES = {
     "InvalidRequest": "client.errors",
     "Loader": "client.loader",
     "NotFound": "client.errors",
+    "OriginalIds": "_original_ids",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
     "ResourceExhausted": "client.errors",
@@ -93,6 +95,7 @@ __all__ = [
     "InvalidRequest",
     "Loader",
     "NotFound",
+    "OriginalIds",
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",

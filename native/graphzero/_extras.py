@@ -1,20 +1,20 @@
-"""Libraries that are optional: imported when they are needed, or named when they are missing."""
-
-from __future__ import annotations
+"""Optional packages: what is missing, and the extra that installs it."""
 
 from importlib import import_module
 from typing import Any
 
 
 def import_extra(module: str, extra: str, reason: str) -> Any:
-    """The module, or an ImportError that says what it is needed for and how to get it."""
+    """The module, or an ImportError that says why it is needed and how to get it."""
     try:
         return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        if error.name is not None and error.name.partition(".")[0] != package:
-            raise  # it is there, but something that it needs is not
-        message = (
-            f"{reason} needs {package}; install it with: pip install graphzero-server[{extra}]"
-        )
-        raise ImportError(message, name=error.name) from error
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise  # it is there, and lacks something itself
+        message = f"{reason}; install it with: pip install graphzero-server[{extra}]"
+        raise ImportError(message) from error
+
+
+def require_pyg(what: str) -> None:
+    import_extra("torch", "pyg", f"{what} needs torch")
+    import_extra("torch_geometric", "pyg", f"{what} needs PyG")

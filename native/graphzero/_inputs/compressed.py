@@ -137,7 +137,7 @@ def _gzip_codec() -> _Codec:
 def _zstd_codec(path: str) -> _Codec:
     """Of the package zstandard. Its reader takes a truncated file for a complete one, so frames are
     decoded one by one here; output cannot be limited, only the input that it is made from."""
-    zstandard = import_extra("zstandard", "zstd", f"{path}: a Zstandard file")
+    zstandard = import_extra("zstandard", "zstd", f"{path}: a Zstandard file needs zstandard")
 
     def decode(decoder: Any, data: bytes, size: int) -> tuple[bytes, bytes]:
         now, later = data[:_ZSTD_INPUT_BYTES], data[_ZSTD_INPUT_BYTES:]

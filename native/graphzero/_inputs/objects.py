@@ -18,7 +18,7 @@ _MASK = "_mask"
 
 def plan_pyg(data: Any) -> Plan:
     """A torch_geometric Data, or a dataset that holds one."""
-    pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph")
+    pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph needs PyG")
     if isinstance(data, pyg.HeteroData):
         raise InputError(
             "HeteroData: found several node types, expected one; data.to_homogeneous()"
@@ -49,7 +49,7 @@ def plan_pyg(data: Any) -> Plan:
 
 def plan_dgl(graph: Any) -> Plan:
     """A homogeneous dgl.DGLGraph. Edges keep their ids."""
-    import_extra("dgl", "dgl", "a DGL graph")
+    import_extra("dgl", "dgl", "a DGL graph needs DGL")
     if not graph.is_homogeneous:
         raise InputError("DGLGraph: found several types, expected one; dgl.to_homogeneous()")
     src, dst = (_host(end) for end in graph.edges(order="eid"))
@@ -112,7 +112,7 @@ def plan_networkx(
     graph: Any, columns: Sequence[str], weight: str | None
 ) -> tuple[Plan, Array | None]:
     """A networkx graph; also its original ids, if they are not 0 to N - 1."""
-    import_extra("networkx", "networkx", "a networkx graph")
+    import_extra("networkx", "networkx", "a networkx graph needs networkx")
     nodes = NetworkxNodes(graph)
     ends = list(graph.edges(data=weight, default=1.0) if weight else graph.edges())
     src, dst = nodes.numbers(edge[0] for edge in ends), nodes.numbers(edge[1] for edge in ends)

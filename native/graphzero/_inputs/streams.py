@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero._errors import InputError
+from graphzero._original_ids import encode_texts
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -30,10 +31,7 @@ class Texts(NamedTuple):
     @classmethod
     def of(cls, values: Any) -> Texts:
         """From Python strings."""
-        encoded = [value.encode() for value in values]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(text) for text in encoded], out=offsets[1:])
-        return cls(offsets, np.frombuffer(b"".join(encoded), np.uint8))
+        return cls(*encode_texts(values))
 
     def text(self, position: int) -> str:
         first, end = self.offsets[position : position + 2]

@@ -23,7 +23,7 @@ _PARQUET = (".parquet", ".pq")
 
 
 def _pyarrow(name: str) -> Any:
-    return import_extra("pyarrow", "arrow", f"{name}: a table of this kind")
+    return import_extra("pyarrow", "arrow", f"{name}: a table of this kind needs pyarrow")
 
 
 class Table(ABC):
