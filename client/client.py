@@ -65,6 +65,7 @@ def connect(
     retry_timeout: float = DEFAULT_TIMEOUT_S,
     transport: Transport | None = None,
     window: int = DEFAULT_WINDOW,
+    upcast: bool = False,
     token: str | None = None,
     root_certificate: str | os.PathLike[str] | None = None,
     server_uid: int | None = None,
@@ -82,6 +83,8 @@ def connect(
     transport: "shared_memory" (the default on a socket) or "inline" (the default for TCP), for
     containers that do not share /dev/shm with the daemon.
     window: batches in flight or in use at a time that direct calls get shared memory for.
+    upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; the
+    copy is made here, of those columns of a batch that are looked at.
     token, root_certificate: for TCP beyond this machine; the token also from GRAPHZERO_TOKEN.
     server_uid: a user whose daemon is trusted beside one's own and root's.
     """
@@ -106,12 +109,12 @@ def connect(
     patience = Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None)
     for _ in range(_LEAVING_DAEMONS if data is not None else 0):
         try:
-            return Client(find, options, patience)
+            return Client(find, options, patience, upcast)
         except StartFailed:
             raise
         except ServerUnavailable:
             time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
-    return Client(find, options, patience)
+    return Client(find, options, patience, upcast)
 
 
 class Client:
@@ -126,9 +129,14 @@ class Client:
     """
 
     def __init__(
-        self, find: Callable[[], Address], options: SessionOptions, patience: Patience
+        self,
+        find: Callable[[], Address],
+        options: SessionOptions,
+        patience: Patience,
+        upcast: bool = False,
     ) -> None:
         self._find = find
+        self._upcast = upcast
         self._options = options
         self._patience = patience
         self._pool = LinkPool(find, options, patience)
@@ -205,7 +213,7 @@ class Client:
         )
         ids = self._node_ids(seeds, "seeds", original_ids, timeout)
         messages = sample_messages(ids, options, resolve_seed(seed))
-        return self._pool.direct().submit(messages, Batch.from_reply, timeout=timeout)
+        return self._pool.direct().submit(messages, self._make_batch, timeout=timeout)
 
     def random_walk(
         self,
@@ -240,7 +248,7 @@ class Client:
     def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
         """The rows `ids` of a column, in that order."""
         messages = gather_messages(column, wire_ids(ids, "ids"))
-        return users_tensor(self._ask(messages, timeout).tensors[column])
+        return users_tensor(self._ask(messages, timeout).tensors[column], self._upcast)
 
     def original_ids(self, n_id: Ids, *, timeout: float | None = None) -> Any:
         """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
@@ -272,7 +280,7 @@ class Client:
         )
 
     def column(self, name: str) -> Any:
-        """A whole column as a mapped tensor: instant for any size, and nothing is copied.
+        """A whole column as a mapped tensor of the stored type: instant for any size, not copied.
 
         Needs the daemon's data directory to be visible here; otherwise raises ServerUnavailable.
         """
@@ -400,6 +408,9 @@ class Client:
             direction=direction,
             edge_ids=edge_ids,
         )
+
+    def _make_batch(self, reply: Reply) -> Batch:
+        return Batch.from_reply(reply, self._upcast)
 
     def _require_features(self, features: Iterable[str]) -> None:
         for feature in features:

@@ -30,6 +30,7 @@ PUBLIC = {
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
+    "export_dataset",
     "import_dgl",
     "import_files",
     "import_folder",

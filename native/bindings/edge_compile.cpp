@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/job.h"
 #include "bindings/python_owner.h"
@@ -147,6 +148,39 @@ TopologyReport CompileGraph(const store::TopologyReader& graph, const std::strin
   return result;
 }
 
+// Edges of a graph for Python, a few thousand at a time.
+class EdgeReader {
+ public:
+  explicit EdgeReader(const store::TopologyReader& graph) : source_(graph) {}
+
+  nb::object Next() {
+    compile::EdgeBatch batch;
+    bool more;
+    {
+      nb::gil_scoped_release release;
+      more = source_.Next(&batch);
+    }
+    source_.ThrowIfFailed();
+    if (!more) return nb::none();
+    nb::object weights = nb::none();
+    if (source_.weighted()) {
+      batch.weight.resize(batch.size);
+      weights = nb::cast(TakeVector(std::move(batch.weight)));
+    }
+    return nb::make_tuple(Integers(batch.src, batch.size), Integers(batch.dst, batch.size), weights,
+                          Integers(batch.rows, batch.size));
+  }
+
+ private:
+  static nb::ndarray<nb::numpy, int64_t> Integers(const std::vector<uint64_t>& values,
+                                                  size_t size) {
+    return TakeVector(
+        std::vector<int64_t>(values.begin(), values.begin() + static_cast<ptrdiff_t>(size)));
+  }
+
+  compile::TopologyEdgeSource source_;
+};
+
 Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string& temp_dir,
                                 bool wide_records) {
   return {memory, threads, temp_dir, wide_records};
@@ -179,6 +213,12 @@ void BindEdgeCompile(nb::module_& m) {
       .def_ro("input_rows", &TopologyReport::input_rows)
       .def_ro("dropped", &TopologyReport::dropped)
       .def_ro("spilled_bytes", &TopologyReport::spilled_bytes);
+
+  nb::class_<EdgeReader>(m, "EdgeReader")
+      .def(nb::init<const store::TopologyReader&>(), "graph"_a)
+      .def("next", &EdgeReader::Next,
+           "(sources, targets, weights or None, edge ids or slots) of the next edges in the order "
+           "of the file; None at the end.");
 
   nb::class_<TextResult>(m, "TextEdgeReport")
       .def_ro("topology", &TextResult::topology)

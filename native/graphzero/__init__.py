@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphzero._compile_graph import convert_csv_to_gl, write_graph
     from graphzero._dtypes import DataType
     from graphzero._errors import FormatError, GraphZeroError, InputError
+    from graphzero._export import export_dataset
     from graphzero._features import FeatureStore
     from graphzero._graph import Graph
     from graphzero._imports import (
@@ -70,6 +71,7 @@ _HOMES = {
     "connect": "client.client",
     "convert_csv_to_gd": "_compile_features",
     "convert_csv_to_gl": "_compile_graph",
+    "export_dataset": "_export",
     "import_dgl": "_imports",
     "import_files": "_imports",
     "import_folder": "_imports",
@@ -108,6 +110,7 @@ __all__ = [
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
+    "export_dataset",
     "import_dgl",
     "import_files",
     "import_folder",

@@ -15,6 +15,7 @@ from graphzero._errors import GraphZeroError, InputError
 
 _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
+    "export": "write a dataset as Parquet or .npy files",
     "generate": "write a synthetic dataset",
     "info": "show what a dataset or file holds",
     "ping": "tell whether a daemon answers",

@@ -77,6 +77,7 @@ class Plan(NamedTuple):
     edges: StrPath | EdgeStream
     columns: list[ColumnSource]
     num_nodes: int | None = None  # if it says so itself
+    original_ids: RowStream | None = None
     notes: tuple[str, ...] = ()  # what is left out, and why
 
 

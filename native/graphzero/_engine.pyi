@@ -423,6 +423,14 @@ class TopologyReport:
     @property
     def spilled_bytes(self) -> int: ...
 
+class EdgeReader:
+    def __init__(self, graph: Topology) -> None: ...
+
+    def next(self) -> object:
+        """
+        (sources, targets, weights or None, edge ids or slots) of the next edges in the order of the file; None at the end.
+        """
+
 class TextEdgeReport:
     @property
     def topology(self) -> TopologyReport: ...

@@ -216,21 +216,10 @@ def import_networkx(
     that are not 0 to N - 1 are numbered in sorted order, and their names stored as original ids.
     """
     from graphzero._inputs.objects import plan_networkx
-    from graphzero._inputs.streams import array_rows
 
-    plan, original = plan_networkx(graph, columns, weight)
-    return convert(
-        plan.edges,
-        plan.columns,
-        out,
-        graph_options=GraphOptions(
-            undirected=not graph.is_directed(), direction=direction, num_nodes=plan.num_nodes
-        ),
-        column_options=ColumnOptions(dtype=dtype),
-        work=Work(memory, threads, "stop", overwrite),
-        original_ids=None if original is None else array_rows("nodes", original),
-        show_progress=_progress(progress),
-    )
+    options = GraphOptions(undirected=not graph.is_directed(), direction=direction)
+    work = Work(memory, threads, "stop", overwrite)
+    return _run(plan_networkx(graph, columns, weight), out, options, dtype, work, progress)
 
 
 def _run(
@@ -248,6 +237,7 @@ def _run(
         graph_options=options._replace(num_nodes=plan.num_nodes),
         column_options=ColumnOptions(dtype=dtype),
         work=work,
+        original_ids=plan.original_ids,
         show_progress=_progress(progress),
         notes=plan.notes,
     )

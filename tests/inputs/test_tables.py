@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,3 +243,34 @@ def test_a_split_names_an_id_outside_the_graph(
     write_parquet(pa.table({"node": ids}), tmp_path / "train.parquet")
     with pytest.raises(InputError, match=rf"train\.parquet row {row}: found (node )?id"):
         gz.import_files(tmp_path / "ds", edges, splits={"train": tmp_path / "train.parquet"})
+
+
+PEAK = """
+import sys
+import graphzero as gz
+gz.import_files(sys.argv[1], sys.argv[2] + "/e.parquet",
+                columns={"x": sys.argv[2] + "/x.parquet"}, memory=64 << 20)
+status = dict(line.split(":") for line in open("/proc/self/status"))
+print(int(status["VmHWM"].split()[0]) << 10)
+"""
+
+
+def test_parquet_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    """One row group each: what a careless writer leaves."""
+    nodes, width = 2_000_000, 64
+    ids = np.arange(nodes)
+    parquet.write_table(
+        pa.table({"src": ids, "dst": ids[::-1]}), tmp_path / "e.parquet", row_group_size=nodes
+    )
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(nodes * width, np.float32)), width)
+    table = pa.table({"id": ids[::-1], "v": rows})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=nodes)
+    unpacked = table.nbytes
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, tmp_path / "ds", tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) < 256 << 20 < unpacked / 1.9
+    assert gz.FeatureStore(tmp_path / "ds/x.gd").shape == (nodes, width)

@@ -154,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
         work=Work(args.memory, args.threads, args.on_error, args.overwrite),
         edge_names=_edge_names(args),
         relabel=args.relabel,
+        original_ids=plan.original_ids,
         show_progress=show_progress,
         notes=plan.notes,
     )

@@ -23,8 +23,13 @@ from graphzero._columns import RESERVED
 from graphzero._compile_column import load_npy
 from graphzero._convert import ColumnSource, Plan
 from graphzero._errors import InputError
+from graphzero._files import ORIGINAL_IDS
+from graphzero._inputs.edges import npy_edge_ends
+from graphzero._inputs.streams import EdgeStream, RowStream, array_edges, array_rows
 
 EDGE_FILES = ("edge_index.npy", "edges.npy")
+NUM_NODES = "num_nodes"
+WEIGHTS = "edge_weight"
 _NAMES = {"node_feat": "x", "feat": "x", "features": "x", "node_label": "y", "label": "y", "labels": "y"}  # fmt: skip  # noqa: E501
 _SPLIT = re.compile(r"(train|val|valid|validation|test)(_idx|_index|_ids|_mask)?")
 _RELATION = re.compile(r"(.+?)_{2,3}(.+?)_{2,3}(.+)")
@@ -42,7 +47,7 @@ def plan_npy_folder(folder: Path) -> Plan:
     num_nodes = _count_nodes(nodes)
     num_edges = max(load_npy(str(edges)).shape)
     for file in sorted({*nodes.glob("*.npy"), *edges.parent.glob("*.npy")}):
-        if file.name in EDGE_FILES:
+        if file.name in EDGE_FILES or file.stem in (NUM_NODES, ORIGINAL_IDS, WEIGHTS):
             continue
         column = _column(file, load_npy(str(file)), num_nodes, num_edges)
         if isinstance(column, str):
@@ -50,7 +55,9 @@ def plan_npy_folder(folder: Path) -> Plan:
         else:
             columns.append(column)
     notes += _left_out(folder, edges, nodes)
-    return Plan(str(edges), _with_unique_names(columns), num_nodes, tuple(notes))
+    return Plan(
+        _edges(edges), _with_unique_names(columns), num_nodes, _original_ids(nodes), tuple(notes)
+    )
 
 
 def _edge_files(folder: Path) -> list[Path]:
@@ -84,8 +91,36 @@ def _node_folder(edges: Path) -> Path:
     return edges.parent if relation is None else edges.parent.parent / relation[1]
 
 
+def _edges(file: Path) -> str | EdgeStream:
+    weights = file.with_name(f"{WEIGHTS}.npy")
+    if not weights.is_file():
+        return str(file)
+    src, dst = npy_edge_ends(str(file))
+    values = load_npy(str(weights))
+    if values.shape != src.shape or values.dtype.kind not in "iuf":
+        raise InputError(
+            f"{weights}: found {values.dtype} of shape {values.shape}, expected a number for each "
+            f"of {len(src)} edges"
+        )
+    return array_edges(str(file), src, dst, values)
+
+
+def _original_ids(nodes: Path) -> RowStream | None:
+    """As an export of a relabelled dataset has them: integers, or bytes of one length."""
+    file = nodes / f"{ORIGINAL_IDS}.npy"
+    if not file.is_file():
+        return None
+    ids = load_npy(str(file))
+    if ids.dtype.kind == "S":
+        ids = ids.view("u1").reshape(len(ids), -1)
+    return array_rows(str(file), ids)
+
+
 def _count_nodes(nodes: Path) -> int | None:
-    """Rows of the features, if there are any: nodes without an edge count too."""
+    """As a file tells, or the rows of the features: nodes without an edge count too."""
+    told = nodes / f"{NUM_NODES}.npy"
+    if told.is_file():
+        return int(load_npy(str(told)))
     for name in ("node_feat", "x", "feat", "features"):
         file = nodes / f"{name}.npy"
         if file.is_file():

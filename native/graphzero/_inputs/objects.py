@@ -44,7 +44,7 @@ def plan_pyg(data: Any) -> Plan:
         else:
             plan.leave_out(name, f"found shape {tuple(value.shape)}, expected a row for each node")
     edges = array_edges("edge_index", src, dst, None if weights is None else _host(weights))
-    return Plan(edges, plan.columns, int(data.num_nodes), tuple(plan.notes))
+    return Plan(edges, plan.columns, int(data.num_nodes), notes=tuple(plan.notes))
 
 
 def plan_dgl(graph: Any) -> Plan:
@@ -64,7 +64,7 @@ def plan_dgl(graph: Any) -> Plan:
         if not name.startswith("_"):
             plan.add(name, value, "node")
     edges = array_edges("graph.edges()", src, dst, weights)
-    return Plan(edges, plan.columns, int(graph.num_nodes()), tuple(plan.notes))
+    return Plan(edges, plan.columns, int(graph.num_nodes()), notes=tuple(plan.notes))
 
 
 def plan_scipy(matrix: Any, weights: bool | None) -> Plan:
@@ -108,10 +108,8 @@ class NetworkxNodes:
         return np.array([self._number[node] for node in nodes], np.int64)
 
 
-def plan_networkx(
-    graph: Any, columns: Sequence[str], weight: str | None
-) -> tuple[Plan, Array | None]:
-    """A networkx graph; also its original ids, if they are not 0 to N - 1."""
+def plan_networkx(graph: Any, columns: Sequence[str], weight: str | None) -> Plan:
+    """A networkx graph, with its original ids if they are not 0 to N - 1."""
     import_extra("networkx", "networkx", "a networkx graph needs networkx")
     nodes = NetworkxNodes(graph)
     ends = list(graph.edges(data=weight, default=1.0) if weight else graph.edges())
@@ -122,7 +120,8 @@ def plan_networkx(
         for name in columns
     ]
     edges = array_edges("networkx graph", src, dst, weights)
-    return Plan(edges, sources, len(nodes.sorted)), nodes.original
+    original = None if nodes.original is None else array_rows("nodes", nodes.original)
+    return Plan(edges, sources, len(nodes.sorted), original)
 
 
 def _attribute(graph: Any, name: str, nodes: Sequence[Any]) -> Array:

@@ -20,6 +20,7 @@ from graphzero._inputs.streams import Array, IdColumn, Texts
 from graphzero._inputs.text_head import read_head
 
 _PARQUET = (".parquet", ".pq")
+_READ_BYTES = 1 << 20
 
 
 def _pyarrow(name: str) -> Any:
@@ -64,7 +65,8 @@ class _ParquetTable(Table):
         with Path(file).open("rb"):  # a missing file is OSError as everywhere
             pass
         try:
-            return parquet.ParquetFile(file)
+            # By default pyarrow reads all column chunks into memory before the first batch.
+            return parquet.ParquetFile(file, pre_buffer=False, buffer_size=_READ_BYTES)
         except (ValueError, OSError) as error:
             raise InputError(f"{file}: not a readable Parquet file: {error}") from error
 
