@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 from graphzero._dtypes import DataType, widen
+from graphzero._extras import require_pyg
 from graphzero._torch import import_torch
+from graphzero.client.dgl_blocks import dgl_blocks
+from graphzero.client.layers import Layer, nested_layers
 from graphzero.client.session import Reply, Tensor
 
-_TOPOLOGY = ("n_id", "edge_index", "e_id", "edge_weight")
+_TOPOLOGY = (
+    "n_id", "edge_index", "e_id", "edge_weight", "batch", "source_index", "target_index",
+)  # fmt: skip
 
 
 class Batch:
@@ -37,12 +42,18 @@ class Batch:
     """int64: input row of each edge; None if the graph stores no edge ids."""
     edge_weight: Any
     """float32; None if the graph stores no weights."""
+    batch: Any
+    """int64: position of each node's seed; None unless the sample is disjoint."""
+    source_index: Any
+    """int64: local ids of the sources of links, then of negative pairs; None without links."""
+    target_index: Any
+    """int64: local ids of the targets of links, then of negatives; None without links."""
     batch_size: int
     """Number of seeds."""
     num_sampled_nodes: list[int]
     """New nodes: the seeds, then each hop. Zeros are kept."""
     num_sampled_edges: list[int]
-    """Edges of each hop. Zeros are kept."""
+    """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
     seed: int
     """Draws the same batch again."""
 
@@ -143,18 +154,41 @@ class Batch:
         self.release()
 
     def to_pyg(self) -> Any:
-        """A torch_geometric.data.Data over the same tensors; needs PyG."""
-        try:
-            from torch_geometric.data import Data
-        except ImportError as error:
-            raise ImportError("to_pyg() needs PyG: pip install torch_geometric") from error
-        return Data(
-            **{name: self[name] for name in self},
-            num_nodes=len(self.n_id),
-            batch_size=self.batch_size,
+        """A torch_geometric.data.Data over the same tensors; needs PyG.
+
+        Its fields are those of PyG's NeighborLoader, which graphzero.pyg.NeighborLoader gives too.
+        """
+        require_pyg("to_pyg()")
+        from graphzero.client.pyg.data import to_data
+
+        data = to_data(self)
+        data.batch_size = self.batch_size
+        return data
+
+    def layers(self) -> list[Layer]:
+        """The batch as one bipartite graph for each layer of a network, input layer first.
+
+        Layers are nested: each has the edges of all hops that it needs, so a node of an early hop
+        keeps the neighbours that it drew. DGL draws anew for each layer instead, and reads fanouts
+        in reverse, the input layer's first; here fanout[0] is that of the seeds. Views: nothing is
+        copied.
+        """
+        return nested_layers(
+            n_id=self.n_id,
+            edge_index=self.edge_index,
+            e_id=self.e_id,
+            edge_weight=self.edge_weight,
             num_sampled_nodes=self.num_sampled_nodes,
             num_sampled_edges=self.num_sampled_edges,
         )
+
+    def to_dgl_blocks(self) -> tuple[Any, Any, list[Any]]:
+        """(input_nodes, output_nodes, blocks) as DGL's samplers give them; needs DGL.
+
+        Blocks are layers(), input layer first, with dgl.NID of both sides set, dgl.EID if the graph
+        stores edge ids, and the edge weights as edata["edge_weight"] if it stores those.
+        """
+        return dgl_blocks(self.layers())
 
     def __reduce__(self) -> tuple[Any, ...]:
         packed = {name: _pack(self[name]) for name in self}

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from graphzero._dataset import open_dataset
 from graphzero._dtypes import DataType
 from graphzero._ids import Ids
-from graphzero._sampling import Direction, resolve_seed
+from graphzero._links import ExcludeSeedEdges, Negatives, link_request
+from graphzero._sampling import Direction, Subgraph, resolve_seed
 from graphzero.client.address import Address, find_address
 from graphzero.client.batch import Batch, Walks, users_tensor
 from graphzero.client.errors import (
@@ -156,6 +157,8 @@ class Client:
         direction: Direction | None = None,
         seed: int | None = None,
         edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
         timeout: float | None = None,
     ) -> Batch:
         """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
@@ -170,6 +173,10 @@ class Client:
         default; edge_index is (source, target) either way.
         seed: the same seed draws the same batch; None: a fresh one, see Batch.seed.
         edge_ids: raise if the graph stores none, instead of e_id = None.
+        disjoint: every seed has a tree of its own, which shares no node with the others; `batch`
+        has the position of each node's seed.
+        subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
+        each, "induced" all edges between the nodes that were found.
         """
         future = self.sample_async(
             seeds,
@@ -182,6 +189,8 @@ class Client:
             direction=direction,
             seed=seed,
             edge_ids=edge_ids,
+            disjoint=disjoint,
+            subgraph=subgraph,
             timeout=timeout,
         )
         return self._pool.direct().wait(future, timeout=timeout)
@@ -199,6 +208,8 @@ class Client:
         direction: Direction | None = None,
         seed: int | None = None,
         edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
         timeout: float | None = None,
     ) -> Future[Batch]:
         """As sample(), without waiting: a future, whose cancel() also frees the daemon's work."""
@@ -210,10 +221,59 @@ class Client:
             weighted=weighted,
             direction=direction,
             edge_ids=edge_ids,
+            disjoint=disjoint,
+            subgraph=subgraph,
         )
         ids = self._node_ids(seeds, "seeds", original_ids, timeout)
         messages = sample_messages(ids, options, resolve_seed(seed))
         return self._pool.direct().submit(messages, self._make_batch, timeout=timeout)
+
+    def sample_links(
+        self,
+        sources: Ids,
+        targets: Ids,
+        fanout: Iterable[int],
+        *,
+        negatives: Negatives | None = None,
+        exclude_seed_edges: ExcludeSeedEdges = False,
+        columns: Sequence[str] | None = None,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        seed: int | None = None,
+        edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
+        timeout: float | None = None,
+    ) -> Batch:
+        """A batch around the ends of links, and of negatives that the daemon draws for them.
+
+        The batch's source_index and target_index are local ids: of the links, then of the
+        negatives. Seeds are the sorted different ends; if disjoint, all of them as they come.
+        exclude_seed_edges: True leaves edges that are links of this batch out of it, "both" their
+        reverses too: a model would otherwise see the answer. The rest is as in sample().
+        """
+        self._require_features(["links"])
+        options = self._sample_options(
+            fanout,
+            columns=columns,
+            seed_columns=None,
+            replace=replace,
+            weighted=weighted,
+            direction=direction,
+            edge_ids=edge_ids,
+            disjoint=disjoint,
+            subgraph=subgraph,
+        )
+        links = link_request(
+            wire_ids(sources, "sources"),
+            wire_ids(targets, "targets"),
+            negatives,
+            exclude_seed_edges,
+        )
+        messages = sample_messages(links, options, resolve_seed(seed))
+        link = self._pool.direct()
+        return link.wait(link.submit(messages, self._make_batch, timeout=timeout), timeout=timeout)
 
     def random_walk(
         self,
@@ -324,6 +384,8 @@ class Client:
         weighted: bool = False,
         direction: Direction | None = None,
         edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
         timeout: float | None = None,
     ) -> Loader:
         """Batches for epochs of training, prepared ahead; see Loader.
@@ -354,6 +416,8 @@ class Client:
                 weighted=weighted,
                 direction=direction,
                 edge_ids=edge_ids,
+                disjoint=disjoint,
+                subgraph=subgraph,
             ),
             LoaderOptions(
                 batch_size=batch_size,
@@ -397,8 +461,10 @@ class Client:
         weighted: bool,
         direction: Direction | None,
         edge_ids: bool,
+        disjoint: bool,
+        subgraph: Subgraph,
     ) -> SampleOptions:
-        return SampleOptions.checked(
+        options = SampleOptions.checked(
             fanout,
             columns,
             seed_columns,
@@ -407,10 +473,11 @@ class Client:
             weighted=weighted,
             direction=direction,
             edge_ids=edge_ids,
+            disjoint=disjoint,
+            subgraph=subgraph,
         )
-
-    def _make_batch(self, reply: Reply) -> Batch:
-        return Batch.from_reply(reply, self._upcast)
+        self._require_features(options.features)
+        return options
 
     def _require_features(self, features: Iterable[str]) -> None:
         for feature in features:
@@ -419,6 +486,9 @@ class Client:
                     f"this daemon is older than its client and cannot do {feature!r}; restart it "
                     "with the installed version"
                 )
+
+    def _make_batch(self, reply: Reply) -> Batch:
+        return Batch.from_reply(reply, self._upcast)
 
     def _node_ids(
         self, ids: Any, what: str, original: bool, timeout: float | None

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from graphzero._ids import Ids
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
@@ -19,7 +18,7 @@ from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExha
 from graphzero.client.info import DatasetInfo
 from graphzero.client.link import Link, RequestFuture
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
-from graphzero.client.requests import SampleOptions, sample_messages
+from graphzero.client.requests import SampleOptions, Seeds, sample_messages
 from graphzero.client.seeds import resolve_seeds
 from graphzero.client.sources import Progress, SamplerSource, SeedSource, Source
 
@@ -105,6 +104,13 @@ class Loader:
         self._running = weakref.ref(iterator)
         return iterator
 
+    def share(self, epoch: int, worker: int, workers: int) -> LoaderIterator:
+        """Of an epoch, the batches worker, worker + workers, ...: for processes that divide it.
+
+        Changes nothing about this loader: neither its next epoch nor its state_dict().
+        """
+        return LoaderIterator(self, Progress(epoch, 0), worker=worker, workers=workers)
+
     def set_epoch(self, epoch: int) -> None:
         """Makes `epoch` that of the next iter().
 
@@ -159,7 +165,7 @@ class Loader:
         if running is not None:
             running.close(reason)
 
-    def _submit(self, seeds: npt.NDArray[np.int64], epoch: int, step: int) -> RequestFuture[Batch]:
+    def _submit(self, seeds: Seeds, epoch: int, step: int) -> RequestFuture[Batch]:
         options = self._options
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
         messages = sample_messages(seeds, self._sample, drawn_by)
@@ -171,14 +177,17 @@ class _Ahead:
     """A batch on its way."""
 
     step: int
-    seeds: npt.NDArray[np.int64]
+    seeds: Seeds
     future: Future[Batch]
 
 
 class LoaderIterator:
     """The batches of one epoch. Not thread-safe."""
 
-    def __init__(self, loader: Loader, start: Progress) -> None:
+    def __init__(
+        self, loader: Loader, start: Progress, *, worker: int = 0, workers: int | None = None
+    ) -> None:
+        """`workers`: that many iterators share the epoch, and this is number `worker` of them."""
         self._ahead: deque[_Ahead] = deque()
         self._ended: str | None = None
         self._loader = loader
@@ -186,8 +195,12 @@ class LoaderIterator:
         self._generation = self._link.generation
         self._epoch = start.epoch
         self._handed_out = start.handed_out
-        self._coming: Iterator[tuple[int, npt.NDArray[np.int64]]] = enumerate(
-            loader._source.batches(start), start=start.handed_out
+        self._reports = workers is None
+        self._coming: Iterator[tuple[int, Seeds]] = itertools.islice(
+            enumerate(loader._source.batches(start), start=start.handed_out),
+            worker,
+            None,
+            workers or 1,
         )
         self._top_up(loader._options.prefetch)
 
@@ -253,7 +266,8 @@ class LoaderIterator:
             ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
 
     def _report(self, progress: Progress) -> None:
-        self._loader._progress = progress
+        if self._reports:
+            self._loader._progress = progress
 
 
 def _failed(error: Exception) -> Future[Batch]:

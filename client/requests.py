@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from graphzero._ids import id_array
-from graphzero._sampling import Direction
+from graphzero._links import LinkRequest
+from graphzero._sampling import SUBGRAPHS, Direction, Subgraph
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,
     DIRECTION_OUT,
     DIRECTION_UNSPECIFIED,
+    EXCLUDE_LINKS_BOTH,
+    EXCLUDE_LINKS_FORWARD,
+    EXCLUDE_LINKS_UNSPECIFIED,
+    NEGATIVE_KIND_PAIRS,
+    NEGATIVE_KIND_TARGETS,
+    NEGATIVE_KIND_UNSPECIFIED,
+    NEGATIVE_WEIGHTS_DEGREE,
+    NEGATIVE_WEIGHTS_UNSPECIFIED,
+    SUBGRAPH_BIDIRECTIONAL,
+    SUBGRAPH_INDUCED,
+    SUBGRAPH_UNSPECIFIED,
     FindNodes,
     Gather,
     IdsChunk,
+    Links,
     Sample,
     SessionRequest,
     Walk,
@@ -26,7 +39,26 @@ from graphzero.proto.graphzero_pb2 import (
 IDS_PER_MESSAGE = (1 << 20) // 8
 TEXT_BYTES_PER_MESSAGE = 1 << 20
 
+# What a batch is drawn around: nodes, or links.
+Seeds: TypeAlias = npt.NDArray[np.int64] | LinkRequest
+
 _DIRECTIONS = {None: DIRECTION_UNSPECIFIED, "in": DIRECTION_IN, "out": DIRECTION_OUT}
+_SUBGRAPHS = {
+    "directional": SUBGRAPH_UNSPECIFIED,
+    "bidirectional": SUBGRAPH_BIDIRECTIONAL,
+    "induced": SUBGRAPH_INDUCED,
+}
+_NEGATIVE_KINDS = {
+    None: NEGATIVE_KIND_UNSPECIFIED,
+    "pairs": NEGATIVE_KIND_PAIRS,
+    "targets": NEGATIVE_KIND_TARGETS,
+}
+_NEGATIVE_WEIGHTS = {"uniform": NEGATIVE_WEIGHTS_UNSPECIFIED, "degree": NEGATIVE_WEIGHTS_DEGREE}
+_EXCLUDES = {
+    False: EXCLUDE_LINKS_UNSPECIFIED,
+    True: EXCLUDE_LINKS_FORWARD,
+    "both": EXCLUDE_LINKS_BOTH,
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +72,13 @@ class SampleOptions:
     weighted: bool
     direction: Direction | None
     edge_ids: bool
+    disjoint: bool
+    subgraph: Subgraph
+
+    @property
+    def features(self) -> list[str]:
+        """What the daemon must be able to do, see Welcome.features."""
+        return ["disjoint"] * self.disjoint + ["subgraph"] * (self.subgraph != "directional")
 
     @classmethod
     def checked(
@@ -53,6 +92,8 @@ class SampleOptions:
         weighted: bool,
         direction: Direction | None,
         edge_ids: bool,
+        disjoint: bool,
+        subgraph: Subgraph,
     ) -> SampleOptions:
         """Fills in the columns that are not named: every node column that is not for seeds only."""
         for_seeds = _names(seed_columns or (), "seed_columns")
@@ -65,6 +106,8 @@ class SampleOptions:
             raise ValueError(f"column {both[0]!r} is in columns and in seed_columns; choose one")
         if direction not in _DIRECTIONS:
             raise ValueError(f'direction is {direction!r}, expected "in", "out" or None')
+        if subgraph not in SUBGRAPHS:
+            raise ValueError(f"subgraph is {subgraph!r}, expected one of {', '.join(SUBGRAPHS)}")
         return cls(
             fanout=tuple(int(edges) for edges in fanout),
             columns=for_nodes,
@@ -73,12 +116,16 @@ class SampleOptions:
             weighted=weighted,
             direction=direction,
             edge_ids=edge_ids,
+            disjoint=disjoint,
+            subgraph=subgraph,
         )
 
 
-def sample_messages(
-    seeds: npt.NDArray[np.int64], options: SampleOptions, seed: int
-) -> list[SessionRequest]:
+def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[SessionRequest]:
+    links = None
+    if isinstance(seeds, LinkRequest):
+        links = _links(seeds)
+        seeds = np.concatenate([seeds.sources, seeds.targets])
     pieces = _pieces(seeds)
     first = Sample(
         seeds=pieces[0],
@@ -91,6 +138,9 @@ def sample_messages(
         columns=options.columns,
         seed_columns=options.seed_columns,
         require_edge_ids=options.edge_ids,
+        disjoint=options.disjoint,
+        subgraph=_SUBGRAPHS[options.subgraph],
+        links=links,
     )
     return [SessionRequest(sample=first), *_more(pieces)]
 
@@ -150,6 +200,18 @@ def wire_ids(ids: Any, what: str) -> npt.NDArray[np.int64]:
     if hasattr(ids, "detach"):
         ids = ids.detach().cpu()
     return id_array(ids, None, what)
+
+
+def _links(request: LinkRequest) -> Links:
+    return Links(
+        num_sources=len(request.sources),
+        num_links=request.num_links,
+        negative_kind=_NEGATIVE_KINDS[request.negative_kind],
+        num_negatives=request.num_negatives,
+        negative_weights=_NEGATIVE_WEIGHTS[request.negative_weights],
+        reject_edges=request.reject,
+        exclude=_EXCLUDES[request.exclude],
+    )
 
 
 def _names(names: Sequence[str], what: str) -> tuple[str, ...]:

@@ -10,11 +10,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
+from graphzero._links import LinkRequest
 from graphzero.client.order import EpochPlan, SeedOrder
-from graphzero.client.requests import wire_ids
-
-IdArray = npt.NDArray[np.int64]
+from graphzero.client.requests import Seeds, wire_ids
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Source(Protocol):
     def num_batches(self) -> int:
         """Of a whole epoch."""
 
-    def batches(self, start: Progress) -> Iterator[IdArray]:
+    def batches(self, start: Progress) -> Iterator[Seeds]:
         """The seeds of each batch from there to the end of the epoch."""
 
     def normal(self, progress: Progress) -> Progress:
@@ -57,7 +55,7 @@ class SeedSource:
     def num_batches(self) -> int:
         return self.plan.num_batches
 
-    def batches(self, start: Progress) -> Iterator[IdArray]:
+    def batches(self, start: Progress) -> Iterator[Seeds]:
         for step in range(start.handed_out, self.plan.num_batches):
             yield self.order.seeds(start.epoch, self.plan.runs(step))
 
@@ -94,10 +92,13 @@ class SamplerSource:
             raise TypeError("this loader has no len(): its batch_sampler has none")
         return len(self.sampler)
 
-    def batches(self, start: Progress) -> Iterator[IdArray]:
+    def batches(self, start: Progress) -> Iterator[Seeds]:
         self.set_epoch(start.epoch)
         for ids in itertools.islice(iter(self.sampler), start.handed_out, None):
-            yield wire_ids(ids, "a batch of batch_sampler")
+            if isinstance(ids, LinkRequest):
+                yield ids
+            else:
+                yield wire_ids(ids, "a batch of batch_sampler")
 
     def normal(self, progress: Progress) -> Progress:
         ended = isinstance(self.sampler, Sized) and progress.handed_out >= len(self.sampler)

@@ -121,8 +121,6 @@ class TrainerSession:
         request = Request(self, message, number=self.requests)
         self.open[request.id] = request
         self.counters.requests += 1
-        seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
-        request.timer = asyncio.get_running_loop().call_later(seconds, self._expired, request)
         if len(self.open) > self.limits.max_in_flight:
             most = self.limits.max_in_flight
             self.fail(request, OutOfMemory(f"found more than {most} requests in flight"))
@@ -130,6 +128,9 @@ class TrainerSession:
         body = getattr(message, kind)
         first, more = _FIRST_IDS.get(kind, ("ids", "more_ids"))
         self._take_ids(request, getattr(body, first), last=not getattr(body, more))
+        if not request.answered:
+            seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
+            request.timer = asyncio.get_running_loop().call_later(seconds, self._expired, request)
 
     def _add_ids(self, message: pb.SessionRequest) -> None:
         request = self.open.get(message.request_id)
@@ -266,8 +267,9 @@ class TrainerSession:
             request.timer.cancel()
         request.answered = True
         self._id_bytes -= len(request.ids)
-        # Else one who asks and cancels without end would fill the queue.
-        self._scheduler.withdraw(self.id, request.run)
+        if self._scheduler.has_queued(self.id):
+            # Else one who asks and cancels without end would fill the queue.
+            self._scheduler.withdraw(self.id, request.run)
         self._wait_no_more(request)
         return True
 

@@ -8,25 +8,55 @@ to wait for shared memory, which must not cost a worker.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
+from graphzero._links import (
+    ExcludeSeedEdges,
+    LinkRequest,
+    LinkSeeds,
+    NegativeKind,
+    NegativeWeights,
+    draw_links,
+)
 from graphzero._sampling import Direction, draw, walk_into
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotFound, NotPossible
 from graphzero.server.layout import Layout, Placement
 
+T = TypeVar("T")
 Ids = npt.NDArray[np.int64]
 _DIRECTIONS: dict[int, Direction | None] = {
     pb.DIRECTION_UNSPECIFIED: None,
     pb.DIRECTION_IN: "in",
     pb.DIRECTION_OUT: "out",
 }
+_SUBGRAPHS: dict[int, str] = {
+    pb.SUBGRAPH_UNSPECIFIED: "directional",
+    pb.SUBGRAPH_BIDIRECTIONAL: "bidirectional",
+    pb.SUBGRAPH_INDUCED: "induced",
+}
+_NEGATIVE_KINDS: dict[int, NegativeKind | None] = {
+    pb.NEGATIVE_KIND_UNSPECIFIED: None,
+    pb.NEGATIVE_KIND_PAIRS: "pairs",
+    pb.NEGATIVE_KIND_TARGETS: "targets",
+}
+_NEGATIVE_WEIGHTS: dict[int, NegativeWeights] = {
+    pb.NEGATIVE_WEIGHTS_UNSPECIFIED: "uniform",
+    pb.NEGATIVE_WEIGHTS_DEGREE: "degree",
+}
+_EXCLUDES: dict[int, ExcludeSeedEdges] = {
+    pb.EXCLUDE_LINKS_UNSPECIFIED: False,
+    pb.EXCLUDE_LINKS_FORWARD: True,
+    pb.EXCLUDE_LINKS_BOTH: "both",
+}
+# Ends of links that a request may add to those it brings: each is a seed.
+_MAX_NEGATIVES = 1 << 26
 
 
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
@@ -76,7 +106,9 @@ def is_brief(dataset: Dataset, request: pb.SessionRequest, ids: int) -> bool:
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    if kind != "sample" or request.sample.weighted:
+    # Weights, whole rows and rejected negatives: work that the sizes asked for do not bound.
+    unbounded = request.sample.weighted or request.sample.subgraph == pb.SUBGRAPH_INDUCED
+    if kind != "sample" or unbounded or request.sample.HasField("links"):
         return False
     nodes = level = ids
     for edges in request.sample.fanout:
@@ -121,19 +153,29 @@ class SampleWork(Work):
 
     def draw(self) -> None:
         request, graph = self._request, self.dataset.graph
-        if request.direction not in _DIRECTIONS:
-            raise ValueError(f"direction is {request.direction}, expected one of the protocol's")
+        direction = _known(_DIRECTIONS, request.direction, "direction")
+        subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
         if request.require_edge_ids and not graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
+        links: LinkSeeds | None = None
+        excluded = None
+        if request.HasField("links"):
+            asked = _link_request(request.links, self._seeds)
+            excluded = asked.excluded()
+            links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
+            self._seeds = links.seeds
         self._drawn = draw(
             graph,
             self._seeds,
             request.fanout,
             replace=request.replace,
             weighted=request.weighted,
-            direction=_DIRECTIONS[request.direction],
+            direction=direction,
             seed=request.seed,
             max_edges=self._max_edges,
+            disjoint=request.disjoint,
+            subgraph=subgraph,
+            exclude=excluded,
         )
         nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
         add = self.layout.add
@@ -144,6 +186,13 @@ class SampleWork(Work):
         rows = {"node": nodes, "edge": edges, "seed": len(self._seeds)}
         wanted = [(column.role, name, column) for name, column in self._columns]
         wanted += [("seed", name, column) for name, column in self._seed_columns]
+        self._batch = add("batch", "int64", (nodes,)) if request.disjoint else None
+        ends = (
+            {"source_index": links.source_index, "target_index": links.target_index}
+            if links
+            else {}
+        )
+        self._link_ends = [(add(name, "int64", (len(of),)), of) for name, of in ends.items()]
         self._gathers = [
             (column, add(name, column.dtype.label, (rows[of], *column.shape[1:])), of)
             for of, name, column in wanted
@@ -153,22 +202,35 @@ class SampleWork(Work):
         # The trainer can write to the block at any time, so nothing is read back from it: gathering
         # by ids that change after they were checked would read wherever they point.
         n_id = np.empty(self._n_id.shape, np.int64)
-        e_id = np.empty(self._e_id.shape, np.int64) if self._e_id else None
+        e_id = self._place_for_edge_ids(block)
         self._drawn.copy_to(
             n_id=n_id,
             edge_index=_array(block, self._edge_index),
             e_id=e_id,
             edge_weight=_array(block, self._weight) if self._weight else None,
+            batch=_array(block, self._batch) if self._batch else None,
             threads=0,
         )
+        for placement, index in self._link_ends:
+            _array(block, placement)[:] = index
         _array(block, self._n_id)[:] = n_id
-        if self._e_id and e_id is not None:
+        if self._e_id and self._gathers_by_edge:
             _array(block, self._e_id)[:] = e_id
         ids = {"node": n_id, "edge": e_id, "seed": self._seeds}
         for column, placement, of in self._gathers:
-            rows = ids[of]
-            assert rows is not None
-            _gather(column, rows, block, placement)
+            _gather(column, ids[of], block, placement)
+
+    @property
+    def _gathers_by_edge(self) -> bool:
+        return any(of == "edge" for _, _, of in self._gathers)
+
+    def _place_for_edge_ids(self, block: Any) -> Any:
+        """In the block, unless they are needed afterwards."""
+        if self._e_id is None:
+            return None
+        if self._gathers_by_edge:
+            return np.empty(self._e_id.shape, np.int64)
+        return _array(block, self._e_id)
 
     def describe(self, result: pb.Result) -> None:
         result.num_sampled_nodes.extend(self._drawn.num_sampled_nodes)
@@ -246,6 +308,31 @@ class FindWork(Work):
 
     def fill(self, block: Any) -> None:
         _array(block, self._n_id)[:] = self._found
+
+
+def _link_request(links: pb.Links, ids: Ids) -> LinkRequest:
+    if links.num_sources > len(ids):
+        raise ValueError(f"{links.num_sources} sources of links, but {len(ids)} ids")
+    if links.num_negatives > _MAX_NEGATIVES:
+        raise ValueError(
+            f"{links.num_negatives} negatives, expected at most {_MAX_NEGATIVES} in one request"
+        )
+    return LinkRequest(
+        sources=ids[: links.num_sources],
+        targets=ids[links.num_sources :],
+        num_links=links.num_links,
+        negative_kind=_known(_NEGATIVE_KINDS, links.negative_kind, "negative_kind"),
+        num_negatives=links.num_negatives,
+        negative_weights=_known(_NEGATIVE_WEIGHTS, links.negative_weights, "negative_weights"),
+        reject=links.reject_edges,
+        exclude=_known(_EXCLUDES, links.exclude, "exclude"),
+    )
+
+
+def _known(table: Mapping[int, T], value: int, what: str) -> T:
+    if value not in table:
+        raise ValueError(f"{what} is {value}, expected one of the protocol's")
+    return table[value]
 
 
 def _array(block: Any, placement: Placement) -> Any:

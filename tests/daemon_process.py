@@ -91,3 +91,13 @@ class DaemonProcess:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=START_TIMEOUT_S)
+
+
+def daemon_pid(lock: Path) -> int | None:
+    """The process that holds a lock file; None if it is gone."""
+    try:
+        pid = int(json.loads(lock.read_text())["pid"])
+        os.kill(pid, 0)
+    except (OSError, ValueError, KeyError):
+        return None
+    return pid

@@ -16,6 +16,7 @@ PUBLIC = {
     "InputError",
     "InvalidRequest",
     "Loader",
+    "Negatives",
     "NotFound",
     "OriginalIds",
     "RequestCancelled",
@@ -58,6 +59,7 @@ GRAPH = {
     "path",
     "random_walk",
     "sample",
+    "sample_links",
     "sample_neighbours",
 }
 FEATURE_STORE = {

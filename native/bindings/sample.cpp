@@ -5,6 +5,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "sample/fanout.h"
+#include "sample/negatives.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/permutation.h"
 #include "sample/random.h"
@@ -26,6 +27,10 @@ using Output = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cp
 
 std::span<const int64_t> View(const IdArray& ids) { return {ids.data(), ids.size()}; }
 
+std::span<const int64_t> View(const std::optional<IdArray>& ids) {
+  return ids ? View(*ids) : std::span<const int64_t>();
+}
+
 // The caller has looked up that the file stores it.
 const store::Adjacency* Stored(const TopologyReader& graph, const std::string& adjacency) {
   const store::Adjacency* found = adjacency == "in" ? graph.in() : graph.out();
@@ -44,7 +49,10 @@ void CheckSize(const char* name, size_t found, uint64_t expected) {
 NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& seeds,
                                  const std::vector<int64_t>& fanout, const std::string& adjacency,
                                  bool expand_targets, bool replace, bool weighted, uint64_t seed,
-                                 uint64_t max_edges, int threads,
+                                 uint64_t max_edges, int threads, bool disjoint,
+                                 sample::Subgraph subgraph,
+                                 const std::optional<IdArray>& exclude_sources,
+                                 const std::optional<IdArray>& exclude_targets,
                                  std::optional<sample::SetKind> forced_set) {
   const sample::SampleRequest request{
       .adjacency = Stored(graph, adjacency),
@@ -53,6 +61,10 @@ NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& see
       .fanout = fanout,
       .replace = replace,
       .weighted = weighted,
+      .disjoint = disjoint,
+      .subgraph = subgraph,
+      .exclude_sources = View(exclude_sources),
+      .exclude_targets = View(exclude_targets),
       .seed = seed,
       .max_edges = max_edges,
       .threads = threads,
@@ -63,17 +75,20 @@ NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& see
 
 void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
             const Output<int64_t, 2>& edge_index, const std::optional<Output<int64_t>>& e_id,
-            const std::optional<Output<float>>& edge_weight, int threads) {
+            const std::optional<Output<float>>& edge_weight,
+            const std::optional<Output<int64_t>>& batch, int threads) {
   CheckSize("n_id", n_id.size(), drawn.num_nodes());
   CheckSize("edge_index", edge_index.size(), 2 * drawn.num_edges());
   if (e_id) CheckSize("e_id", e_id->size(), drawn.num_edges());
   if (edge_weight) CheckSize("edge_weight", edge_weight->size(), drawn.num_edges());
+  if (batch) CheckSize("batch", batch->size(), drawn.num_nodes());
   const sample::SampleDestination destination{
       .n_id = n_id.data(),
       .sources = edge_index.data(),
       .targets = edge_index.data() + drawn.num_edges(),
       .e_id = e_id ? e_id->data() : nullptr,
-      .edge_weight = edge_weight ? edge_weight->data() : nullptr};
+      .edge_weight = edge_weight ? edge_weight->data() : nullptr,
+      .batch = batch ? batch->data() : nullptr};
   nb::gil_scoped_release release;
   drawn.CopyTo(destination, threads);
 }
@@ -113,6 +128,24 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
 
+void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bool rows_are_sources,
+                   const IdArray& given_sources, sample::NegativeWeights weights, bool reject,
+                   uint64_t seed, int threads, const Output<int64_t>& sources,
+                   const Output<int64_t>& targets) {
+  CheckSize("sources", sources.size(), targets.size());
+  if (given_sources.size() > 0) CheckSize("given_sources", given_sources.size(), targets.size());
+  const sample::NegativeRequest request{.adjacency = Stored(graph, adjacency),
+                                        .rows_are_sources = rows_are_sources,
+                                        .sources = View(given_sources),
+                                        .weights = weights,
+                                        .reject = reject,
+                                        .seed = seed,
+                                        .threads = threads};
+  nb::gil_scoped_release release;
+  sample::DrawNegatives(graph, request, {sources.data(), sources.size()},
+                        {targets.data(), targets.size()});
+}
+
 nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t epoch,
                                              uint64_t first, uint64_t count) {
   if (!store::Fits(first, count, 1, n)) {
@@ -145,20 +178,34 @@ void BindSample(nb::module_& m) {
       .value("BITMAP", sample::SetKind::kBitmap)
       .value("HASH", sample::SetKind::kHash);
 
+  nb::enum_<sample::Subgraph>(m, "Subgraph")
+      .value("DRAWN", sample::Subgraph::kDrawn)
+      .value("BIDIRECTIONAL", sample::Subgraph::kBidirectional)
+      .value("INDUCED", sample::Subgraph::kInduced);
+  nb::enum_<sample::NegativeWeights>(m, "NegativeWeights")
+      .value("UNIFORM", sample::NegativeWeights::kUniform)
+      .value("DEGREE", sample::NegativeWeights::kDegree);
+
   nb::class_<NeighbourSample>(m, "NeighbourSample")
       .def_prop_ro("batch_size", &NeighbourSample::batch_size)
       .def_prop_ro("num_nodes", &NeighbourSample::num_nodes)
       .def_prop_ro("num_edges", &NeighbourSample::num_edges)
       .def_prop_ro("has_edge_ids", &NeighbourSample::has_edge_ids)
       .def_prop_ro("has_weights", &NeighbourSample::has_weights)
+      .def_prop_ro("disjoint", &NeighbourSample::disjoint)
       .def_prop_ro("num_sampled_nodes", &NeighbourSample::num_sampled_nodes)
       .def_prop_ro("num_sampled_edges", &NeighbourSample::num_sampled_edges)
       .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
-           "edge_weight"_a = nb::none(), "threads"_a = 0);
+           "edge_weight"_a = nb::none(), "batch"_a = nb::none(), "threads"_a = 0);
 
   m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,
-        "threads"_a, "forced_set"_a = nb::none());
+        "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
+        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(),
+        "forced_set"_a = nb::none());
+  m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
+        "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
+        "sources"_a, "targets"_a);
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a);
   m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,

@@ -11,8 +11,13 @@
 namespace graphzero::gather {
 namespace {
 
-// A row is asked for this many rows before it is copied, so that its cache misses overlap.
-constexpr size_t kAhead = 8;
+// Rows are asked for so many bytes before they are copied, so that their cache misses overlap;
+// short ones up to so many rows before.
+constexpr size_t kAheadBytes = 4096;
+constexpr size_t kLeastAhead = 4;
+constexpr size_t kMostAhead = 64;
+// The hardware follows a longer row by itself after so many bytes.
+constexpr size_t kPrefetchBytes = 512;
 // A thread copies at least this many bytes at a time: less than that costs more to hand out than to
 // do.
 constexpr uint64_t kShareBytes = uint64_t{1} << 18;
@@ -39,8 +44,7 @@ struct Source {
 
   void Prefetch(int64_t id) const {
     const std::byte* row = Row(id);
-    // The hardware follows a stream after a few lines; only a row's start needs asking for.
-    for (size_t at = 0; at < std::min<size_t>(row_bytes, 4 * kCacheLine); at += kCacheLine) {
+    for (size_t at = 0; at < std::min(row_bytes, kPrefetchBytes); at += kCacheLine) {
       __builtin_prefetch(row + at, 0, 0);
     }
   }
@@ -50,12 +54,14 @@ struct Copy {
   const Source& source;
   std::span<const int64_t> ids;
   std::byte* out;
+  size_t ahead;
 
   // Calls put(row, i) for each row of the range while the next ones are on their way.
   template <typename Put>
   void ForRows(size_t begin, size_t end, const Put& put) const {
+    for (size_t i = begin; i < std::min(begin + ahead, end); ++i) source.Prefetch(ids[i]);
     for (size_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) source.Prefetch(ids[i + kAhead]);
+      if (i + ahead < end) source.Prefetch(ids[i + ahead]);
       put(source.Row(ids[i]), i);
     }
   }
@@ -76,15 +82,25 @@ struct Copy {
 
   void WholeUnits(size_t begin, size_t end) const {
     ForRows(begin, end, [&](const std::byte* row, size_t i) {
-      StreamUnits(out + i * source.row_bytes, row, source.row_bytes);
+      Stream(out + i * source.row_bytes, row, source.row_bytes);
     });
     EndStream();
   }
 
+  // As ForRows(), whose lambda would not be compiled for the wide stores.
+  GRAPHZERO_WIDE_STREAM void WideUnits(size_t begin, size_t end) const {
+    for (size_t i = begin; i < std::min(begin + ahead, end); ++i) source.Prefetch(ids[i]);
+    for (size_t i = begin; i < end; ++i) {
+      if (i + ahead < end) source.Prefetch(ids[i + ahead]);
+      StreamWide(out + i * source.row_bytes, source.Row(ids[i]), source.row_bytes);
+    }
+    EndStream();
+  }
+
   void AnyRows(size_t begin, size_t end) const {
-    LineStream stream(out + begin * source.row_bytes);
+    LineStream line_stream(out + begin * source.row_bytes);
     ForRows(begin, end,
-            [&](const std::byte* row, size_t) { stream.Append(row, source.row_bytes); });
+            [&](const std::byte* row, size_t) { line_stream.Append(row, source.row_bytes); });
   }
 };
 
@@ -95,9 +111,9 @@ CopyRange Choose(const Copy& copy) {
   if (row_bytes == 4) return &Copy::CachedValues<4>;
   if (row_bytes == 8) return &Copy::CachedValues<8>;
   if (copy.ids.size() * row_bytes < kStreamBytes) return &Copy::Cached;
-  const bool whole =
-      row_bytes % kStreamUnit == 0 && reinterpret_cast<uintptr_t>(copy.out) % kStreamUnit == 0;
-  return whole ? &Copy::WholeUnits : &Copy::AnyRows;
+  const auto multiple = row_bytes | reinterpret_cast<uintptr_t>(copy.out);
+  if (multiple % kWideStreamUnit == 0 && HasWideStream()) return &Copy::WideUnits;
+  return multiple % kStreamUnit == 0 ? &Copy::WholeUnits : &Copy::AnyRows;
 }
 
 }  // namespace
@@ -106,7 +122,8 @@ void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
                 int threads) {
   CheckIds(matrix, ids);
   const Source source{matrix.data(), matrix.row_stride(), matrix.row_bytes()};
-  const Copy copy{source, ids, out};
+  const Copy copy{source, ids, out,
+                  std::clamp(kAheadBytes / source.row_bytes, kLeastAhead, kMostAhead)};
   const CopyRange copy_range = Choose(copy);
   const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
   sample::ThreadLease(threads).For(

@@ -7,45 +7,61 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define GRAPHZERO_WIDE_STREAM __attribute__((target("avx")))
+#else
+#define GRAPHZERO_WIDE_STREAM
 #endif
 
 namespace graphzero::gather {
 
 inline constexpr size_t kCacheLine = 64;
-// Non-temporal stores are this wide. They need not begin on a cache line: the processor collects
-// neighbouring ones, also those of the next row, and writes whole lines.
-inline constexpr size_t kStreamUnit = 16;
 
-// Non-temporal copy: `to` and `bytes` are multiples of kStreamUnit, `from` may lie anywhere.
-// EndStream() must follow before another thread or process is told about the bytes.
-inline void StreamUnits(std::byte* to, const std::byte* from, size_t bytes) {
-#if defined(__SSE2__)
-  const auto* source = reinterpret_cast<const __m128i*>(from);
-  auto* target = reinterpret_cast<__m128i*>(to);
-  size_t left = bytes / kStreamUnit;
-  for (; left >= 4; left -= 4, source += 4, target += 4) {
-    const __m128i a = _mm_loadu_si128(source);
-    const __m128i b = _mm_loadu_si128(source + 1);
-    const __m128i c = _mm_loadu_si128(source + 2);
-    const __m128i d = _mm_loadu_si128(source + 3);
-    _mm_stream_si128(target, a);
-    _mm_stream_si128(target + 1, b);
-    _mm_stream_si128(target + 2, c);
-    _mm_stream_si128(target + 3, d);
+// Non-temporal copies: `to` and `bytes` are multiples of the unit, `from` may lie anywhere. A piece
+// need not begin on a cache line: the processor collects neighbouring stores, also those of the
+// next row, and writes whole lines. EndStream() must follow before another thread or process is
+// told about the bytes.
+inline constexpr size_t kStreamUnit = 16;
+inline void Stream(std::byte* to, const std::byte* from, size_t bytes) {
+#if defined(__x86_64__)
+  for (size_t at = 0; at < bytes; at += kStreamUnit) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
   }
-  for (; left > 0; --left) _mm_stream_si128(target++, _mm_loadu_si128(source++));
 #else
   std::memcpy(to, from, bytes);
 #endif
 }
 
-// Makes what StreamUnits() wrote visible before anything that this thread stores afterwards.
+// The same with wider stores, 1.3 to 2x the rate; inlined into callers that are
+// GRAPHZERO_WIDE_STREAM too, which must ask HasWideStream() before.
+inline constexpr size_t kWideStreamUnit = 32;
+GRAPHZERO_WIDE_STREAM inline void StreamWide(std::byte* to, const std::byte* from, size_t bytes) {
+#if defined(__x86_64__)
+  for (size_t at = 0; at < bytes; at += kWideStreamUnit) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
+  }
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
+inline bool HasWideStream() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx");
+#else
+  return false;
+#endif
+}
+
+// Makes what was streamed visible before anything that this thread stores afterwards.
 inline void EndStream() {
-#if defined(__SSE2__)
+#if defined(__x86_64__)
   _mm_sfence();
 #endif
 }
@@ -90,7 +106,7 @@ class LineStream {
       done = kCacheLine;
     }
     const size_t lines = fill_ / kCacheLine * kCacheLine;
-    StreamUnits(to_ + done, buffer_ + done, lines - done);
+    Stream(to_ + done, buffer_ + done, lines - done);
     std::memmove(buffer_, buffer_ + lines, fill_ - lines);
     to_ += lines;
     fill_ -= lines;

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         import_pyg,
         import_scipy,
     )
+    from graphzero._links import Negatives
     from graphzero._original_ids import OriginalIds
     from graphzero._version import __version__
     from graphzero.client.batch import Batch, Walks
@@ -57,6 +58,7 @@ _HOMES = {
     "InputError": "_errors",
     "InvalidRequest": "client.errors",
     "Loader": "client.loader",
+    "Negatives": "_links",
     "NotFound": "client.errors",
     "OriginalIds": "_original_ids",
     "RequestCancelled": "client.errors",
@@ -96,6 +98,7 @@ __all__ = [
     "InputError",
     "InvalidRequest",
     "Loader",
+    "Negatives",
     "NotFound",
     "OriginalIds",
     "RequestCancelled",

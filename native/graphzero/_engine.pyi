@@ -239,6 +239,18 @@ class SetKind(enum.Enum):
 
     HASH = 2
 
+class Subgraph(enum.Enum):
+    DRAWN = 0
+
+    BIDIRECTIONAL = 1
+
+    INDUCED = 2
+
+class NegativeWeights(enum.Enum):
+    UNIFORM = 0
+
+    DEGREE = 1
+
 class NeighbourSample:
     @property
     def batch_size(self) -> int: ...
@@ -256,14 +268,19 @@ class NeighbourSample:
     def has_weights(self) -> bool: ...
 
     @property
+    def disjoint(self) -> bool: ...
+
+    @property
     def num_sampled_nodes(self) -> list[int]: ...
 
     @property
     def num_sampled_edges(self) -> list[int]: ...
 
-    def copy_to(self, *, n_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], edge_index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], e_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, edge_weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
+    def copy_to(self, *, n_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], edge_index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], e_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, edge_weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None, batch: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
 
-def sample_neighbours(graph: Topology, seeds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fanout: Sequence[int], *, adjacency: str, expand_targets: bool, replace: bool, weighted: bool, seed: int, max_edges: int, threads: int, forced_set: SetKind | None = None) -> NeighbourSample: ...
+def sample_neighbours(graph: Topology, seeds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fanout: Sequence[int], *, adjacency: str, expand_targets: bool, replace: bool, weighted: bool, seed: int, max_edges: int, threads: int, disjoint: bool = False, subgraph: Subgraph = Subgraph.DRAWN, exclude_sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, exclude_targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, forced_set: SetKind | None = None) -> NeighbourSample: ...
+
+def draw_negatives(graph: Topology, *, adjacency: str, rows_are_sources: bool, given_sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: NegativeWeights, reject: bool, seed: int, threads: int, sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
 def random_walk(graph: Topology, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, adjacency: str, p: float, q: float, restart: float, weighted: bool, seed: int, threads: int, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 

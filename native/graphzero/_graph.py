@@ -12,11 +12,12 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero._files import GRAPH_FILE, require_sound
 from graphzero._ids import checked_id
-from graphzero._sampling import Direction, SamplingMixin
+from graphzero._links import LinkSamplingMixin
+from graphzero._sampling import Direction
 from graphzero._warm import warm_file
 
 
-class Graph(SamplingMixin):
+class Graph(LinkSamplingMixin):
     """A graph on disk, mapped: opening costs the same for any size, and nothing is loaded.
 
     `filename` is a `.gl` file (version 1, or written by GraphZero 0.2) or a dataset directory,

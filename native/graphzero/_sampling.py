@@ -19,6 +19,13 @@ from graphzero._ids import Ids, id_array
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
 Direction: TypeAlias = Literal["in", "out"]
+Subgraph: TypeAlias = Literal["directional", "bidirectional", "induced"]
+
+SUBGRAPHS: dict[str, _engine.Subgraph] = {
+    "directional": _engine.Subgraph.DRAWN,
+    "bidirectional": _engine.Subgraph.BIDIRECTIONAL,
+    "induced": _engine.Subgraph.INDUCED,
+}
 
 _SEED_BITS = 63  # fits a signed 64-bit integer wherever a seed may travel
 
@@ -38,11 +45,13 @@ class SampledSubgraph:
     num_sampled_nodes: list[int]
     """Nodes that are new: the seeds, then each hop. Zeros are kept."""
     num_sampled_edges: list[int]
-    """Edges of each hop. Zeros are kept."""
+    """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
     batch_size: int
     """Number of seeds: n_id[:batch_size]."""
     seed: int
     """Draws the same sample again."""
+    batch: Int64Array | None = None
+    """Position of the seed that each node was found from; None unless the sample is disjoint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +82,9 @@ class SamplingMixin:
         direction: Direction | None = None,
         seed: int | None = None,
         edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
+        exclude: tuple[Ids, Ids] | None = None,
         threads: int | None = None,
         max_edges: int = _engine.DEFAULT_MAX_EDGES,
     ) -> SampledSubgraph:
@@ -86,6 +98,13 @@ class SamplingMixin:
         default; edge_index is (source, target) either way. Raises ValueError if the file does not
         store that direction, IndexError for a seed outside the graph, and InputError (a ValueError)
         if a hop would draw more than max_edges.
+
+        disjoint: every seed has a tree of its own, whose nodes are shared with no other; `batch`
+        tells them apart.
+        subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
+        each, "induced" all edges between the nodes that were found.
+        exclude: sources and targets of edges that the sample must not have; they are left out
+        before anything is drawn.
         """
         ids = id_array(seeds, None, "seeds")
         if edge_ids and not self._topology.has_edge_ids:
@@ -101,26 +120,11 @@ class SamplingMixin:
             seed=resolved,
             max_edges=max_edges,
             threads=threads,
+            disjoint=disjoint,
+            subgraph=subgraph,
+            exclude=None if exclude is None else _pairs(exclude),
         )
-        edges = drawn.num_edges
-        result = SampledSubgraph(
-            n_id=np.empty(drawn.num_nodes, np.int64),
-            edge_index=np.empty((2, edges), np.int64),
-            e_id=np.empty(edges, np.int64) if drawn.has_edge_ids else None,
-            edge_weight=np.empty(edges, np.float32) if drawn.has_weights else None,
-            num_sampled_nodes=drawn.num_sampled_nodes,
-            num_sampled_edges=drawn.num_sampled_edges,
-            batch_size=drawn.batch_size,
-            seed=resolved,
-        )
-        drawn.copy_to(
-            n_id=result.n_id,
-            edge_index=result.edge_index,
-            e_id=result.e_id,
-            edge_weight=result.edge_weight,
-            threads=thread_count(threads),
-        )
-        return result
+        return place(drawn, resolved, threads)
 
     def random_walk(
         self,
@@ -249,9 +253,14 @@ def draw(
     seed: int,
     max_edges: int,
     threads: int | None = None,
+    disjoint: bool = False,
+    subgraph: str = "directional",
+    exclude: tuple[Int64Array, Int64Array] | None = None,
 ) -> _engine.NeighbourSample:
     """The first half of `Graph.sample`: afterwards sizes are known, and copy_to() places it."""
     resolved = graph._sampling_direction(direction)
+    if subgraph not in SUBGRAPHS:
+        raise ValueError(f"subgraph is {subgraph!r}, expected one of {', '.join(SUBGRAPHS)}")
     return _engine.sample_neighbours(
         graph._topology,
         ids,
@@ -263,7 +272,36 @@ def draw(
         seed=seed,
         max_edges=max_edges,
         threads=thread_count(threads),
+        disjoint=disjoint,
+        subgraph=SUBGRAPHS[subgraph],
+        exclude_sources=None if exclude is None else exclude[0],
+        exclude_targets=None if exclude is None else exclude[1],
     )
+
+
+def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None) -> SampledSubgraph:
+    """The second half of `Graph.sample`: the arrays, in memory of their own."""
+    edges = drawn.num_edges
+    result = SampledSubgraph(
+        n_id=np.empty(drawn.num_nodes, np.int64),
+        edge_index=np.empty((2, edges), np.int64),
+        e_id=np.empty(edges, np.int64) if drawn.has_edge_ids else None,
+        edge_weight=np.empty(edges, np.float32) if drawn.has_weights else None,
+        num_sampled_nodes=drawn.num_sampled_nodes,
+        num_sampled_edges=drawn.num_sampled_edges,
+        batch_size=drawn.batch_size,
+        seed=seed,
+        batch=np.empty(drawn.num_nodes, np.int64) if drawn.disjoint else None,
+    )
+    drawn.copy_to(
+        n_id=result.n_id,
+        edge_index=result.edge_index,
+        e_id=result.e_id,
+        edge_weight=result.edge_weight,
+        batch=result.batch,
+        threads=thread_count(threads),
+    )
+    return result
 
 
 def walk_into(
@@ -293,6 +331,11 @@ def walk_into(
         nodes=nodes,
         lengths=lengths,
     )
+
+
+def _pairs(exclude: tuple[Ids, Ids]) -> tuple[Int64Array, Int64Array]:
+    sources, targets = exclude
+    return id_array(sources, None, "exclude[0]"), id_array(targets, None, "exclude[1]")
 
 
 def as_fanout(fanout: Sequence[int]) -> list[int]:

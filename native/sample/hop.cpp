@@ -18,7 +18,7 @@ constexpr size_t kCacheLine = 64;
 uint64_t HopDrawer::Count() {
   work_.row_begin.Reserve(spec_.size());
   work_.row_degree.Reserve(spec_.size());
-  lease_.For(spec_.size(), 4 * kGrain, [&](int, size_t begin, size_t end) {
+  lease_.For(spec_.size(), 4 * kGrain, [&](int rank, size_t begin, size_t end) {
     const size_t primed = std::min(begin + kRowsAhead, end);
     for (size_t i = begin; i < primed; ++i) rows_.PrefetchRow(Node(i));
     for (size_t i = begin; i < end; ++i) {
@@ -26,6 +26,11 @@ uint64_t HopDrawer::Count() {
       const store::SlotRange row = rows_.Row(Node(i));
       work_.row_begin[i] = row.begin;
       work_.row_degree[i] = row.size();
+      if (HasExcluded(i)) [[unlikely]] {
+        std::vector<uint64_t>& slots = work_.scratch[static_cast<size_t>(rank)].excluded;
+        spec_.excluded->SlotsIn(rows_.adjacency, Node(i), row, &slots);
+        work_.row_degree[i] -= slots.size();
+      }
     }
   });
   unsigned __int128 edges = 0;
@@ -62,6 +67,13 @@ void HopDrawer::DrawRange(size_t begin, size_t end, ThreadScratch& scratch) {
 }
 
 Draws HopDrawer::NodeDraws(size_t i) const {
+  if (spec_.disjoint) {
+    return RequestDraws(spec_.seed, Domain::kDisjoint)
+        .Child(static_cast<uint64_t>(domain_))
+        .Child(work_.tree[spec_.begin + i])
+        .Child(spec_.number)
+        .Child(Node(i));
+  }
   const bool repeated = spec_.number == 0 && work_.occurrence[i] > 0;
   if (!repeated) return draws_.Child(Node(i));
   return RequestDraws(spec_.seed, Domain::kRepeatedSeeds)
@@ -72,15 +84,20 @@ Draws HopDrawer::NodeDraws(size_t i) const {
 
 template <class Id>
 void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
-  const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+  store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+  scratch.excluded.clear();
+  if (HasExcluded(i)) [[unlikely]] {
+    row = rows_.Row(Node(i));
+    spec_.excluded->SlotsIn(rows_.adjacency, Node(i), row, &scratch.excluded);
+  }
   uint64_t* const slots = Slots() + FirstEdge(i);
-  uint64_t count = spec_.fanout.Count(row.size());
+  uint64_t count = 0;
   if (spec_.weighted) {
-    const uint64_t most = count;
     count = PickWeighted(i, row, slots, scratch);
+    const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
     work_.short_by[i] = static_cast<uint32_t>(most - count);
   } else {
-    scratch.uniform.Pick(row, spec_.fanout, NodeDraws(i), slots, spec_.forced_set);
+    count = PickUniform(i, row, slots, scratch);
   }
   // Whole rows lie in a few consecutive lines.
   const bool whole = count == row.size();
@@ -89,10 +106,31 @@ void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
   if (whole && count > 0) rows_.PrefetchSlot<Id>(slots[count - 1]);
 }
 
+// Excluded edges are left out of the row first, so that a node draws as many of the others as if
+// they were all it had.
+uint64_t HopDrawer::PickUniform(size_t i, const store::SlotRange& row, uint64_t* slots,
+                                ThreadScratch& scratch) {
+  const store::SlotRange kept{row.begin, row.begin + work_.row_degree[i]};
+  scratch.uniform.Pick(kept, spec_.fanout, NodeDraws(i), slots, spec_.forced_set);
+  const uint64_t count = spec_.fanout.Count(kept.size());
+  if (!scratch.excluded.empty()) {
+    for (uint64_t e = 0; e < count; ++e) {
+      slots[e] = SlotWithout(scratch.excluded, row.begin, slots[e] - row.begin);
+    }
+  }
+  return count;
+}
+
 uint64_t HopDrawer::PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
                                  ThreadScratch& scratch) {
+  std::span<const float> weights = rows_.Weights(row);
+  if (!scratch.excluded.empty()) {
+    scratch.without_excluded.assign(weights.begin(), weights.end());
+    for (const uint64_t slot : scratch.excluded) scratch.without_excluded[slot - row.begin] = 0;
+    weights = scratch.without_excluded;
+  }
   try {
-    scratch.weighted.Load(rows_.Weights(row));
+    scratch.weighted.Load(weights);
   } catch (const BadWeight& bad) {
     rows_.ThrowBadWeight(Node(i), row.begin + bad.position, bad.weight);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sample/excluded_edges.h"
 #include "sample/random.h"
 #include "sample/rows.h"
 #include "sample/threads.h"
@@ -19,7 +20,9 @@ struct HopSpec {
   uint64_t edges_before;  // of earlier hops
   Fanout fanout;
   bool weighted;
-  bool keep_slots;  // of earlier hops: the result will read edge ids or weights there
+  bool keep_slots;                // of earlier hops: the result will read edge ids or weights there
+  bool disjoint;                  // nodes draw for their tree
+  const ExcludedEdges* excluded;  // or null
   uint64_t seed;
   std::optional<SetKind> forced_set;
 
@@ -51,8 +54,13 @@ class HopDrawer {
   void PickSlots(size_t i, ThreadScratch& scratch);
   template <class Id>
   void ReadNeighbours(size_t i);
+  uint64_t PickUniform(size_t i, const store::SlotRange& row, uint64_t* slots,
+                       ThreadScratch& scratch);
   uint64_t PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
                         ThreadScratch& scratch);
+  bool HasExcluded(size_t i) const {
+    return spec_.excluded != nullptr && spec_.excluded->Touches(Node(i));
+  }
   uint64_t CloseGaps();
 
   uint64_t Node(size_t i) const { return work_.nodes[spec_.begin + i]; }

@@ -44,6 +44,15 @@ class IdTable {
     }
   }
 
+  // The local id of `id`, or kNone.
+  LocalId Find(uint64_t id) const {
+    const Entry* const entries = entries_.data();
+    for (size_t at = Home(id);; at = (at + 1) & mask_) {
+      const Entry& entry = entries[at];
+      if (entry.local == kNone || entry.key == static_cast<Key>(id)) return entry.local;
+    }
+  }
+
   size_t bytes() const { return entries_.bytes(); }
 
  private:

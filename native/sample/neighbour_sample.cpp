@@ -49,14 +49,17 @@ void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
 void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
   if (to.e_id != nullptr && !has_edge_ids()) throw std::logic_error("no edge ids to copy");
   if (to.edge_weight != nullptr && !has_weights()) throw std::logic_error("no weights to copy");
+  if (to.batch != nullptr && !disjoint_) throw std::logic_error("not a disjoint sample");
   ThreadLease lease(threads);
   if (to.n_id != nullptr) {
     lease.For(num_nodes_, 4 * kGrain, [&](int, size_t begin, size_t end) {
       std::copy(work_->nodes.data() + begin, work_->nodes.data() + end, to.n_id + begin);
     });
   }
-  const size_t expanded = hop_edges_.empty() ? 0 : num_nodes_ - hop_nodes_.back();
-  lease.For(expanded, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
+  if (to.batch != nullptr) {
+    std::copy(work_->tree.data(), work_->tree.data() + num_nodes_, to.batch);
+  }
+  lease.For(expanded_, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
 }
 
 }  // namespace graphzero::sample

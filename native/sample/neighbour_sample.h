@@ -21,6 +21,7 @@ struct SampleDestination {
   int64_t* targets = nullptr;    // num_edges() local ids
   int64_t* e_id = nullptr;       // num_edges(), or null; needs a file with edge ids
   float* edge_weight = nullptr;  // num_edges(), or null; needs a file with weights
+  int64_t* batch = nullptr;      // num_nodes(), or null; needs a disjoint sample
 };
 
 // A drawn sample in working memory, which goes back to the pool with this object. Movable; keeps
@@ -32,8 +33,10 @@ class NeighbourSample {
   uint64_t num_edges() const { return num_edges_; }
   bool has_edge_ids() const { return adjacency_.edge_ids.present(); }
   bool has_weights() const { return adjacency_.weights != nullptr; }
+  bool disjoint() const { return disjoint_; }
 
-  // New nodes of the seeds and of each hop; edges of each hop.
+  // New nodes of the seeds and of each hop; edges of each hop, none of them if the edges are not
+  // in the order of hops (Subgraph).
   const std::vector<uint64_t>& num_sampled_nodes() const { return hop_nodes_; }
   const std::vector<uint64_t>& num_sampled_edges() const { return hop_edges_; }
 
@@ -42,6 +45,7 @@ class NeighbourSample {
 
  private:
   friend class NeighbourSampler;
+  friend class SubgraphBuilder;
   NeighbourSample() = default;
   void CopyEdges(const SampleDestination& destination, size_t first_node, size_t last_node) const;
 
@@ -53,6 +57,8 @@ class NeighbourSample {
   std::vector<uint64_t> hop_edges_;
   uint64_t num_nodes_ = 0;
   uint64_t num_edges_ = 0;
+  uint64_t expanded_ = 0;  // nodes that have edges: the first ones
+  bool disjoint_ = false;
 };
 
 }  // namespace graphzero::sample

@@ -4,8 +4,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "sample/excluded_edges.h"
 #include "sample/hop.h"
 #include "sample/rows.h"
+#include "sample/subgraph.h"
 #include "sample/threads.h"
 #include "store/errors.h"
 
@@ -34,6 +36,24 @@ void Check(const Rows& rows, const SampleRequest& request) {
                                 " edges, expected at most 2147483647 of each");
   }
   CheckNodeIds(rows, request.seeds, "seed");
+  if (request.exclude_sources.size() != request.exclude_targets.size()) {
+    throw std::invalid_argument(Number(request.exclude_sources.size()) +
+                                " sources of excluded edges, and " +
+                                Number(request.exclude_targets.size()) + " targets");
+  }
+  // Nodes of a disjoint sample are known by tree * rows + id.
+  if (request.disjoint &&
+      request.seeds.size() > UINT64_MAX / std::max<uint64_t>(rows.adjacency.rows, 1)) {
+    throw std::invalid_argument(Number(request.seeds.size()) + " seeds of a disjoint sample in " +
+                                rows.path + ", expected at most " +
+                                Number(UINT64_MAX / rows.adjacency.rows));
+  }
+}
+
+ExcludedEdges Excluded(const SampleRequest& request, bool sorted) {
+  return request.expand == Expand::kTargets
+             ? ExcludedEdges(request.exclude_targets, request.exclude_sources, sorted)
+             : ExcludedEdges(request.exclude_sources, request.exclude_targets, sorted);
 }
 
 }  // namespace
@@ -44,10 +64,12 @@ class NeighbourSampler {
   NeighbourSampler(const store::TopologyReader& graph, const SampleRequest& request)
       : request_(request),
         rows_{*request.adjacency, graph.file()->path()},
+        excluded_(Excluded(request, graph.sorted())),
         lease_(request.threads) {
     result_.file_ = graph.file();
     result_.adjacency_ = rows_.adjacency;
     result_.expand_ = request.expand;
+    result_.disjoint_ = request.disjoint;
     result_.work_ = TakeWorkspace();
     auto& scratch = result_.work_->scratch;
     scratch.resize(std::max(scratch.size(), static_cast<size_t>(lease_.max_team())));
@@ -55,7 +77,7 @@ class NeighbourSampler {
 
   NeighbourSample Run() {
     const bool narrow = rows_.adjacency.rows <= (uint64_t{1} << 32);
-    if (narrow) {
+    if (narrow && !request_.disjoint) {
       RunWith(result_.work_->narrow_table);
     } else {
       RunWith(result_.work_->wide_table);
@@ -71,11 +93,19 @@ class NeighbourSampler {
     for (size_t number = 0; number < request_.fanout.size(); ++number) {
       const size_t end = result_.num_nodes_;
       const uint64_t edges = DrawHop(number, begin, end);
-      Relabel(edges, table);
+      if (request_.disjoint) {
+        RelabelTrees(edges, begin, end, table);
+      } else {
+        Relabel(edges, table);
+      }
       result_.hop_edges_.push_back(edges);
       result_.hop_nodes_.push_back(result_.num_nodes_ - end);
       begin = end;
     }
+    result_.expanded_ = begin;
+    const SubgraphBuilder build(result_, rows_, excluded_, lease_);
+    if (request_.subgraph == Subgraph::kBidirectional) build.Bidirectional();
+    if (request_.subgraph == Subgraph::kInduced) build.Induced(table, request_.max_edges);
   }
 
   // Every occurrence of a seed is a node of its own; the table knows the first.
@@ -86,9 +116,17 @@ class NeighbourSampler {
     work.nodes.Reserve(count);
     work.occurrence.Reserve(2 * count);
     uint32_t* const repeats = work.occurrence.data() + count;  // of the seed that is first at i
+    if (request_.disjoint) work.tree.Reserve(count);
     table.Reset(count);
     for (size_t i = 0; i < count; ++i) {
       const auto id = static_cast<uint64_t>(request_.seeds[i]);
+      if (request_.disjoint) {
+        work.nodes[i] = id;
+        work.occurrence[i] = 0;
+        work.tree[i] = static_cast<LocalId>(i);
+        table.FindOrInsert(TreeKey(i, id), static_cast<LocalId>(i));
+        continue;
+      }
       const auto local = static_cast<LocalId>(i);
       const LocalId first = table.FindOrInsert(id, local);
       repeats[i] = 0;
@@ -107,6 +145,8 @@ class NeighbourSampler {
                        .fanout = {request_.fanout[number], request_.replace},
                        .weighted = request_.weighted,
                        .keep_slots = result_.has_edge_ids() || result_.has_weights(),
+                       .disjoint = request_.disjoint,
+                       .excluded = excluded_.empty() ? nullptr : &excluded_,
                        .seed = request_.seed,
                        .forced_set = request_.forced_set};
     HopDrawer hop(spec, rows_, *result_.work_, lease_);
@@ -145,11 +185,46 @@ class NeighbourSampler {
     result_.num_edges_ += edges;
   }
 
+  // A node of a disjoint sample: an id may come once in each tree.
+  uint64_t TreeKey(uint64_t tree, uint64_t id) const { return tree * rows_.adjacency.rows + id; }
+
+  // As Relabel(), for the edges of the nodes [begin, end), each of which belongs to one tree.
+  template <class Table>
+  void RelabelTrees(size_t edges, size_t begin, size_t end, Table& table) {
+    Workspace& work = *result_.work_;
+    work.neighbours.Reserve(result_.num_edges_ + edges, result_.num_edges_);
+    work.nodes.Reserve(result_.num_nodes_ + edges, result_.num_nodes_);
+    work.tree.Reserve(result_.num_nodes_ + edges, result_.num_nodes_);
+    MakeRoom(table, result_.num_nodes_ + edges);
+    auto next = static_cast<LocalId>(result_.num_nodes_);
+    for (size_t i = begin; i < end; ++i) {
+      const LocalId tree = work.tree[i];
+      for (uint64_t e = work.first_edge[i]; e < work.first_edge[i + 1]; ++e) {
+        const uint64_t id = work.drawn[e - result_.num_edges_];
+        const LocalId local = table.FindOrInsert(TreeKey(tree, id), next);
+        work.neighbours[e] = local;
+        if (local != next) continue;
+        work.nodes[next] = id;
+        work.tree[next] = tree;
+        ++next;
+      }
+    }
+    result_.num_nodes_ = next;
+    result_.num_edges_ += edges;
+  }
+
   template <class Table>
   void MakeRoom(Table& table, size_t count) {
     if (table.HasRoomFor(count)) return;
     table.Reset(count);
     const uint64_t* const nodes = result_.work_->nodes.data();
+    if (request_.disjoint) {
+      const LocalId* const tree = result_.work_->tree.data();
+      for (size_t i = 0; i < result_.num_nodes_; ++i) {
+        table.FindOrInsert(TreeKey(tree[i], nodes[i]), static_cast<LocalId>(i));
+      }
+      return;
+    }
     for (size_t i = 0; i < result_.num_nodes_; ++i) {
       if (i + kTableAhead < result_.num_nodes_) table.Prefetch(nodes[i + kTableAhead]);
       table.FindOrInsert(nodes[i], static_cast<LocalId>(i));
@@ -158,6 +233,7 @@ class NeighbourSampler {
 
   const SampleRequest& request_;
   const Rows rows_;
+  const ExcludedEdges excluded_;
   ThreadLease lease_;
   NeighbourSample result_;
 };

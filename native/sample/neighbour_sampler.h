@@ -14,6 +14,13 @@ namespace graphzero::sample {
 // About 5 GB of working memory and results.
 inline constexpr uint64_t kDefaultMaxEdges = uint64_t{1} << 28;
 
+// Which edges a sample has.
+enum class Subgraph {
+  kDrawn,          // those that were drawn, hop by hop
+  kBidirectional,  // those, and the reverse of each
+  kInduced,        // all edges between the nodes that were found
+};
+
 struct SampleRequest {
   const store::Adjacency* adjacency = nullptr;  // of the reader that is sampled
   Expand expand = Expand::kTargets;
@@ -21,6 +28,11 @@ struct SampleRequest {
   std::span<const int64_t> fanout;  // one per hop: edges per node, -1 all, 0 none
   bool replace = false;
   bool weighted = false;
+  bool disjoint = false;  // a tree for each seed that shares no node with the others
+  Subgraph subgraph = Subgraph::kDrawn;
+  // Edges between these pairs are not in the sample; as many sources as targets.
+  std::span<const int64_t> exclude_sources;
+  std::span<const int64_t> exclude_targets;
   uint64_t seed = 0;
   uint64_t max_edges = kDefaultMaxEdges;
   int threads = 0;  // at most; 0 is the whole budget of threads.h

@@ -23,6 +23,7 @@ enum class Domain : uint64_t {
   kFanout = 6,         // batch_random_fanout, sample_neighbours
   kRepeatedSeeds = 7,  // second and later occurrences of a seed
   kBatchSeeds = 8,     // a loader's batches
+  kDisjoint = 9,       // neighbours of a disjoint sample
 };
 
 // Stafford's mixer number 13, the output function of SplitMix64. A bijection.

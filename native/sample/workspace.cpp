@@ -31,7 +31,7 @@ Pool& Shared() {
 }  // namespace
 
 size_t Workspace::bytes() const {
-  return nodes.bytes() + occurrence.bytes() + first_edge.bytes() + slots.bytes() +
+  return nodes.bytes() + occurrence.bytes() + tree.bytes() + first_edge.bytes() + slots.bytes() +
          neighbours.bytes() + row_begin.bytes() + row_degree.bytes() + short_by.bytes() +
          drawn.bytes() + narrow_table.bytes() + wide_table.bytes();
 }

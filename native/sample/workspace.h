@@ -16,6 +16,8 @@ namespace graphzero::sample {
 struct ThreadScratch {
   UniformPicker uniform;
   WeightedRow weighted;
+  std::vector<uint64_t> excluded;       // slots of the row at hand
+  std::vector<float> without_excluded;  // its weights, zero where excluded
 };
 
 // All sizes follow the batch, none the graph. Used by one call at a time.
@@ -23,6 +25,7 @@ struct Workspace {
   // The sample so far. Node i of the batch has the edges [first_edge[i], first_edge[i + 1]).
   Buffer<uint64_t> nodes;       // global ids: seeds, then by discovery
   Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
+  Buffer<LocalId> tree;         // of a disjoint sample: the seed that a node was found from
   Buffer<uint64_t> first_edge;
   Buffer<uint64_t> slots;      // where in the adjacency each edge was found
   Buffer<LocalId> neighbours;  // local ids, one per edge

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,7 +16,7 @@ import graphzero.client.stream  # before gRPC is used, as in a trainer: it says 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from daemon_process import DaemonProcess
+from daemon_process import DaemonProcess, daemon_pid
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +45,17 @@ def graph(dataset: Path) -> gz.Graph:
 def column(dataset: Path) -> Callable[[str], Any]:
     """column(name) -> the whole column as NumPy reads it."""
     return lambda name: gz.FeatureStore(dataset / f"{name}.gd").get_tensor()
+
+
+@pytest.fixture
+def own_runtime_directory(
+    runtime_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """For daemons that connect(data=) starts: they end with the test."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_directory))
+    monkeypatch.delenv("GRAPHZERO_ADDRESS", raising=False)
+    yield
+    for lock in (runtime_directory / "graphzero").glob("*.lock"):
+        pid = daemon_pid(lock)
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)

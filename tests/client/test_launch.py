@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import graphzero as gz
 import pytest
+from daemon_process import daemon_pid
 from graphzero._runtime_dir import socket_for_data
 
 CONNECT = """
@@ -23,29 +24,7 @@ with gz.connect(data=sys.argv[1]) as client:
 """
 
 
-@pytest.fixture(autouse=True)
-def own_runtime_directory(
-    runtime_directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """Daemons that a test started end with it."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_directory))
-    monkeypatch.delenv("GRAPHZERO_ADDRESS", raising=False)
-    yield
-    for lock in (runtime_directory / "graphzero").glob("*.lock"):
-        pid = daemon_pid(lock)
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-
-
-def daemon_pid(lock: Path) -> int | None:
-    import json
-
-    try:
-        pid = int(json.loads(lock.read_text())["pid"])
-        os.kill(pid, 0)
-    except (OSError, ValueError, KeyError):
-        return None
-    return pid
+pytestmark = pytest.mark.usefixtures("own_runtime_directory")
 
 
 def test_a_daemon_is_started_and_found_by_the_next_one(dataset: Path) -> None:

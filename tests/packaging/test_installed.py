@@ -14,6 +14,15 @@ def succeed(completed: "subprocess.CompletedProcess[str]") -> str:
     return completed.stdout
 
 
+# Modules that need an extra, and the extra. The environment has none.
+EXTRAS = {
+    "graphzero.client.pyg.": "pyg",
+    "graphzero.client.torch_dataset": "torch",
+    "graphzero.pyg": "pyg",
+    "graphzero.torch": "torch",
+}
+
+
 def test_every_module_imports(installed: Any, wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         modules = [
@@ -21,8 +30,16 @@ def test_every_module_imports(installed: Any, wheel: Path, tmp_path: Path) -> No
             for name in archive.namelist()
             if name.endswith(".py")
         ]
+    modules = [name for name in modules if not name.startswith(tuple(EXTRAS))]
     imports = "\n".join(f"import {module}" for module in [*modules, "graphzero._engine"])
     succeed(installed.run("python", "-c", imports, cwd=tmp_path))
+
+
+@pytest.mark.parametrize("module", ["graphzero.pyg", "graphzero.torch"])
+def test_a_module_of_an_extra_names_it(installed: Any, module: str, tmp_path: Path) -> None:
+    completed = installed.run("python", "-c", f"import {module}", cwd=tmp_path)
+    assert completed.returncode == 1
+    assert f"pip install graphzero-server[{EXTRAS[module]}]" in completed.stderr
 
 
 def test_every_public_name_resolves(installed: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from sampling_graphs import EdgeList
 
 _MASK = 2**64 - 1
 _GAMMA = 0x9E3779B97F4A7C15
-_NEIGHBOURS, _WEIGHTED, _REPEATED = 1, 2, 7
+_NEIGHBOURS, _WEIGHTED, _NEGATIVES, _REPEATED, _DISJOINT = 1, 2, 4, 7, 9
 _VERSION = 1
 
 
@@ -53,6 +53,7 @@ class Sample:
     e_id: list[int] = field(default_factory=list)
     num_sampled_nodes: list[int] = field(default_factory=list)
     num_sampled_edges: list[int] = field(default_factory=list)
+    batch: list[int] = field(default_factory=list)
 
 
 class ReferenceSampler:
@@ -71,24 +72,33 @@ class ReferenceSampler:
         weighted: bool = False,
         seed: int = 0,
         threads: int = 1,
+        disjoint: bool = False,
+        exclude: tuple[list[int], list[int]] = ([], []),
     ) -> Sample:
         result = Sample(list(seeds), num_sampled_nodes=[len(seeds)])
-        local: dict[int, int] = {}
+        excluded = set(zip(*exclude, strict=True))
+        # In a disjoint sample a node is a pair (tree, id); else all are in one tree.
+        result.batch = list(range(len(seeds))) if disjoint else [0] * len(seeds)
+        local: dict[tuple[int, int], int] = {}
         for i, node in enumerate(seeds):
-            local.setdefault(node, i)
+            local.setdefault((result.batch[i], node), i)
         begin = 0
         for hop, k in enumerate(fanout):
             end, edges_before = len(result.n_id), len(result.e_id)
             for target in range(begin, end):
-                node = result.n_id[target]
+                node, tree = result.n_id[target], result.batch[target]
                 occurrence = seeds[:target].count(node) if hop == 0 else 0
                 draws = self.node_draws(seed, weighted, hop, node, occurrence)
-                for edge in self.pick(self.rows[node], k, replace, weighted, draws):
+                if disjoint:
+                    draws = self.tree_draws(seed, weighted, hop, node, tree)
+                row = self.row_without(node, excluded, weighted)
+                for edge in self.pick(row, k, replace, weighted, draws):
                     source = int(self.edges.src[edge])
-                    if source not in local:
-                        local[source] = len(result.n_id)
+                    if (tree, source) not in local:
+                        local[tree, source] = len(result.n_id)
                         result.n_id.append(source)
-                    result.edge_index[0].append(local[source])
+                        result.batch.append(tree)
+                    result.edge_index[0].append(local[tree, source])
                     result.edge_index[1].append(target)
                     result.e_id.append(edge)
             result.num_sampled_nodes.append(len(result.n_id) - end)
@@ -102,13 +112,103 @@ class ReferenceSampler:
             return request_draws(seed, domain).child(hop).child(node)
         return request_draws(seed, _REPEATED).child(domain).child(node).child(occurrence)
 
+    def tree_draws(self, seed: int, weighted: bool, hop: int, node: int, tree: int) -> Draws:
+        domain = _WEIGHTED if weighted else _NEIGHBOURS
+        return request_draws(seed, _DISJOINT).child(domain).child(tree).child(hop).child(node)
+
+    def row_without(self, node: int, excluded: set[tuple[int, int]], weighted: bool) -> list[int]:
+        """Weighted rows keep their places, which the order of additions depends on."""
+        row = self.rows[node]
+        out = {edge for edge in row if (int(self.edges.src[edge]), node) in excluded}
+        if weighted:
+            return [-1 if edge in out else edge for edge in row]
+        return [edge for edge in row if edge not in out]
+
+    def bidirectional(self, sample: Sample, excluded: set[tuple[int, int]]) -> Sample:
+        """The drawn edges and their reverses, by target and source, each pair once."""
+        drawn = list(zip(*sample.edge_index, sample.e_id, strict=True))
+        reverse = [
+            (target, source, edge)
+            for source, target, edge in drawn
+            if (sample.n_id[target], sample.n_id[source]) not in excluded
+        ]
+        first: dict[tuple[int, int], int] = {}
+        for source, target, edge in drawn + reverse:
+            first.setdefault((target, source), edge)
+        pairs = sorted(first)
+        return Sample(
+            sample.n_id,
+            ([source for _, source in pairs], [target for target, _ in pairs]),
+            [first[pair] for pair in pairs],
+            sample.num_sampled_nodes,
+            batch=sample.batch,
+        )
+
+    def induced(self, sample: Sample, excluded: set[tuple[int, int]]) -> Sample:
+        """Every edge between the nodes, by target, then in the order of its row."""
+        local: dict[tuple[int, int], int] = {}
+        for i, key in enumerate(zip(sample.batch, sample.n_id, strict=True)):
+            local.setdefault(key, i)
+        result = Sample(sample.n_id, num_sampled_nodes=sample.num_sampled_nodes, batch=sample.batch)
+        for target, (tree, node) in enumerate(zip(sample.batch, sample.n_id, strict=True)):
+            for edge in self.row_without(node, excluded, weighted=False):
+                source = local.get((tree, int(self.edges.src[edge])))
+                if source is not None:
+                    result.edge_index[0].append(source)
+                    result.edge_index[1].append(target)
+                    result.e_id.append(edge)
+        return result
+
+    def negatives(
+        self,
+        count: int,
+        *,
+        sources: list[int] | None = None,
+        by_degree: bool = False,
+        reject: bool = False,
+        seed: int = 0,
+    ) -> tuple[list[int], list[int]]:
+        """Of a file that stores out-edges: slots are in the order of (source, target)."""
+        nodes = self.edges.num_nodes
+        slots = sorted(zip(self.edges.src.tolist(), self.edges.dst.tolist(), strict=True))
+        found: list[tuple[int, int]] = []
+        for i in range(count):
+            draws = request_draws(seed, _NEGATIVES).child(i)
+            for _ in range(64):
+                source = sources[i] if sources else self.draw_end(draws, by_degree, slots, 0)
+                target = self.draw_end(draws, by_degree, slots, 1)
+                if not reject or self.is_negative(source, target):
+                    found.append((source, target))
+                    break
+            else:
+                first = sources[i] if sources else draws.below(nodes)
+                for step in range(1 if sources else nodes):
+                    source = (first + step) % nodes
+                    left = [t for t in range(nodes) if self.is_negative(source, t)]
+                    if left:
+                        found.append((source, left[draws.below(len(left))]))
+                        break
+        return [source for source, _ in found], [target for _, target in found]
+
+    def draw_end(
+        self, draws: Draws, by_degree: bool, slots: list[tuple[int, int]], end: int
+    ) -> int:
+        return (
+            slots[draws.below(len(slots))][end] if by_degree else draws.below(self.edges.num_nodes)
+        )
+
+    def is_negative(self, source: int, target: int) -> bool:
+        return (
+            source != target and not ((self.edges.src == source) & (self.edges.dst == target)).any()
+        )
+
     def pick(
         self, row: list[int], k: int, replace: bool, weighted: bool, draws: Draws
     ) -> list[int]:
         if not weighted:
             return [row[i] for i in self.pick_uniform(len(row), k, replace, draws)]
         assert self.edges.weights is not None
-        weights = [float(self.edges.weights[edge]) for edge in row]
+        weights = [float(self.edges.weights[edge]) if edge >= 0 else 0.0 for edge in row]
         return [row[i] for i in self.pick_weighted(weights, k, replace, draws)]
 
     def below(self, draws: Draws, bound: int) -> int:

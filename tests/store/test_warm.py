@@ -81,7 +81,7 @@ def test_small_requests_get_the_same_from_warm_and_cold_data(
         with gz.connect(daemon.address) as client:
             batches = [client.sample([i, 7], [3, 2], seed=i).numpy() for i in range(20)]
             arrays = [batch[name].copy() for batch in batches for name in batch]
-            arrays.append(np.array(client.gather("x", [3, 1])))
+            arrays.append(client.gather("x", [3, 1]).numpy().copy())
             with pytest.raises(gz.InvalidRequest, match="2000"):
                 client.sample([2_000], [3])
             answers.append(arrays)

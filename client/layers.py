@@ -1,0 +1,71 @@
+"""A sample as the layers of a network: which nodes each layer computes, from which edges.
+
+Needs no framework; arrays may be NumPy's or torch's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One layer: a bipartite graph from its sources to its destinations.
+
+    Local ids are positions among the sources, and the destinations are the first of those:
+
+        for layer, convolution in zip(batch.layers(), network):
+            x = convolution((x, x[: layer.num_dst]), layer.edge_index)
+    """
+
+    edge_index: Any
+    """int64, (2, edges): local source and destination."""
+    n_id: Any
+    """Global ids of the sources; of the destinations, n_id[:num_dst]."""
+    e_id: Any
+    """Input row of each edge; None if the graph stores no edge ids."""
+    edge_weight: Any
+    """None if the graph stores no weights."""
+    num_src: int
+    num_dst: int
+
+
+def nested_layers(
+    *,
+    n_id: Any,
+    edge_index: Any,
+    e_id: Any,
+    edge_weight: Any,
+    num_sampled_nodes: list[int],
+    num_sampled_edges: list[int],
+) -> list[Layer]:
+    """One layer for each hop. The input layer has all nodes and edges, the last the seeds' edges.
+
+    Raises ValueError for a sample whose edges are not in the order of hops, or do not point to the
+    seeds.
+    """
+    if len(num_sampled_nodes) != len(num_sampled_edges) + 1:
+        raise ValueError(
+            "the edges of this batch are not in the order of hops, so it has no layers; sample it "
+            'with subgraph="directional"'
+        )
+    layers = []
+    for hops in range(len(num_sampled_edges), 0, -1):
+        edges = sum(num_sampled_edges[:hops])
+        layers.append(
+            Layer(
+                edge_index=edge_index[:, :edges],
+                n_id=n_id[: sum(num_sampled_nodes[: hops + 1])],
+                e_id=None if e_id is None else e_id[:edges],
+                edge_weight=None if edge_weight is None else edge_weight[:edges],
+                num_src=sum(num_sampled_nodes[: hops + 1]),
+                num_dst=sum(num_sampled_nodes[:hops]),
+            )
+        )
+    if layers and edge_index.shape[1] and int(edge_index[1].max()) >= layers[0].num_dst:
+        raise ValueError(
+            "the edges of this batch do not point to its seeds, so it has no layers; sample it "
+            'with direction="in"'
+        )
+    return layers

@@ -1,0 +1,1 @@
+"""PyG's interfaces over a client. Users import them from `graphzero.pyg`."""

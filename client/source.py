@@ -1,0 +1,29 @@
+"""What adapters get as their data, as a client."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from graphzero.client.client import Client, connect
+
+Source: TypeAlias = Client | str | os.PathLike[str]
+"""A client, the directory of a dataset (a daemon is started if need be), or an address."""
+
+
+def open_source(data: Any) -> Client:
+    """The client itself, or one that is connected to what `data` names."""
+    if isinstance(data, Client):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return connect(data=data) if Path(data).is_dir() else connect(data)
+    raise TypeError(
+        f"data is {_kind(data)}, expected a graphzero client, the directory of a dataset or the "
+        "address of a daemon; a graph in memory becomes a dataset with graphzero.write_graph() and "
+        "write_features()"
+    )
+
+
+def _kind(data: Any) -> str:
+    return f"a {type(data).__module__}.{type(data).__qualname__}"

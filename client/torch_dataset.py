@@ -1,0 +1,105 @@
+"""`BatchDataset`: a loader's batches for torch's DataLoader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from graphzero.client.batch import Batch
+from graphzero.client.client import connect
+from graphzero.client.loader import Loader
+from graphzero.client.source import Source, open_source
+from torch.utils.data import IterableDataset, get_worker_info
+
+
+class BatchDataset(IterableDataset[Batch]):
+    """An IterableDataset whose items are batches:
+
+        dataset = BatchDataset("products", "train", fanout=[10, 5], batch_size=1024, shuffle=True)
+        for batch in torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2): ...
+
+    data: a client, the directory of a dataset (a daemon is started if need be), or an address.
+    The other arguments are those of Client.loader().
+
+    Each pass is the next epoch, and its batches come once and in the order of Client.loader() with
+    the same arguments, however many workers there are: worker w of W makes batches w, w + W, ...,
+    and DataLoader takes from its workers in turn. Workers are not needed for speed, since the
+    daemon works ahead anyway, and a batch that comes from one is a copy; they are for what a worker
+    does to it, such as a costly transform.
+    """
+
+    def __init__(self, data: Source, /, *args: Any, **options: Any) -> None:
+        self._client = open_source(data)
+        info = self._client.info()
+        self._address, self._dataset = info.address, info.dataset.name
+        self._arguments = args, options
+        self._loader: Loader | None = self._client.loader(*args, **options)
+        self._length = len(self._loader)
+        self._epochs = _EpochClock()
+        self._passes = 0  # of this worker
+
+    def __len__(self) -> int:
+        return self._length
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes `epoch` that of the next pass."""
+        self._epochs.set_next(epoch)
+
+    def __iter__(self) -> Iterator[Batch]:
+        worker = get_worker_info()
+        loader = self._own_loader()
+        if worker is None:
+            return loader.share(self._epochs.next_epoch(), 0, 1)
+        # All workers of one DataLoader iterator have this in common, and no other iterator has it.
+        # Workers that persist keep it, and are asked for one pass after the other.
+        pass_seed = worker.seed - worker.id
+        epoch = self._epochs.epoch_of(pass_seed, self._passes)
+        self._passes += 1
+        return loader.share(epoch, worker.id, worker.num_workers)
+
+    def _own_loader(self) -> Loader:
+        if self._loader is None:  # in a process that was spawned
+            self._client = connect(self._address, dataset=self._dataset)
+            arguments, options = self._arguments
+            self._loader = self._client.loader(*arguments, **options)
+        return self._loader
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_client": None, "_loader": None}
+
+
+class _EpochClock:
+    """Which epoch is next, for a process and its workers together.
+
+    A worker is a copy of its parent's dataset, made for one pass of a DataLoader or for several, so
+    the count is in shared memory.
+    """
+
+    def __init__(self) -> None:
+        # Of the context that fits all: one made for forked processes cannot go to spawned ones.
+        self._lock = torch.multiprocessing.get_context("spawn").Lock()
+        # The next epoch; the pass that workers began last, and its first epoch.
+        self._state = torch.zeros(3, dtype=torch.int64)
+        self._state.share_memory_()  # type: ignore[no-untyped-call]
+
+    def set_next(self, epoch: int) -> None:
+        if epoch < 0:
+            raise ValueError(f"epoch is {epoch}, expected at least 0")
+        with self._lock:
+            self._state[0] = epoch
+
+    def next_epoch(self) -> int:
+        with self._lock:
+            self._state[0] += 1
+            return int(self._state[0]) - 1
+
+    def epoch_of(self, pass_seed: int, passes_before: int) -> int:
+        """The same for all workers of a pass; one more for each pass that they did before."""
+        with self._lock:
+            if int(self._state[1]) != pass_seed:
+                self._state[1] = pass_seed
+                self._state[2] = self._state[0]
+            epoch = int(self._state[2]) + passes_before
+            self._state[0] = max(int(self._state[0]), epoch + 1)
+            return epoch

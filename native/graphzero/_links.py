@@ -1,0 +1,275 @@
+"""Samples around links: negatives, seeds, and which edges a model must not see.
+
+`LinkRequest` is what a link-prediction batch asks for; `draw_links` makes the seeds of its sample,
+in the daemon and in `Graph.sample_links` alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from graphzero import _engine
+from graphzero._ids import Ids, id_array
+from graphzero._sampling import (
+    Direction,
+    Int64Array,
+    SampledSubgraph,
+    SamplingMixin,
+    Subgraph,
+    draw,
+    place,
+    resolve_seed,
+    thread_count,
+)
+
+NegativeKind: TypeAlias = Literal["pairs", "targets"]
+NegativeWeights: TypeAlias = Literal["uniform", "degree"]
+ExcludeSeedEdges: TypeAlias = bool | Literal["both"]
+
+_WEIGHTS = {
+    "uniform": _engine.NegativeWeights.UNIFORM,
+    "degree": _engine.NegativeWeights.DEGREE,
+}
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """Pairs that are to be told from links, drawn by the engine."""
+
+    kind: NegativeKind
+    """ "pairs": both ends are drawn; "targets": further targets for the source of each link."""
+    amount: float = 1.0
+    """For each link; a whole number for targets. The total is rounded up."""
+    weights: NegativeWeights = "uniform"
+    """ "degree": sources by their out-degree, targets by their in-degree."""
+    reject: bool = False
+    """Draw again what is an edge of the graph, or a node with itself."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("pairs", "targets"):
+            raise ValueError(f'kind of negatives is {self.kind!r}, expected "pairs" or "targets"')
+        if self.weights not in _WEIGHTS:
+            raise ValueError(
+                f'weights of negatives is {self.weights!r}, expected "uniform" or "degree"'
+            )
+        if not 0 < self.amount < 2**31:
+            raise ValueError(f"amount of negatives is {self.amount}, expected more than 0")
+        if self.kind == "targets" and self.amount != int(self.amount):
+            raise ValueError(
+                f"amount of negatives is {self.amount}, expected a whole number of targets"
+            )
+
+    def count(self, num_links: int) -> int:
+        """How many for so many links."""
+        return math.ceil(num_links * self.amount)
+
+
+@dataclass(frozen=True)
+class LinkRequest:
+    """Links, and what belongs to them."""
+
+    sources: Int64Array
+    targets: Int64Array
+    num_links: int
+    """The first so many sources and targets are links; what follows are negatives as given."""
+    negative_kind: NegativeKind | None
+    num_negatives: int
+    """To be drawn: in all, for "targets" a multiple of num_links."""
+    negative_weights: NegativeWeights
+    reject: bool
+    exclude: ExcludeSeedEdges
+
+    def __post_init__(self) -> None:
+        if self.num_links > min(len(self.sources), len(self.targets)):
+            raise ValueError(
+                f"{self.num_links} links, but {len(self.sources)} sources and "
+                f"{len(self.targets)} targets"
+            )
+        if self.num_negatives and self.negative_kind is None:
+            raise ValueError(f"{self.num_negatives} negatives of no kind")
+        uneven = self.num_negatives and (not self.num_links or self.num_negatives % self.num_links)
+        if self.negative_kind == "targets" and uneven:
+            raise ValueError(
+                f"{self.num_negatives} negative targets for {self.num_links} links, expected as "
+                "many for each"
+            )
+
+    def excluded(self) -> tuple[Int64Array, Int64Array] | None:
+        """Sources and targets of the edges that the sample must not have."""
+        if self.exclude is False:
+            return None
+        sources, targets = self.sources[: self.num_links], self.targets[: self.num_links]
+        if self.exclude is True:
+            return sources, targets
+        return np.concatenate([sources, targets]), np.concatenate([targets, sources])
+
+
+@dataclass(frozen=True)
+class LinkSeeds:
+    """The seeds of a sample around links, and where each end is among them."""
+
+    seeds: Int64Array
+    source_index: Int64Array
+    """Local ids: of the links, then of negative pairs."""
+    target_index: Int64Array
+    """Local ids: of the links, then of the negatives; those of link i come together."""
+
+    def indices(self) -> dict[str, Int64Array]:
+        """By the names that they have in a batch."""
+        return {"source_index": self.source_index, "target_index": self.target_index}
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLinks:
+    """What `Graph.sample_links` drew."""
+
+    sample: SampledSubgraph
+    """Around the ends of the links and negatives."""
+    source_index: Int64Array
+    """Local ids of sources: of the links, then of negative pairs."""
+    target_index: Int64Array
+    """Local ids of targets: of the links, then of the negatives."""
+    num_links: int
+
+
+class LinkSamplingMixin(SamplingMixin):
+    """Sampling around links, for a class that has an open topology."""
+
+    def sample_links(
+        self,
+        sources: Ids,
+        targets: Ids,
+        fanout: Sequence[int],
+        *,
+        negatives: Negatives | None = None,
+        exclude_seed_edges: ExcludeSeedEdges = False,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
+        seed: int | None = None,
+        threads: int | None = None,
+        max_edges: int = _engine.DEFAULT_MAX_EDGES,
+    ) -> SampledLinks:
+        """Samples around the ends of links and of negatives, which are drawn for them.
+
+        exclude_seed_edges: True leaves edges that are links of this call out of the sample, "both"
+        their reverses too: a model would otherwise see the answer. The rest is as in sample().
+        """
+        request = link_request(
+            id_array(sources, None, "sources"),
+            id_array(targets, None, "targets"),
+            negatives,
+            exclude_seed_edges,
+        )
+        resolved = resolve_seed(seed)
+        seeds = draw_links(self, request, disjoint=disjoint, seed=resolved, threads=threads)
+        drawn = draw(
+            self,
+            seeds.seeds,
+            fanout,
+            replace=replace,
+            weighted=weighted,
+            direction=direction,
+            seed=resolved,
+            max_edges=max_edges,
+            threads=threads,
+            disjoint=disjoint,
+            subgraph=subgraph,
+            exclude=request.excluded(),
+        )
+        return SampledLinks(
+            sample=place(drawn, resolved, threads),
+            source_index=seeds.source_index,
+            target_index=seeds.target_index,
+            num_links=request.num_links,
+        )
+
+
+def link_request(
+    sources: Int64Array,
+    targets: Int64Array,
+    negatives: Negatives | None,
+    exclude: ExcludeSeedEdges,
+    num_links: int | None = None,
+) -> LinkRequest:
+    """For links as given; with num_links, what follows those are negatives as given."""
+    if num_links is None and len(sources) != len(targets):
+        raise ValueError(f"found {len(sources)} sources and {len(targets)} targets of links")
+    if exclude not in (False, True, "both"):
+        raise ValueError(f'exclude_seed_edges is {exclude!r}, expected False, True or "both"')
+    links = len(sources) if num_links is None else num_links
+    return LinkRequest(
+        sources=sources,
+        targets=targets,
+        num_links=links,
+        negative_kind=negatives.kind if negatives else None,
+        num_negatives=negatives.count(links) if negatives else 0,
+        negative_weights=negatives.weights if negatives else "uniform",
+        reject=bool(negatives and negatives.reject),
+        exclude=exclude,
+    )
+
+
+def draw_links(
+    graph: SamplingMixin,
+    request: LinkRequest,
+    *,
+    disjoint: bool,
+    seed: int,
+    threads: int | None = None,
+) -> LinkSeeds:
+    """Draws the negatives. Seeds are the sorted different ends, or, if disjoint, all of them.
+
+    Disjoint seeds are sources, then targets; negative targets come link by link in rounds, so that
+    (position - number of links) % number of links is the link.
+    """
+    sources, targets = request.sources, request.targets
+    if request.num_negatives:
+        negative_sources, negative_targets = _draw_negatives(graph, request, seed, threads)
+        targets = np.concatenate([targets, negative_targets])
+        if request.negative_kind == "pairs":
+            sources = np.concatenate([sources, negative_sources])
+    ends = np.concatenate([sources, targets])
+    if not disjoint:
+        seeds, index = np.unique(ends, return_inverse=True)
+        return LinkSeeds(seeds, index[: len(sources)], index[len(sources) :])
+    places = np.arange(len(ends))
+    if request.negative_kind == "targets" and request.num_negatives:
+        first = len(ends) - request.num_negatives
+        each = request.num_negatives // request.num_links
+        by_round = np.arange(request.num_negatives).reshape(request.num_links, each).T.reshape(-1)
+        ends[first:] = ends[first:][by_round]
+        places[first:][by_round] = np.arange(first, len(ends))
+    return LinkSeeds(ends, places[: len(sources)], places[len(sources) :])
+
+
+def _draw_negatives(
+    graph: SamplingMixin, request: LinkRequest, seed: int, threads: int | None
+) -> tuple[Int64Array, Int64Array]:
+    given: Int64Array = np.empty(0, np.int64)
+    if request.negative_kind == "targets":
+        each = request.num_negatives // request.num_links
+        given = np.repeat(request.sources[: request.num_links], each)
+    sources = np.empty(request.num_negatives, np.int64)
+    targets = np.empty(request.num_negatives, np.int64)
+    stored = "out" if graph._topology.has_out else "in"
+    _engine.draw_negatives(
+        graph._topology,
+        adjacency=stored,
+        rows_are_sources=stored == "out",
+        given_sources=given,
+        weights=_WEIGHTS[request.negative_weights],
+        reject=request.reject,
+        seed=seed,
+        threads=thread_count(threads),
+        sources=sources,
+        targets=targets,
+    )
+    return sources, targets

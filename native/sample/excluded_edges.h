@@ -1,0 +1,50 @@
+// Edges that a sample must not contain, such as those that a model is asked to predict.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sample/id_table.h"
+#include "sample/rows.h"
+
+namespace graphzero::sample {
+
+// Pairs (row, neighbour) in the terms of one adjacency. Every edge between such a pair is excluded,
+// parallel ones too. Pairs that are no edges exclude nothing. Thread-safe after the constructor.
+class ExcludedEdges {
+ public:
+  // `sorted` says of the file that its rows are. Needs as many rows as neighbours; ids that are no
+  // nodes are harmless.
+  ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours, bool sorted);
+
+  bool empty() const { return pairs_.empty(); }
+
+  // Whether any pair has this row.
+  bool Touches(uint64_t node) const { return runs_.Find(node) != IdTable<uint64_t>::kNone; }
+
+  // Whether the pair is excluded.
+  bool Contains(uint64_t node, uint64_t neighbour) const;
+
+  // Replaces `slots` by those of the row's edges that are excluded, rising and each once.
+  void SlotsIn(const store::Adjacency& adjacency, uint64_t node, const store::SlotRange& row,
+               std::vector<uint64_t>* slots) const;
+
+ private:
+  struct Pair {
+    uint64_t row;
+    uint64_t neighbour;
+    auto operator<=>(const Pair&) const = default;
+  };
+
+  std::span<const Pair> Run(uint64_t node) const;
+
+  std::vector<Pair> pairs_;  // sorted, each once
+  IdTable<uint64_t> runs_;   // from a row to its first pair
+  bool sorted_;
+};
+
+// Slot of the `position`-th edge of a row that is not excluded; `slots` as SlotsIn() gives them.
+uint64_t SlotWithout(std::span<const uint64_t> slots, uint64_t row_begin, uint64_t position);
+
+}  // namespace graphzero::sample

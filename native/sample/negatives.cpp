@@ -1,0 +1,131 @@
+#include "sample/negatives.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "sample/random.h"
+#include "sample/rows.h"
+#include "sample/threads.h"
+#include "store/errors.h"
+
+namespace graphzero::sample {
+namespace {
+
+constexpr size_t kGrain = 512;
+// Rejected draws after which the pairs that are left are counted. A source with edges to nine in
+// ten of all nodes gets there once in a thousand times.
+constexpr int kAttempts = 64;
+
+class NegativeDrawer {
+ public:
+  NegativeDrawer(const store::TopologyReader& graph, const NegativeRequest& request)
+      : request_(request),
+        rows_{*request.adjacency, graph.file()->path()},
+        sorted_(graph.sorted()),
+        draws_(RequestDraws(request.seed, Domain::kNegatives)) {}
+
+  void Draw(size_t number, int64_t* source, int64_t* target) const {
+    Draws draws = draws_.Child(number);
+    std::optional<uint64_t> given;
+    if (!request_.sources.empty()) given = static_cast<uint64_t>(request_.sources[number]);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const uint64_t from = given ? *given : DrawEnd(draws, /*row=*/request_.rows_are_sources);
+      const uint64_t to = DrawEnd(draws, /*row=*/!request_.rows_are_sources);
+      if (request_.reject && !IsNegative(from, to)) continue;
+      *source = static_cast<int64_t>(from);
+      *target = static_cast<int64_t>(to);
+      return;
+    }
+    const uint64_t first = given ? *given : draws.Below(Nodes());
+    for (uint64_t step = 0; step < (given ? 1 : Nodes()); ++step) {
+      const uint64_t from = (first + step) % Nodes();
+      const std::optional<uint64_t> to = DrawAmongAll(from, draws);
+      if (!to) continue;
+      *source = static_cast<int64_t>(from);
+      *target = static_cast<int64_t>(*to);
+      return;
+    }
+    throw InputError(given ? "node " + std::to_string(*given) + " of " + rows_.path +
+                                 " has edges to all other nodes: there is no negative for it; "
+                                 "draw negatives without rejection"
+                           : rows_.path +
+                                 " has an edge between any two nodes: there are no "
+                                 "negatives; draw them without rejection");
+  }
+
+ private:
+  uint64_t Nodes() const { return rows_.adjacency.rows; }
+
+  // A node, in proportion to the number of edges that it is that end of: the end of a random edge.
+  uint64_t DrawEnd(Draws& draws, bool row) const {
+    if (request_.weights == NegativeWeights::kUniform) return draws.Below(Nodes());
+    const uint64_t slot = draws.Below(rows_.adjacency.edges);
+    if (row) return RowOf(slot);
+    return WithIdType(rows_.adjacency,
+                      [&]<class Id>() { return rows_.Neighbour<Id>(RowOf(slot), slot); });
+  }
+
+  // The row that a slot lies in; some row if the file is damaged.
+  uint64_t RowOf(uint64_t slot) const {
+    const uint64_t* const begin = rows_.adjacency.indptr;
+    const uint64_t* const after = std::upper_bound(begin + 1, begin + Nodes(), slot);
+    return static_cast<uint64_t>(after - begin) - 1;
+  }
+
+  bool IsNegative(uint64_t source, uint64_t target) const {
+    if (source == target) return false;
+    const uint64_t node = request_.rows_are_sources ? source : target;
+    const uint64_t neighbour = request_.rows_are_sources ? target : source;
+    const store::SlotRange row = rows_.Row(node);
+    return WithIdType(rows_.adjacency, [&]<class Id>() {
+      const Id* const ids = static_cast<const Id*>(rows_.adjacency.neighbours.data);
+      const auto wanted = static_cast<Id>(neighbour);
+      return sorted_ ? !std::binary_search(ids + row.begin, ids + row.end, wanted)
+                     : std::find(ids + row.begin, ids + row.end, wanted) == ids + row.end;
+    });
+  }
+
+  // Uniform among all targets that make a negative with this source; nothing if there are none.
+  std::optional<uint64_t> DrawAmongAll(uint64_t source, Draws& draws) const {
+    uint64_t left = 0;
+    for (uint64_t target = 0; target < Nodes(); ++target) left += IsNegative(source, target);
+    if (left == 0) return std::nullopt;
+    uint64_t chosen = draws.Below(left);
+    for (uint64_t target = 0;; ++target) {
+      if (IsNegative(source, target) && chosen-- == 0) return target;
+    }
+  }
+
+  const NegativeRequest& request_;
+  const Rows rows_;
+  const bool sorted_;
+  const Draws draws_;
+};
+
+void Check(const Rows& rows, const NegativeRequest& request, size_t count) {
+  CheckOneNodeSet(rows);
+  CheckNodeIds(rows, request.sources, "source");
+  if (count == 0) return;
+  if (rows.adjacency.rows == 0) throw std::invalid_argument(rows.path + " has no nodes");
+  if (request.weights == NegativeWeights::kDegree && rows.adjacency.edges == 0) {
+    throw std::invalid_argument(rows.path +
+                                " has no edges, so no node can be drawn by its degree; draw "
+                                "negatives uniformly");
+  }
+}
+
+}  // namespace
+
+void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& request,
+                   std::span<int64_t> sources, std::span<int64_t> targets) {
+  Check({*request.adjacency, graph.file()->path()}, request, targets.size());
+  const NegativeDrawer drawer(graph, request);
+  ThreadLease lease(request.threads);
+  lease.For(targets.size(), kGrain, [&](int, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) drawer.Draw(i, &sources[i], &targets[i]);
+  });
+}
+
+}  // namespace graphzero::sample

@@ -1,0 +1,57 @@
+// What follows the draws where a sample has more edges than those: their reverses, or all edges
+// between its nodes.
+//
+// Both leave the edges sorted by the node that would be expanded and no longer by hop, so
+// num_sampled_edges of the result is empty.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sample/excluded_edges.h"
+#include "sample/neighbour_sample.h"
+#include "sample/rows.h"
+#include "sample/threads.h"
+
+namespace graphzero::sample {
+
+class SubgraphBuilder {
+ public:
+  SubgraphBuilder(NeighbourSample& sample, const Rows& rows, const ExcludedEdges& excluded,
+                  ThreadLease& lease)
+      : sample_(sample), rows_(rows), excluded_(excluded), lease_(lease) {}
+
+  // Adds the reverse of every edge; of several between the same two nodes in the same direction one
+  // is kept, the first drawn, and a drawn one rather than a reverse. Reverses have id and weight of
+  // the edge they reverse. Excluded edges do not come back as reverses.
+  void Bidirectional() const;
+
+  // Replaces the edges by all between the nodes, of one tree if the sample is disjoint. A neighbour
+  // that is a repeated seed is its first occurrence, as in the draws. `table` knows all nodes.
+  // Throws InputError above max_edges.
+  void Induced(const IdTable<uint32_t>& table, uint64_t max_edges) const;
+  void Induced(const IdTable<uint64_t>& table, uint64_t max_edges) const;
+
+ private:
+  struct Edge {
+    LocalId node;
+    LocalId neighbour;
+    uint64_t slot;
+  };
+
+  template <class Table>
+  void InducedWith(const Table& table, uint64_t max_edges) const;
+  template <class Id, class Table>
+  void FindEdges(const Table& table, size_t begin, size_t end, std::vector<Edge>* found) const;
+  std::vector<Edge> DrawnAndReversed() const;
+  // Makes these the edges of the sample. Needs them sorted by node.
+  void Replace(std::span<const std::vector<Edge>> pieces, size_t count) const;
+
+  NeighbourSample& sample_;
+  const Rows& rows_;
+  const ExcludedEdges& excluded_;
+  ThreadLease& lease_;
+};
+
+}  // namespace graphzero::sample

@@ -1,0 +1,135 @@
+"""Samples around links, disjoint samples and other subgraphs through a daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+
+SEEDS = [7, 11, 7, 1999, 0]
+FANOUT = [4, 3]
+
+
+@pytest.fixture
+def links(graph: gz.Graph) -> tuple[Any, Any]:
+    """Sources and targets of 50 edges."""
+    every = graph.sample(range(0, graph.num_nodes, 40), [1], seed=0)
+    return every.n_id[every.edge_index[0]], every.n_id[every.edge_index[1]]
+
+
+def same_sample(batch: gz.Batch, expected: Any) -> None:
+    for name in ("n_id", "edge_index", "e_id", "edge_weight"):
+        assert np.array_equal(batch[name], getattr(expected, name))
+    assert (batch.batch is None) == (expected.batch is None)
+    assert batch.batch is None or np.array_equal(batch.batch, expected.batch)
+    assert batch.num_sampled_nodes == expected.num_sampled_nodes
+    assert batch.num_sampled_edges == expected.num_sampled_edges
+    assert batch.batch_size == expected.batch_size
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"disjoint": True},
+        {"subgraph": "bidirectional"},
+        {"subgraph": "induced", "disjoint": True, "weighted": True},
+    ],
+)
+def test_sample_is_that_of_the_embedded_engine(
+    client: gz.Client, graph: gz.Graph, column: Callable[[str], Any], options: dict[str, Any]
+) -> None:
+    batch = client.sample(SEEDS, FANOUT, seed=5, **options)
+    same_sample(batch, graph.sample(SEEDS, FANOUT, seed=5, **options))
+    assert np.array_equal(batch.x, column("x")[batch.n_id])
+
+
+@pytest.mark.parametrize("exclude", [False, True, "both"])
+@pytest.mark.parametrize("disjoint", [False, True])
+@pytest.mark.parametrize(
+    "negatives",
+    [None, gz.Negatives("pairs", 1.5), gz.Negatives("targets", 2, weights="degree", reject=True)],
+    ids=["none", "pairs", "targets"],
+)
+def test_links_are_those_of_the_embedded_engine(
+    client: gz.Client,
+    graph: gz.Graph,
+    column: Callable[[str], Any],
+    links: tuple[Any, Any],
+    negatives: gz.Negatives | None,
+    disjoint: bool,
+    exclude: Any,
+) -> None:
+    options: dict[str, Any] = {
+        "negatives": negatives,
+        "exclude_seed_edges": exclude,
+        "disjoint": disjoint,
+        "seed": 9,
+    }
+    batch = client.sample_links(*links, FANOUT, **options)
+    expected = graph.sample_links(*links, FANOUT, **options)
+    same_sample(batch, expected.sample)
+    assert np.array_equal(batch.source_index, expected.source_index)
+    assert np.array_equal(batch.target_index, expected.target_index)
+    assert np.array_equal(batch.x, column("x")[batch.n_id])
+    assert np.array_equal(batch.n_id[batch.source_index[:50]], links[0])
+    assert np.array_equal(batch.n_id[batch.target_index[:50]], links[1])
+    found = set(zip(*batch.n_id[batch.edge_index].tolist(), strict=True))
+    own = set(zip(links[0].tolist(), links[1].tolist(), strict=True))
+    assert bool(found & own) == (exclude is False)
+    if exclude == "both":
+        assert not found & {(target, source) for source, target in own}
+
+
+def test_a_loader_takes_disjoint_and_subgraph(client: gz.Client, graph: gz.Graph) -> None:
+    loader = client.loader(None, FANOUT, 500, disjoint=True, subgraph="induced", columns=[])
+    for batch in loader:
+        expected = graph.sample(
+            batch.n_id[:500], FANOUT, seed=batch.seed, disjoint=True, subgraph="induced"
+        )
+        same_sample(batch, expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda c: c.sample_links([0, 1], [2], FANOUT), ValueError, "2 sources and 1 targets"),
+        (lambda c: c.sample_links([0], [2000], FANOUT), gz.InvalidRequest, "2000"),
+        (lambda c: c.sample_links([0], [1], FANOUT, exclude_seed_edges="all"), ValueError, "all"),
+        (lambda c: c.sample(SEEDS, FANOUT, subgraph="all"), ValueError, "all"),
+    ],
+)
+def test_errors_have_the_value_and_the_session_lives(
+    client: gz.Client, call: Callable[[gz.Client], Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        call(client)
+    assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+
+
+def test_an_older_daemon_is_not_asked_for_what_it_would_ignore(client: gz.Client) -> None:
+    del client._pool.welcome.features[:]
+    assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+    with pytest.raises(gz.InvalidRequest, match="cannot do 'disjoint'"):
+        client.sample(SEEDS, FANOUT, disjoint=True)
+    with pytest.raises(gz.InvalidRequest, match="cannot do 'subgraph'"):
+        client.loader(None, FANOUT, 10, subgraph="induced")
+    with pytest.raises(gz.InvalidRequest, match="cannot do 'links'"):
+        client.sample_links([0], [1], FANOUT)
+
+
+def test_negatives_for_a_node_that_is_linked_to_all_is_a_refused_request(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    data = tmp_path / "star"
+    data.mkdir()
+    gz.write_graph(data / "graph.gl", np.zeros(4, np.int64), np.arange(1, 5))
+    with gz.connect(start_daemon(data).address) as client:
+        wanted = gz.Negatives("targets", reject=True)
+        with pytest.raises(gz.InvalidRequest, match=r"node 0 of .* has edges to all other nodes"):
+            client.sample_links([0], [1], [1], negatives=wanted)
+        batch = client.sample_links([1], [0], [1], negatives=wanted)
+        assert len(batch.target_index) == 2
