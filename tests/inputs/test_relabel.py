@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from graphzero import InputError, _engine
-from input_graphs import column, convert
+from input_graphs import GRAPHZERO, column, convert
 from pyarrow import parquet
 
 WORDS = ["ant", "bée", "b", "bee", "日本", "cat", "a" * 900, "zebra"]
@@ -216,3 +217,14 @@ def test_the_result_does_not_depend_on_memory_or_threads(tmp_path: Path) -> None
 def test_a_column_cannot_take_the_name_of_the_original_ids(tmp_path: Path, words: Path) -> None:
     with pytest.raises(InputError, match="'original_id': this name is for the ids that --relabel"):
         gz.import_files(tmp_path / "ds", words, columns={"original_id": words}, relabel=True)
+
+
+def test_verify_finds_original_ids_out_of_order(tmp_path: Path, words: Path) -> None:
+    gz.import_files(tmp_path / "ds", words, relabel=True)
+    check = [GRAPHZERO, "verify", tmp_path / "ds"]
+    assert subprocess.run(check, capture_output=True).returncode == 0
+    (tmp_path / "ds/original_id.gd").unlink()
+    gz.write_features(tmp_path / "ds/original_id.gd", np.array([[98], [97]], np.uint8))
+    done = subprocess.run(check, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "row 0: found b'b' before b'a', expected ascending ids" in done.stdout

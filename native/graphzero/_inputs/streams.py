@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero._errors import InputError
-from graphzero._original_ids import encode_texts
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -27,11 +26,6 @@ class Texts(NamedTuple):
     @property
     def num_texts(self) -> int:
         return max(len(self.offsets) - 1, 0)
-
-    @classmethod
-    def of(cls, values: Any) -> Texts:
-        """From Python strings."""
-        return cls(*encode_texts(values))
 
     def text(self, position: int) -> str:
         first, end = self.offsets[position : position + 2]

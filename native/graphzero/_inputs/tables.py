@@ -129,7 +129,7 @@ class _TextTable(Table):
     """Separated text, plain or compressed, whose ids the engine's parser does not take."""
 
     def __init__(self, path: str, header: bool | None, as_texts: Sequence[int]) -> None:
-        _pyarrow(path)
+        import_extra("pyarrow", "arrow", f"{path}: relabelling text needs pyarrow")
         self._path = path
         self._head = read_head(path, header)
         self._as_texts = [self._head.names[number] for number in as_texts]
