@@ -93,6 +93,10 @@ bench-parquet: $(PACKAGE) ## compare convert with reading all of a Parquet file 
 	@mkdir -p build/bench
 	@$(BIN)/python tests/benchmarks/convert_parquet.py --temp build/bench $(BENCH_ARGS)
 
+.PHONY: bench-adapters
+bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loader
+	@$(BIN)/python tests/benchmarks/adapters.py $(BENCH_ARGS)
+
 .PHONY: bench-serving
 bench-serving: $(PACKAGE) ## compare serving with the engine alone and, given BENCH_ARGS, with peers
 	@$(BIN)/python tests/benchmarks/serving/run.py $(BENCH_ARGS)

@@ -7,6 +7,7 @@
 
 #include "gather/stream_copy.h"
 #include "sample/threads.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::gather {
 namespace {
@@ -126,8 +127,10 @@ void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
                   std::clamp(kAheadBytes / source.row_bytes, kLeastAhead, kMostAhead)};
   const CopyRange copy_range = Choose(copy);
   const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
-  sample::ThreadLease(threads).For(
-      ids.size(), grain, [&](int, size_t begin, size_t end) { (copy.*copy_range)(begin, end); });
+  store::ReadGuarded(*matrix.file(), [&] {
+    sample::ThreadLease(threads).For(
+        ids.size(), grain, [&](int, size_t begin, size_t end) { (copy.*copy_range)(begin, end); });
+  });
 }
 
 }  // namespace graphzero::gather

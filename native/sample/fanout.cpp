@@ -7,6 +7,7 @@
 #include "sample/rows.h"
 #include "sample/threads.h"
 #include "sample/uniform_pick.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::sample {
 namespace {
@@ -76,12 +77,13 @@ void RandomFanout(const store::TopologyReader& graph, const FanoutRequest& reque
   const Rows rows{*request.adjacency, graph.file()->path()};
   CheckOneNodeSet(rows);
   CheckNodeIds(rows, request.nodes, "start node");
-  ThreadLease lease(request.threads);
-  lease.For(request.nodes.size(), kGrain, [&](int, size_t begin, size_t end) {
+  const auto draw = [&](int, size_t begin, size_t end) {
     WithIdType(*request.adjacency, [&]<class Id>() {
       FanoutRange<Id>(request, rows, neighbours, counts).Run(begin, end);
     });
-  });
+  };
+  store::ReadGuarded(*graph.file(),
+                     [&] { ThreadLease(request.threads).For(request.nodes.size(), kGrain, draw); });
 }
 
 }  // namespace graphzero::sample

@@ -9,6 +9,7 @@
 #include "sample/rows.h"
 #include "sample/threads.h"
 #include "store/errors.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::sample {
 namespace {
@@ -121,10 +122,12 @@ void Check(const Rows& rows, const NegativeRequest& request, size_t count) {
 void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& request,
                    std::span<int64_t> sources, std::span<int64_t> targets) {
   Check({*request.adjacency, graph.file()->path()}, request, targets.size());
-  const NegativeDrawer drawer(graph, request);
-  ThreadLease lease(request.threads);
-  lease.For(targets.size(), kGrain, [&](int, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) drawer.Draw(i, &sources[i], &targets[i]);
+  store::ReadGuarded(*graph.file(), [&] {
+    const NegativeDrawer drawer(graph, request);
+    ThreadLease lease(request.threads);
+    lease.For(targets.size(), kGrain, [&](int, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) drawer.Draw(i, &sources[i], &targets[i]);
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sample/threads.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::sample {
 namespace {
@@ -59,7 +60,9 @@ void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
   if (to.batch != nullptr) {
     std::copy(work_->tree.data(), work_->tree.data() + num_nodes_, to.batch);
   }
-  lease.For(expanded_, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
+  store::ReadGuarded(*file_, [&] {
+    lease.For(expanded_, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
+  });
 }
 
 }  // namespace graphzero::sample

@@ -10,6 +10,7 @@
 #include "sample/subgraph.h"
 #include "sample/threads.h"
 #include "store/errors.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::sample {
 namespace {
@@ -104,7 +105,7 @@ class NeighbourSampler {
     }
     result_.expanded_ = begin;
     const SubgraphBuilder build(result_, rows_, excluded_, lease_);
-    if (request_.subgraph == Subgraph::kBidirectional) build.Bidirectional();
+    if (request_.subgraph == Subgraph::kBidirectional) build.Bidirectional(request_.max_edges);
     if (request_.subgraph == Subgraph::kInduced) build.Induced(table, request_.max_edges);
   }
 
@@ -240,7 +241,7 @@ class NeighbourSampler {
 
 NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
   Check({*request.adjacency, graph.file()->path()}, request);
-  return NeighbourSampler(graph, request).Run();
+  return store::ReadGuarded(*graph.file(), [&] { return NeighbourSampler(graph, request).Run(); });
 }
 
 }  // namespace graphzero::sample

@@ -46,8 +46,14 @@ std::vector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
   return edges;
 }
 
-void SubgraphBuilder::Bidirectional() const {
+void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
   const size_t nodes = sample_.num_nodes_;
+  if (sample_.num_edges_ > max_edges / 2) {
+    throw InputError(std::to_string(sample_.num_edges_) +
+                     " edges and their reverses are more than the limit of " +
+                     std::to_string(max_edges) +
+                     "; use fewer seeds, a smaller fanout or a higher max_edges");
+  }
   std::vector<Edge> edges = DrawnAndReversed();
   // By neighbour, then by node: both keep the order of equal ones, in which drawn edges come first.
   edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.neighbour; });
@@ -60,11 +66,12 @@ void SubgraphBuilder::Bidirectional() const {
 }
 
 template <class Id, class Table>
-void SubgraphBuilder::FindEdges(const Table& table, size_t begin, size_t end,
+void SubgraphBuilder::FindEdges(const Table& table, size_t begin, size_t end, uint64_t most,
                                 std::vector<Edge>* found) const {
   const Workspace& work = *sample_.work_;
   std::vector<uint64_t> left_out;
-  for (size_t i = begin; i < end; ++i) {
+  // Rows may be long: with more than `most`, which is an error, no further one is read.
+  for (size_t i = begin; i < end && found->size() <= most; ++i) {
     const uint64_t node = work.nodes[i];
     const uint64_t first_key = sample_.disjoint_ ? work.tree[i] * rows_.adjacency.rows : 0;
     const store::SlotRange row = rows_.Row(node);
@@ -88,7 +95,8 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
   std::atomic<uint64_t> total = 0;
   lease_.For(nodes, kGrain, [&](int, size_t begin, size_t end) {
     std::vector<Edge>& piece = pieces[begin / kGrain];
-    WithIdType(rows_.adjacency, [&]<class Id>() { FindEdges<Id>(table, begin, end, &piece); });
+    WithIdType(rows_.adjacency,
+               [&]<class Id>() { FindEdges<Id>(table, begin, end, max_edges, &piece); });
     if (total.fetch_add(piece.size()) + piece.size() > max_edges) {
       throw InputError("the subgraph that " + std::to_string(nodes) +
                        " nodes induce has more edges than the limit of " +

@@ -24,8 +24,9 @@ class SubgraphBuilder {
 
   // Adds the reverse of every edge; of several between the same two nodes in the same direction one
   // is kept, the first drawn, and a drawn one rather than a reverse. Reverses have id and weight of
-  // the edge they reverse. Excluded edges do not come back as reverses.
-  void Bidirectional() const;
+  // the edge they reverse. Excluded edges do not come back as reverses. Throws InputError if there
+  // could be more than max_edges.
+  void Bidirectional(uint64_t max_edges) const;
 
   // Replaces the edges by all between the nodes, of one tree if the sample is disjoint. A neighbour
   // that is a repeated seed is its first occurrence, as in the draws. `table` knows all nodes.
@@ -43,7 +44,8 @@ class SubgraphBuilder {
   template <class Table>
   void InducedWith(const Table& table, uint64_t max_edges) const;
   template <class Id, class Table>
-  void FindEdges(const Table& table, size_t begin, size_t end, std::vector<Edge>* found) const;
+  void FindEdges(const Table& table, size_t begin, size_t end, uint64_t most,
+                 std::vector<Edge>* found) const;
   std::vector<Edge> DrawnAndReversed() const;
   // Makes these the edges of the sample. Needs them sorted by node.
   void Replace(std::span<const std::vector<Edge>> pieces, size_t count) const;

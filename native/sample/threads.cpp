@@ -10,6 +10,8 @@
 #include <exception>
 #include <mutex>
 
+#include "store/fault_guard.h"
+
 namespace graphzero::sample {
 namespace {
 
@@ -150,6 +152,7 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   std::atomic<size_t> next = 0;
   FirstError error;
   const auto work = [&](int rank) noexcept {
+    const store::MappedAccess access;  // the calling thread asks for damage afterwards
     while (!error.failed()) {
       const size_t begin = next.fetch_add(1, std::memory_order_relaxed) * grain;
       if (begin >= count) return;

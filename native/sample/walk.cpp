@@ -6,6 +6,7 @@
 
 #include "sample/threads.h"
 #include "sample/walk_context.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::sample {
 namespace {
@@ -39,8 +40,7 @@ void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
   const WalkContext context{request, {*request.adjacency, graph.file()->path()}, destination};
   Check(context.rows, request);
   const bool first_order = request.p == 1 && request.q == 1;
-  ThreadLease lease(request.threads);
-  lease.For(request.starts.size(), kGrain, [&](int, size_t begin, size_t end) {
+  const auto walk = [&](int, size_t begin, size_t end) {
     WithIdType(*request.adjacency, [&]<class Id>() {
       if (request.weighted) {
         WeightedWalks<Id>(context, begin, end);
@@ -50,6 +50,9 @@ void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
         Node2VecWalks<Id>(context, begin, end);
       }
     });
+  };
+  store::ReadGuarded(*graph.file(), [&] {
+    ThreadLease(request.threads).For(request.starts.size(), kGrain, walk);
   });
 }
 

@@ -71,7 +71,23 @@ std::shared_ptr<const MappedFile> MappedFile::Map(const std::string& path, Fd fd
       new MappedFile(path, std::move(fd), static_cast<std::byte*>(data), size));
 }
 
-MappedFile::~MappedFile() { ::munmap(data_, size_); }
+MappedFile::~MappedFile() {
+  guard_.reset();  // before the addresses can be someone else's
+  ::munmap(data_, size_);
+}
+
+void MappedFile::ThrowIfDamaged() const {
+  const uint64_t at = guard_->damaged_at();
+  if (at == GuardedMapping::kSound) return;
+  const uint64_t now = RegularFileSize(fd_, path_);
+  throw IoError(EIO,
+                "cannot read at byte " + std::to_string(at) +
+                    (now < size_ ? ": the file was cut short to " + std::to_string(now) +
+                                       " bytes, expected " + std::to_string(size_) +
+                                       "; put it back and open it again"
+                                 : ": the disk failed; check it, then open the file again"),
+                path_);
+}
 
 uint64_t MappedFile::ResidentBytes() const {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+
+#include "store/fault_guard.h"
 
 namespace graphzero::store {
 
@@ -65,18 +68,25 @@ class MappedFile {
   // deliver is an error from pread(2) and SIGBUS from the mapping.
   const Fd& fd() const { return fd_; }
 
+  // Throws IoError if a page could not be read since it was opened: asked at the end of a call that
+  // read the mapping under MappedAccess. The file stays damaged until it is opened anew.
+  void ThrowIfDamaged() const;
+
   // Bytes of the file that the page cache holds right now, as mincore(2) tells.
   uint64_t ResidentBytes() const;
 
  private:
   static std::shared_ptr<const MappedFile> Map(const std::string& path, Fd fd);
   MappedFile(std::string path, Fd fd, std::byte* data, uint64_t size)
-      : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {}
+      : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {
+    guard_.emplace(data, size);
+  }
 
   std::string path_;
   Fd fd_;
   std::byte* data_;
   uint64_t size_;
+  std::optional<FaultGuard> guard_;
 };
 
 }  // namespace graphzero::store

@@ -156,7 +156,11 @@ def test_unsorted_rows_can_be_excluded_from(tmp_path: Path) -> None:
     assert found == every - set(zip(*(ids.tolist() for ids in exclude), strict=True))
 
 
-def test_an_induced_subgraph_above_the_limit_is_refused(graph: gz.Graph) -> None:
+def test_subgraphs_above_the_limit_are_refused(graph: gz.Graph) -> None:
+    drawn = graph.sample(range(100), [1]).edge_index.shape[1]
+    graph.sample(range(100), [1], subgraph="bidirectional", max_edges=2 * drawn)
+    with pytest.raises(gz.InputError, match="and their reverses are more than the limit"):
+        graph.sample(range(100), [1], subgraph="bidirectional", max_edges=2 * drawn - 1)
     with pytest.raises(gz.InputError, match="induce has more edges than the limit of 100"):
         graph.sample(range(100), [0], subgraph="induced", max_edges=100)
 

@@ -1,0 +1,113 @@
+#include "store/fault_guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+
+namespace graphzero::store {
+namespace {
+
+// Handlers may use neither locks nor the allocator: mappings stand in blocks that only grow, are
+// linked once they are complete, and are never freed.
+struct Block {
+  static constexpr size_t kMappings = 256;
+  GuardedMapping mappings[kMappings];
+  std::atomic<Block*> next = nullptr;
+};
+
+std::mutex registering;
+Block first_block;
+uintptr_t page_size = 4096;
+struct sigaction previous;
+
+// initial-exec: an access from a handler must not allocate.
+__attribute__((tls_model("initial-exec"))) thread_local int accesses = 0;
+
+GuardedMapping* Find(uintptr_t address) {
+  for (Block* block = &first_block; block != nullptr; block = block->next.load()) {
+    for (GuardedMapping& mapping : block->mappings) {
+      if (address >= mapping.begin.load() && address < mapping.end.load()) return &mapping;
+    }
+  }
+  return nullptr;
+}
+
+bool ReplacePage(uintptr_t address) {
+  GuardedMapping* mapping = accesses > 0 ? Find(address) : nullptr;
+  if (mapping == nullptr) return false;
+  const uintptr_t page = address / page_size * page_size;
+  const long replaced = ::syscall(SYS_mmap, page, page_size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  if (replaced == -1) return false;
+  uint64_t sound = GuardedMapping::kSound;
+  mapping->damaged_at.compare_exchange_strong(sound, page - mapping->begin.load());
+  return true;
+}
+
+void HandToPrevious(int signal, siginfo_t* info, void* context) {
+  if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    // The access is repeated on return, and ends the process as it would have without us.
+    ::sigaction(SIGBUS, &previous, nullptr);
+  }
+}
+
+void OnBusError(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  if (!ReplacePage(reinterpret_cast<uintptr_t>(info->si_addr))) {
+    HandToPrevious(signal, info, context);
+  }
+  errno = saved;
+}
+
+void InstallHandler() {
+  page_size = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  struct sigaction action = {};
+  action.sa_sigaction = OnBusError;
+  // On the alternative stack where the thread has one (Python's faulthandler makes one).
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, &previous);
+}
+
+GuardedMapping* FindUnused() {
+  Block* block = &first_block;
+  while (true) {
+    for (GuardedMapping& mapping : block->mappings) {
+      if (mapping.begin.load() == 0) return &mapping;
+    }
+    if (block->next.load() == nullptr) block->next.store(new Block);
+    block = block->next.load();
+  }
+}
+
+}  // namespace
+
+FaultGuard::FaultGuard(std::byte* data, uint64_t size) {
+  static std::once_flag once;
+  std::call_once(once, InstallHandler);
+  const std::lock_guard lock(registering);
+  mapping_ = FindUnused();
+  mapping_->damaged_at = GuardedMapping::kSound;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  mapping_->begin = begin;
+  mapping_->end = begin + size;  // last: before, no address is inside
+}
+
+FaultGuard::~FaultGuard() {
+  const std::lock_guard lock(registering);
+  mapping_->end = 0;
+  mapping_->begin = 0;
+}
+
+MappedAccess::MappedAccess() { ++accesses; }
+MappedAccess::~MappedAccess() { --accesses; }
+
+}  // namespace graphzero::store

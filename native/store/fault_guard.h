@@ -1,0 +1,54 @@
+// Mapped files that end too early or cannot be read: SIGBUS turned into an error.
+//
+// Touching a page that the disk cannot deliver, or that lies beyond the end of a file that was cut
+// short, raises SIGBUS and by default ends the process: a daemon would die with all its trainers
+// because of one file. While the engine reads a mapping on behalf of a call (MappedAccess), the
+// handler puts a page of zeros there instead and marks the mapping; the call asks for the mark
+// before it returns and fails. Reading goes on in between, so the engine checks every value that it
+// uses as an index, as it does for damaged files anyway. No jump out of a handler: the thread may
+// be in the middle of a parallel loop.
+//
+// Faults anywhere else, also on views that were handed to users, go to whoever handled SIGBUS
+// before: there, zeros would be a silent wrong answer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace graphzero::store {
+
+// What the handler knows about one mapping. Never freed while the handler may look at it.
+struct GuardedMapping {
+  std::atomic<uintptr_t> begin = 0;  // 0: unused
+  std::atomic<uintptr_t> end = 0;
+  static constexpr uint64_t kSound = UINT64_MAX;
+  std::atomic<uint64_t> damaged_at = kSound;  // offset of the first page that was replaced
+};
+
+// Registers a mapping for as long as it lives. Thread-safe.
+class FaultGuard {
+ public:
+  FaultGuard(std::byte* data, uint64_t size);
+  FaultGuard(const FaultGuard&) = delete;
+  FaultGuard& operator=(const FaultGuard&) = delete;
+  ~FaultGuard();
+
+  // Where the first page that could not be read begins; GuardedMapping::kSound if all could.
+  uint64_t damaged_at() const { return mapping_->damaged_at.load(std::memory_order_acquire); }
+
+ private:
+  GuardedMapping* mapping_;
+};
+
+// Marks this thread as reading mappings on behalf of a call that will ask for the damage. Nests.
+class MappedAccess {
+ public:
+  MappedAccess();
+  MappedAccess(const MappedAccess&) = delete;
+  MappedAccess& operator=(const MappedAccess&) = delete;
+  ~MappedAccess();
+};
+
+}  // namespace graphzero::store
