@@ -13,6 +13,7 @@
 #include "compile/edge_text.h"
 #include "compile/edge_topology.h"
 #include "compile/topology_compiler.h"
+#include "store/guarded_read.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;
@@ -151,19 +152,22 @@ TopologyReport CompileGraph(const store::TopologyReader& graph, const std::strin
 // Edges of a graph for Python, a few thousand at a time.
 class EdgeReader {
  public:
-  explicit EdgeReader(const store::TopologyReader& graph) : source_(graph) {}
+  explicit EdgeReader(const store::TopologyReader& graph)
+      : file_(graph.file()), source_(store::ReadGuarded(*file_, [&] {
+          return std::make_unique<compile::TopologyEdgeSource>(graph);
+        })) {}
 
   nb::object Next() {
     compile::EdgeBatch batch;
     bool more;
     {
       nb::gil_scoped_release release;
-      more = source_.Next(&batch);
+      more = store::ReadGuarded(*file_, [&] { return source_->Next(&batch); });
     }
-    source_.ThrowIfFailed();
+    source_->ThrowIfFailed();
     if (!more) return nb::none();
     nb::object weights = nb::none();
-    if (source_.weighted()) {
+    if (source_->weighted()) {
       batch.weight.resize(batch.size);
       weights = nb::cast(TakeVector(std::move(batch.weight)));
     }
@@ -178,7 +182,8 @@ class EdgeReader {
         std::vector<int64_t>(values.begin(), values.begin() + static_cast<ptrdiff_t>(size)));
   }
 
-  compile::TopologyEdgeSource source_;
+  std::shared_ptr<const store::MappedFile> file_;
+  std::unique_ptr<compile::TopologyEdgeSource> source_;
 };
 
 Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string& temp_dir,

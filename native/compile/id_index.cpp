@@ -8,6 +8,7 @@
 
 #include "compile/id_hash.h"
 #include "store/errors.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::compile {
 namespace {
@@ -28,7 +29,7 @@ IdIndex::IdIndex(store::MatrixReader ids, uint64_t memory, int threads)
   const uint64_t slots = std::bit_ceil(2 * ids_.rows() + 2);
   if (ids_.rows() < UINT32_MAX && slots <= memory / sizeof(uint32_t)) {
     table_.resize(slots);
-    BuildTable();
+    store::ReadGuarded(*ids_.file(), [this] { BuildTable(); });
   }
 }
 
@@ -113,11 +114,14 @@ void IdIndex::FindAll(const Keys& keys, int64_t* rows) const {
       for (size_t j = 0; j < size; ++j) rows[i + j] = FindOne(keys[i + j]);
     }
   };
-  if (keys.size() <= kPiece) return find_piece(0, keys.size());
+  const auto find_guarded = [&](size_t begin, size_t end) {
+    store::ReadGuarded(*ids_.file(), [&] { find_piece(begin, end); });
+  };
+  if (keys.size() <= kPiece) return find_guarded(0, keys.size());
   std::atomic<size_t> next{0};
   RunTeam(threads_, [&](int) {
     for (size_t at; (at = next.fetch_add(kPiece)) < keys.size();) {
-      find_piece(at, std::min(at + kPiece, keys.size()));
+      find_guarded(at, std::min(at + kPiece, keys.size()));
     }
   });
 }
