@@ -80,6 +80,14 @@ crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments fo
 	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 \
 	  $(BIN)/python -m pytest -s tests/crash $(PYTEST_ARGS)
 
+.PHONY: test-paths
+test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every way to read files
+	@for io in mapped:mapped cached:mapped direct:staged; do \
+	  echo "==> Reading features $${io%:*}, graphs $${io#*:}"; \
+	  GRAPHZERO_FEATURE_IO=$${io%:*} GRAPHZERO_TOPOLOGY_IO=$${io#*:} $(BIN)/python -m pytest -q tests/sample tests/client tests/server \
+	    $(PYTEST_ARGS) || exit 1; \
+	done
+
 .PHONY: soak
 soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daemon grows
 	@GRAPHZERO_SOAK_S=60 $(BIN)/python -m pytest -s tests/crash/test_soak.py $(PYTEST_ARGS)

@@ -13,12 +13,13 @@ from graphzero import _engine
 from graphzero._errors import GraphZeroError
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
-from graphzero.server import listen, machine
+from graphzero.server import listen, machine, read_plan
 from graphzero.server.banner import banner
 from graphzero.server.catalog import Catalog
 from graphzero.server.config import Config
 from graphzero.server.lock import SocketLock
 from graphzero.server.notify import notify
+from graphzero.server.read_plan import ReadPlan
 from graphzero.server.service import Service
 from graphzero.server.warm_start import WarmStart
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -45,14 +46,15 @@ class _Daemon:
     def __init__(self, config: Config, lock: SocketLock) -> None:
         self._config = config
         self._lock = lock
-        self._catalog = Catalog(config.data)
+        self._plan = ReadPlan(config.io)
+        self._catalog = Catalog(config.data, self._plan)
         _engine.set_thread_limit(config.limits.threads)
         budget = _engine.MemoryBudget(
             config.limits.shm_limit,
             lock.region_prefix,
             group=listen.group_id(config.listen),
         )
-        self._service = Service(self._catalog, config.limits, budget, lock.instance_id)
+        self._service = Service(self._catalog, self._plan, config.limits, budget, lock.instance_id)
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         self._warm_start = WarmStart(config.warm)
@@ -81,9 +83,10 @@ class _Daemon:
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         if self._lock.swept:
             log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
-        for warning in machine.warnings(self._config):
+        datasets = self._catalog.all()
+        for warning in (*machine.warnings(self._config), *read_plan.problems(datasets)):
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print(banner(self._config, self._catalog.all(), addresses), flush=True)
+        print(banner(self._config, datasets, self._plan.row_cache, addresses), flush=True)
         notify("READY=1")
         self._warm_start.begin(self._catalog.all())
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import count_text, size_text
 from graphzero._version import __version__
+from graphzero.server import read_plan
 from graphzero.server.config import Config
 
 
-def banner(config: Config, datasets: Iterable[Dataset], addresses: Iterable[str]) -> str:
+def banner(
+    config: Config,
+    datasets: Sequence[Dataset],
+    row_cache: _engine.RowCache | None,
+    addresses: Iterable[str],
+) -> str:
     lines = [f"graphzero-server {__version__}"]
     for dataset in datasets:
         graph = dataset.graph
@@ -23,6 +30,7 @@ def banner(config: Config, datasets: Iterable[Dataset], addresses: Iterable[str]
             f"    {size_text(dataset.byte_size)} on disk, {size_text(available_memory())} of "
             "memory available"
         )
+    lines += [f"  {line}" for line in read_plan.describe(datasets, row_cache)]
     limits = config.limits
     lines.append(
         f"  {limits.threads} threads, up to {limits.max_sessions} sessions, "

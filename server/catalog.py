@@ -7,6 +7,7 @@ from pathlib import Path
 from graphzero._dataset import Dataset, open_dataset
 from graphzero._errors import InputError
 from graphzero._files import datasets
+from graphzero.server.read_plan import ReadPlan
 
 
 class UnknownDataset(InputError):
@@ -19,14 +20,17 @@ class Catalog:
     Used by the event loop's thread.
     """
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, plan: ReadPlan) -> None:
         self._data = data
+        self._plan = plan
         self._datasets = self._open()
 
     def _open(self) -> dict[str, Dataset]:
         if not self._data.is_dir():
             raise InputError(f"{self._data}: found no directory, expected a dataset or several")
-        return {path.name: open_dataset(path) for path in datasets(self._data)}
+        opened = {path.name: open_dataset(path) for path in datasets(self._data)}
+        self._plan.apply(opened.values())
+        return opened
 
     def reload(self) -> dict[str, Dataset]:
         """Opens everything anew. On an error the datasets stay as they were, and it is raised."""

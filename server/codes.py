@@ -27,6 +27,11 @@ class NotPossible(Exception):
     """The request is sound, but this dataset or session cannot serve it."""
 
 
+class UnreadableFile(Exception):
+    """A file of the dataset that the disk does not give back, or that was cut; names it and the
+    place."""
+
+
 # The first row that fits counts, so a subclass stands before its base.
 CODES: list[tuple[type[BaseException], StatusCode]] = [
     (RequestCancelled, StatusCode.CANCELLED),
@@ -36,6 +41,7 @@ CODES: list[tuple[type[BaseException], StatusCode]] = [
     (NotFound, StatusCode.NOT_FOUND),
     (UnknownDataset, StatusCode.NOT_FOUND),
     (FormatError, StatusCode.DATA_LOSS),
+    (UnreadableFile, StatusCode.DATA_LOSS),
     (InputError, StatusCode.INVALID_ARGUMENT),
     (IndexError, StatusCode.INVALID_ARGUMENT),
     (ValueError, StatusCode.INVALID_ARGUMENT),

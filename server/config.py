@@ -10,14 +10,17 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from graphzero import _column_io, _topology_io
+from graphzero._column_io import ColumnIo
 from graphzero._errors import InputError
 from graphzero._quantities import parse_size
 from graphzero._resources import available_memory
 from graphzero._runtime_dir import default_socket
+from graphzero._topology_io import TopologyIo
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -63,12 +66,22 @@ class LifeConfig:
 
 
 @dataclass(frozen=True)
+class IoConfig:
+    """How files are read."""
+
+    feature_io: ColumnIo = "auto"
+    topology_io: TopologyIo = "auto"
+    row_cache: int | None = None  # bytes; None: a share of the available memory
+
+
+@dataclass(frozen=True)
 class Config:
     data: Path
     listen: ListenConfig
     limits: LimitConfig
     life: LifeConfig
     warm: str = "all"  # one of WARM_MODES
+    io: IoConfig = field(default_factory=IoConfig)
 
 
 def _size(value: Any) -> int:
@@ -104,6 +117,18 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "warm": (
         _one_of(WARM_MODES),
         "files to read into memory at start: all that fit (default), topology only, or none",
+    ),
+    "feature-io": (
+        _one_of(get_args(ColumnIo)),
+        "how feature rows are read: auto (default), mapped, cached or direct",
+    ),
+    "topology-io": (
+        _one_of(get_args(TopologyIo)),
+        "how graphs are read: auto (default), mapped or staged",
+    ),
+    "row-cache": (
+        _size,
+        "memory for hot rows of direct columns (default: a quarter of what is available; 0: none)",
     ),
     "drain-timeout": (float, "seconds to finish requests after SIGTERM (default 10)"),
     "idle-exit": (float, "leave after so many seconds without a session (default: never)"),
@@ -152,10 +177,10 @@ def make_config(values: dict[str, Any]) -> Config:
             "request_timeout_s": options.get("request-timeout"),
         },
     )
-    for field in fields(limits):
-        value = getattr(limits, field.name)
-        if value < 0 or (value == 0 and field.name != "max_result"):
-            raise InputError(f"{field.name}: found {value}, expected a positive number")
+    for limit in fields(limits):
+        value = getattr(limits, limit.name)
+        if value < 0 or (value == 0 and limit.name != "max_result"):
+            raise InputError(f"{limit.name}: found {value}, expected a positive number")
     listen = ListenConfig(
         socket=options.get("socket", default_socket()).absolute(),
         group=options.get("group"),
@@ -171,8 +196,13 @@ def make_config(values: dict[str, Any]) -> Config:
             "idle_exit_s": options.get("idle-exit"),
         },
     )
+    io = IoConfig(
+        feature_io=_column_io.checked_io(options.get("feature-io", _column_io.default_io())),
+        topology_io=_topology_io.checked_io(options.get("topology-io", _topology_io.default_io())),
+        row_cache=options.get("row-cache"),
+    )
     return Config(
-        options["data"].absolute(), listen, limits, life, options.get("warm", WARM_MODES[-1])
+        options["data"].absolute(), listen, limits, life, options.get("warm", WARM_MODES[-1]), io
     )
 
 
@@ -189,9 +219,13 @@ def _given(kind: Any, values: dict[str, Any]) -> Any:
 def _metavar(name: str) -> str:
     if name in ("data", "socket", "tls-certificate", "tls-key", "token-file"):
         return "PATH"
-    return {"group": "NAME", "listen": "HOST:PORT", "warm": "|".join(WARM_MODES)}.get(
-        name, "SIZE" if _OPTIONS[name][0] is _size else "N"
-    )
+    return {
+        "group": "NAME",
+        "listen": "HOST:PORT",
+        "warm": "|".join(WARM_MODES),
+        "feature-io": "|".join(get_args(ColumnIo)),
+        "topology-io": "|".join(get_args(TopologyIo)),
+    }.get(name, "SIZE" if _OPTIONS[name][0] is _size else "N")
 
 
 def _convert(name: str, value: Any) -> Any:

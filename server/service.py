@@ -22,8 +22,10 @@ from graphzero.server.catalog import Catalog
 from graphzero.server.codes import code_for
 from graphzero.server.config import LimitConfig
 from graphzero.server.inline_memory import InlineMemory
+from graphzero.server.io_stats import column_stats, row_cache_stats
 from graphzero.server.memory_gate import MemoryGate
 from graphzero.server.metrics import Counters
+from graphzero.server.read_plan import ReadPlan, reads_files
 from graphzero.server.scheduler import Scheduler
 from graphzero.server.session import ProtocolViolation, TrainerSession
 from grpc import StatusCode
@@ -45,13 +47,21 @@ _ROLES = {
 
 class Service(SamplerServiceServicer):
     def __init__(
-        self, catalog: Catalog, limits: LimitConfig, budget: _engine.MemoryBudget, instance_id: str
+        self,
+        catalog: Catalog,
+        plan: ReadPlan,
+        limits: LimitConfig,
+        budget: _engine.MemoryBudget,
+        instance_id: str,
     ) -> None:
         self._catalog = catalog
+        self._plan = plan
         self._limits = limits
         self._budget = budget
         self._instance_id = instance_id
-        self._scheduler = Scheduler(limits.threads)
+        # A worker that waits for the disk uses no processor: others sample meanwhile.
+        waiting = limits.threads if reads_files(catalog.all()) else 0
+        self._scheduler = Scheduler(limits.threads + waiting)
         self._gate = MemoryGate()
         self._counters = Counters()
         self._sessions: dict[int, TrainerSession] = {}
@@ -102,6 +112,9 @@ class Service(SamplerServiceServicer):
             requests=self._counters.requests,
             failed_requests=self._counters.failed,
             result_byte_size=self._counters.result_bytes,
+            io_engine=_engine.io_engine().name,
+            row_cache=row_cache_stats(self._plan.row_cache),
+            columns=column_stats(self._catalog.all()),
         )
 
     # --- sessions ---

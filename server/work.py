@@ -7,13 +7,13 @@ to wait for shared memory, which must not cost a worker.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero._links import (
@@ -26,7 +26,7 @@ from graphzero._links import (
 )
 from graphzero._sampling import Direction, draw, walk_into
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound, NotPossible
+from graphzero.server.codes import NotFound, NotPossible, UnreadableFile
 from graphzero.server.layout import Layout, Placement
 
 T = TypeVar("T")
@@ -62,6 +62,15 @@ _MAX_NEGATIVES = 1 << 26
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
 _BRIEF_NODES = 256
 _BRIEF_BYTES = 256 << 10
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """An error of the system while files are read is the files'."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableFile(str(error)) from error
 
 
 class Work(ABC):
@@ -164,19 +173,20 @@ class SampleWork(Work):
             excluded = asked.excluded()
             links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
             self._seeds = links.seeds
-        self._drawn = draw(
-            graph,
-            self._seeds,
-            request.fanout,
-            replace=request.replace,
-            weighted=request.weighted,
-            direction=direction,
-            seed=request.seed,
-            max_edges=self._max_edges,
-            disjoint=request.disjoint,
-            subgraph=subgraph,
-            exclude=excluded,
-        )
+        with reading():
+            self._drawn = draw(
+                graph,
+                self._seeds,
+                request.fanout,
+                replace=request.replace,
+                weighted=request.weighted,
+                direction=direction,
+                seed=request.seed,
+                max_edges=self._max_edges,
+                disjoint=request.disjoint,
+                subgraph=subgraph,
+                exclude=excluded,
+            )
         nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
         add = self.layout.add
         self._n_id = add("n_id", "int64", (nodes,))
@@ -203,14 +213,15 @@ class SampleWork(Work):
         # by ids that change after they were checked would read wherever they point.
         n_id = np.empty(self._n_id.shape, np.int64)
         e_id = self._place_for_edge_ids(block)
-        self._drawn.copy_to(
-            n_id=n_id,
-            edge_index=_array(block, self._edge_index),
-            e_id=e_id,
-            edge_weight=_array(block, self._weight) if self._weight else None,
-            batch=_array(block, self._batch) if self._batch else None,
-            threads=0,
-        )
+        with reading():
+            self._drawn.copy_to(
+                n_id=n_id,
+                edge_index=_array(block, self._edge_index),
+                e_id=e_id,
+                edge_weight=_array(block, self._weight) if self._weight else None,
+                batch=_array(block, self._batch) if self._batch else None,
+                threads=0,
+            )
         for placement, index in self._link_ends:
             _array(block, placement)[:] = index
         _array(block, self._n_id)[:] = n_id
@@ -341,7 +352,8 @@ def _array(block: Any, placement: Placement) -> Any:
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
     rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
-    _engine.gather(column._matrix, ids, rows)
+    with reading():
+        column.rows.gather(ids, rows)
 
 
 def _byte_count(block: Any, placement: Placement) -> int:

@@ -17,20 +17,34 @@ START_TIMEOUT_S = 60  # a loaded machine; nothing is measured
 
 
 class DaemonProcess:
-    """`graphzero-server --data DATA --socket SOCKET ...`, ready when the constructor returns."""
+    """`graphzero-server --data DATA --socket SOCKET ...`, ready when the constructor returns.
 
-    def __init__(self, data: Path, socket: Path, *options: str, env: dict[str, str] | None = None):
+    `setup` is Python code that the daemon's process runs first: faults to inject, for instance.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        socket: Path,
+        *options: str,
+        env: dict[str, str] | None = None,
+        setup: str = "",
+    ):
         self.data = data
         self.socket = socket
         self.address = f"unix:{socket}"
         self.log = socket.with_suffix(".log")
         self._options = options
         self._env = {**os.environ, **(env or {})}
+        self._setup = setup
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "graphzero.server", "--data", str(self.data)]
-        command += ["--socket", str(self.socket), *self._options]
+        command = [sys.executable, "-m", "graphzero.server"]
+        if self._setup:
+            main = "import sys; from graphzero.server import main; sys.exit(main())"
+            command[1:] = ["-c", f"{self._setup}\n{main}"]
+        command += ["--data", str(self.data), "--socket", str(self.socket), *self._options]
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, env=self._env

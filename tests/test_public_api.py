@@ -45,6 +45,7 @@ GRAPH = {
     "batch_random_fanout",
     "batch_random_walk",
     "batch_random_walk_uniform",
+    "byte_size",
     "fingerprint",
     "get_degree",
     "get_edge_ids",
@@ -57,10 +58,15 @@ GRAPH = {
     "num_edges",
     "num_nodes",
     "path",
+    "plan",
     "random_walk",
+    "read_by",
     "sample",
     "sample_links",
     "sample_neighbours",
+    "staged",
+    "topology",
+    "warm",
 }
 FEATURE_STORE = {
     "dtype",
@@ -70,10 +76,15 @@ FEATURE_STORE = {
     "gather",
     "get_data",
     "get_tensor",
+    "matrix",
     "num_nodes",
     "path",
+    "read_by",
     "role",
+    "row_bytes",
+    "rows",
     "shape",
+    "warm",
 }
 
 

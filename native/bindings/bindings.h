@@ -9,6 +9,7 @@ namespace graphzero::bindings {
 void BindErrors(nanobind::module_& m);
 void BindStore(nanobind::module_& m);
 void BindVerify(nanobind::module_& m);
+void BindIo(nanobind::module_& m);
 void BindGather(nanobind::module_& m);
 void BindMatrixCompile(nanobind::module_& m);
 void BindSample(nanobind::module_& m);

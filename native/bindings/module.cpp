@@ -9,6 +9,7 @@ NB_MODULE(_engine, m) {
   BindErrors(m);
   BindStore(m);
   BindVerify(m);
+  BindIo(m);
   BindGather(m);
   BindMatrixCompile(m);
   BindSample(m);

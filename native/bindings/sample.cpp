@@ -1,4 +1,6 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +11,7 @@
 #include "sample/neighbour_sampler.h"
 #include "sample/permutation.h"
 #include "sample/random.h"
+#include "sample/staged_topology.h"
 #include "sample/threads.h"
 #include "sample/walk.h"
 #include "store/bytes.h"
@@ -46,14 +49,12 @@ void CheckSize(const char* name, size_t found, uint64_t expected) {
                               " items, expected " + std::to_string(expected));
 }
 
-NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& seeds,
-                                 const std::vector<int64_t>& fanout, const std::string& adjacency,
-                                 bool expand_targets, bool replace, bool weighted, uint64_t seed,
-                                 uint64_t max_edges, int threads, bool disjoint,
-                                 sample::Subgraph subgraph,
-                                 const std::optional<IdArray>& exclude_sources,
-                                 const std::optional<IdArray>& exclude_targets,
-                                 std::optional<sample::SetKind> forced_set) {
+NeighbourSample SampleNeighbours(
+    const TopologyReader& graph, const IdArray& seeds, const std::vector<int64_t>& fanout,
+    const std::string& adjacency, bool expand_targets, bool replace, bool weighted, uint64_t seed,
+    uint64_t max_edges, int threads, bool disjoint, sample::Subgraph subgraph,
+    const std::optional<IdArray>& exclude_sources, const std::optional<IdArray>& exclude_targets,
+    std::shared_ptr<sample::StagedTopology> staged, std::optional<sample::SetKind> forced_set) {
   const sample::SampleRequest request{
       .adjacency = Stored(graph, adjacency),
       .expand = expand_targets ? sample::Expand::kTargets : sample::Expand::kSources,
@@ -68,9 +69,37 @@ NeighbourSample SampleNeighbours(const TopologyReader& graph, const IdArray& see
       .seed = seed,
       .max_edges = max_edges,
       .threads = threads,
+      .staged = std::move(staged),
       .forced_set = forced_set};
   nb::gil_scoped_release release;
   return sample::SampleNeighbours(graph, request);
+}
+
+std::shared_ptr<sample::StagedTopology> OpenStaged(const TopologyReader& graph) {
+  // nanobind keeps no pointers to const; nothing here changes it.
+  return std::const_pointer_cast<sample::StagedTopology>(sample::StagedTopology::Open(graph));
+}
+
+// The counters at one moment.
+struct ReadStats {
+  uint64_t calls;
+  uint64_t items;
+  uint64_t reads;
+  uint64_t read_bytes;
+  uint64_t read_nanoseconds;
+  std::array<uint64_t, io::kLatencyBuckets> latency;
+};
+
+ReadStats Stats(const sample::StagedTopology& staged) {
+  const sample::StagedCounters& counters = staged.counters();
+  ReadStats stats{counters.calls,
+                  counters.items,
+                  counters.io.reads,
+                  counters.io.read_bytes,
+                  counters.io.read_nanoseconds,
+                  {}};
+  std::copy(counters.io.latency.begin(), counters.io.latency.end(), stats.latency.begin());
+  return stats;
 }
 
 void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
@@ -198,10 +227,21 @@ void BindSample(nb::module_& m) {
       .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
            "edge_weight"_a = nb::none(), "batch"_a = nb::none(), "threads"_a = 0);
 
+  nb::class_<ReadStats>(m, "ReadStats")
+      .def_ro("calls", &ReadStats::calls)
+      .def_ro("items", &ReadStats::items)
+      .def_ro("reads", &ReadStats::reads)
+      .def_ro("read_bytes", &ReadStats::read_bytes)
+      .def_ro("read_nanoseconds", &ReadStats::read_nanoseconds)
+      .def_ro("latency", &ReadStats::latency);
+  nb::class_<sample::StagedTopology>(m, "StagedTopology")
+      .def_static("open", &OpenStaged, "graph"_a)
+      .def("stats", &Stats);
+
   m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,
         "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
-        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(),
+        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(), "staged"_a = nb::none(),
         "forced_set"_a = nb::none());
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
         "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,

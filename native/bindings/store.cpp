@@ -193,6 +193,7 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("cols", &MatrixReader::cols)
       .def_prop_ro("ndim", &MatrixReader::ndim)
       .def_prop_ro("row_stride", &MatrixReader::row_stride)
+      .def_prop_ro("row_bytes", &MatrixReader::row_bytes)
       .def_prop_ro("dtype", [](const MatrixReader& s) { return std::string(Name(s.dtype())); })
       .def_prop_ro("role", [](const MatrixReader& s) { return static_cast<uint32_t>(s.role()); })
       .def_prop_ro("fingerprint", [](const MatrixReader& s) { return AsBytes(s.fingerprint()); })

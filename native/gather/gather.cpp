@@ -25,6 +25,8 @@ constexpr uint64_t kShareBytes = uint64_t{1} << 18;
 // Results from this size on are written past the caches; smaller ones stay there for their reader.
 constexpr uint64_t kStreamBytes = uint64_t{4} << 20;
 
+}  // namespace
+
 void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids) {
   const auto rows = static_cast<int64_t>(matrix.rows());
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -35,6 +37,8 @@ void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids) {
     }
   }
 }
+
+namespace {
 
 struct Source {
   const std::byte* data;

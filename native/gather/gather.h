@@ -9,6 +9,9 @@
 
 namespace graphzero::gather {
 
+// Throws std::out_of_range naming the first id that is not a row.
+void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids);
+
 // Copies row ids[i] to out + i * row_bytes, without the file's row padding. `out` holds
 // ids.size() * row_bytes() bytes. Throws std::out_of_range naming the first bad id, before anything
 // is written. At most `threads` threads work; 0 means all that other calls leave

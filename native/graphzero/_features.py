@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -10,6 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero._column_io import (
+    IoPlan,
+    checked_io,
+    default_io,
+    default_row_cache,
+    plan_io,
+    room_for_a_file,
+    warn_of_problems,
+)
 from graphzero._dtypes import DataType, widen
 from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
@@ -32,10 +42,33 @@ class FeatureStore:
     Thread-safe. Picklable: the copy opens the same absolute path again. get_data() and get_tensor()
     return views of the mapping: valid for as long as they are referenced, also when the store is
     gone or the file is replaced. They may be written to; the change is private to this process,
-    visible to later reads through this object, and never reaches the file.
+    visible in later views, and never reaches the file.
+
+    `io` says how gather() reads rows; the bytes are the same:
+      "mapped"  copies from the mapping (and sees what was written to views); a row that is not in
+                memory costs a page fault
+      "cached"  reads through the page cache, hundreds of rows at a time
+      "direct"  the same around the page cache, with a cache for hot rows: for files larger than
+                memory. `row_cache` is its size in bytes, by default a quarter of the memory that is
+                available; 0 for none
+      "auto"    "direct" if the file does not fit into the available memory (also that of a control
+                group); else "mapped" while the rows asked for are in memory, and "cached" if not.
+                After get_data() or get_tensor(), "mapped": gather() then agrees with the views
+    The default is "auto", or what the environment variable GRAPHZERO_FEATURE_IO says.
     """
 
-    def __init__(self, filename: str | os.PathLike[str], *, verify: bool = False) -> None:
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        *,
+        verify: bool = False,
+        io: str | None = None,
+        row_cache: int | None = None,
+    ) -> None:
+        self._io = checked_io(default_io() if io is None else io)
+        if row_cache is not None and row_cache < 0:
+            raise ValueError(f"row_cache is {row_cache}, expected a number of bytes, or 0 for none")
+        self._row_cache = row_cache
         self._path = Path(filename).absolute()
         self._matrix = _engine.Matrix.open(os.fspath(self._path))
         if verify:
@@ -43,6 +76,9 @@ class FeatureStore:
         self._dtype = DataType[self._matrix.dtype.upper()]
         self._array: npt.NDArray[Any] = self._matrix.tensor()
         self._row_bytes = self._matrix.cols * self._dtype.storage.itemsize
+        self._opening = threading.Lock()
+        self._opened: _engine.Column | None = None
+        self._gave_views = False
 
     @property
     def path(self) -> Path:
@@ -103,6 +139,7 @@ class FeatureStore:
     def get_data(self, node_id: SupportsIndex) -> Any:
         """Row of one node: a one-dimensional view of feature_dim values."""
         row = checked_id(node_id, self.num_nodes)
+        self._gave_views = True
         values = self._array[row : row + 1] if self._array.ndim == 1 else self._array[row]
         return self._as_users_type(values)
 
@@ -111,6 +148,7 @@ class FeatureStore:
 
         Only what is touched is read, and `torch.from_numpy` takes it as it is.
         """
+        self._gave_views = True
         return self._as_users_type(self._array[...])
 
     def gather(
@@ -129,10 +167,37 @@ class FeatureStore:
         rows = id_array(ids, self.num_nodes)
         shape = (len(rows), *self.shape[1:])
         buffer = self._new(shape) if out is None else self._writable(out, shape)
-        _engine.gather(self._matrix, rows, _flat_bytes(buffer), threads=threads or 0)
+        self.rows.gather(rows, _flat_bytes(buffer), threads=threads or 0)
         if upcast and self._dtype.is_half:
             return widen(buffer, self._dtype)
         return self._as_users_type(buffer) if out is None else out
+
+    def read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:
+        """Makes gather() read in that way from now on; for other parts of this package."""
+        with self._opening:
+            self._opened = _engine.Column.open(self._matrix, plan.path, cache, plan.reason)
+
+    @property
+    def rows(self) -> _engine.Column:
+        """The column on its path, opened when first needed; for other parts of this package."""
+        with self._opening:
+            column = self._opened
+            adaptive = column is not None and column.path == _engine.ColumnPath.ADAPTIVE
+            if column is None or (adaptive and self._gave_views):
+                column = self._opened = self._open_column()
+        return column
+
+    def _open_column(self) -> _engine.Column:
+        plan = plan_io(self._io, self.byte_size, room_for_a_file())
+        if plan.path == _engine.ColumnPath.ADAPTIVE and self._gave_views:
+            plan = IoPlan(_engine.ColumnPath.MAPPED, "views of it may have been written to")
+        cache = None
+        size = default_row_cache() if self._row_cache is None else self._row_cache
+        if plan.path == _engine.ColumnPath.DIRECT and size > 0:
+            cache = _engine.RowCache(min(size, self.byte_size))
+        column = _engine.Column.open(self._matrix, plan.path, cache, plan.reason)
+        warn_of_problems(column, str(self._path))
+        return column
 
     def _new(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         return np.empty(shape, self._dtype.storage)
@@ -159,10 +224,14 @@ class FeatureStore:
         return torch.from_numpy(array).view(torch.bfloat16)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (os.fspath(self._path),)
+        return _reopen, (type(self), os.fspath(self._path), self._io, self._row_cache)
 
     def __repr__(self) -> str:
         return f"FeatureStore({os.fspath(self._path)!r}: {self._dtype.label} {self.shape})"
+
+
+def _reopen(kind: type[FeatureStore], path: str, io: str, row_cache: int | None) -> FeatureStore:
+    return kind(path, io=io, row_cache=row_cache)
 
 
 def _flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero._column_io import room_for_a_file
 from graphzero._files import GRAPH_FILE, require_sound
 from graphzero._ids import checked_id
 from graphzero._links import LinkSamplingMixin
 from graphzero._sampling import Direction
+from graphzero._topology_io import TopologyPlan, checked_io, default_io, plan_io
 from graphzero._warm import warm_file
 
 
@@ -26,6 +28,14 @@ class Graph(LinkSamplingMixin):
     as in-edges. `verify=True` reads the whole file first and raises FormatError at the first
     damage.
 
+    `io` says how sample() reads; what it draws is the same:
+      "mapped"  through the mapping; what is not in memory costs a page fault
+      "staged"  hop by hop, hundreds of places at a time: for files larger than memory
+      "auto"    "staged" if the file does not fit into the available memory (also that of a control
+                group), else "mapped"
+    The default is "auto", or what the environment variable GRAPHZERO_TOPOLOGY_IO says. Everything
+    but sample() goes through the mapping.
+
     Thread-safe. Picklable: the copy opens the same absolute path again. Arrays that its methods
     return are views of the mapping: valid for as long as they are referenced, also when the Graph
     is gone or the file is replaced. They may be written to; the change is private to this process,
@@ -33,8 +43,14 @@ class Graph(LinkSamplingMixin):
     """
 
     def __init__(
-        self, filename: str | os.PathLike[str], *, symmetric: bool = False, verify: bool = False
+        self,
+        filename: str | os.PathLike[str],
+        *,
+        symmetric: bool = False,
+        verify: bool = False,
+        io: str | None = None,
     ) -> None:
+        self._io = checked_io(default_io() if io is None else io)
         path = Path(filename).absolute()
         self._path = path / GRAPH_FILE if path.is_dir() else path
         self._assume_symmetric = symmetric
@@ -42,6 +58,7 @@ class Graph(LinkSamplingMixin):
         if verify:
             require_sound(self._topology)
         self._symmetric = symmetric or self._topology.symmetric
+        self.read_by(plan_io(self._io, self.byte_size, room_for_a_file()))
 
     @property
     def path(self) -> Path:
@@ -78,6 +95,11 @@ class Graph(LinkSamplingMixin):
         return stored or self._symmetric
 
     @property
+    def byte_size(self) -> int:
+        """Size of the file."""
+        return self._topology.file_bytes
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._topology.fingerprint.hex() if self._topology.version else ""
@@ -93,6 +115,21 @@ class Graph(LinkSamplingMixin):
         Later random access then finds it there, on huge pages where the kernel has them for files.
         """
         warm_file(self._topology)
+
+    def read_by(self, plan: TopologyPlan) -> None:
+        """Makes sample() read in that way from now on; for other parts of this package."""
+        self._plan = plan
+        self._staged = _engine.StagedTopology.open(self._topology) if plan.staged else None
+
+    @property
+    def plan(self) -> TopologyPlan:
+        """How sample() reads, and why."""
+        return self._plan
+
+    @property
+    def staged(self) -> _engine.StagedTopology | None:
+        """Reads at full depth, for a file that does not fit into memory; else None."""
+        return self._staged
 
     def get_degree(self, node_id: SupportsIndex, *, direction: Direction = "out") -> int:
         """Number of edges that leave the node (or enter it, with direction="in")."""
@@ -142,7 +179,7 @@ class Graph(LinkSamplingMixin):
         return checked_id(node_id, rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), os.fspath(self._path), self._assume_symmetric)
+        return _reopen, (type(self), os.fspath(self._path), self._assume_symmetric, self._io)
 
     def __repr__(self) -> str:
         size = f"{self.num_nodes} nodes, {self.num_edges} edges"
@@ -150,5 +187,5 @@ class Graph(LinkSamplingMixin):
         return f"Graph({os.fspath(self._path)!r}: {size}{weights})"
 
 
-def _reopen(kind: type[Graph], path: str, symmetric: bool) -> Graph:
-    return kind(path, symmetric=symmetric)
+def _reopen(kind: type[Graph], path: str, symmetric: bool, io: str) -> Graph:
+    return kind(path, symmetric=symmetric, io=io)

@@ -72,6 +72,11 @@ class SamplingMixin:
     _topology: _engine.Topology
     _symmetric: bool  # the file says so, or the user does
 
+    @property
+    def staged(self) -> _engine.StagedTopology | None:
+        """Reads at full depth, for a file that does not fit into memory; else None."""
+        raise NotImplementedError
+
     def sample(
         self,
         seeds: Ids,
@@ -272,6 +277,7 @@ def draw(
         seed=seed,
         max_edges=max_edges,
         threads=thread_count(threads),
+        staged=graph.staged,
         disjoint=disjoint,
         subgraph=SUBGRAPHS[subgraph],
         exclude_sources=None if exclude is None else exclude[0],

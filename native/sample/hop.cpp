@@ -1,6 +1,8 @@
 #include "sample/hop.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 namespace graphzero::sample {
 namespace {
@@ -12,27 +14,19 @@ constexpr size_t kRowsAhead = 24;
 // Nodes that a thread takes at a time.
 constexpr size_t kGrain = 512;
 constexpr size_t kCacheLine = 64;
+// Nodes whose weights are brought into memory together, few enough to stay there until their turn.
+constexpr size_t kWeightedStep = 1024;
 
 }  // namespace
 
 uint64_t HopDrawer::Count() {
   work_.row_begin.Reserve(spec_.size());
   work_.row_degree.Reserve(spec_.size());
-  lease_.For(spec_.size(), 4 * kGrain, [&](int rank, size_t begin, size_t end) {
-    const size_t primed = std::min(begin + kRowsAhead, end);
-    for (size_t i = begin; i < primed; ++i) rows_.PrefetchRow(Node(i));
-    for (size_t i = begin; i < end; ++i) {
-      if (i + kRowsAhead < end) rows_.PrefetchRow(Node(i + kRowsAhead));
-      const store::SlotRange row = rows_.Row(Node(i));
-      work_.row_begin[i] = row.begin;
-      work_.row_degree[i] = row.size();
-      if (HasExcluded(i)) [[unlikely]] {
-        std::vector<uint64_t>& slots = work_.scratch[static_cast<size_t>(rank)].excluded;
-        spec_.excluded->SlotsIn(rows_.adjacency, Node(i), row, &slots);
-        work_.row_degree[i] -= slots.size();
-      }
-    }
-  });
+  if (staged_ == nullptr) {
+    LookRowsUp();
+  } else {
+    ReadRowsStaged();
+  }
   unsigned __int128 edges = 0;
   work_.first_edge.Reserve(spec_.end + 1, spec_.begin);
   uint64_t* const first_edge = work_.first_edge.data() + spec_.begin;
@@ -44,12 +38,38 @@ uint64_t HopDrawer::Count() {
   return static_cast<uint64_t>(std::min<unsigned __int128>(edges, UINT64_MAX));
 }
 
+void HopDrawer::LookRowsUp() {
+  lease_.For(spec_.size(), 4 * kGrain, [&](int rank, size_t begin, size_t end) {
+    const size_t primed = std::min(begin + kRowsAhead, end);
+    for (size_t i = begin; i < primed; ++i) rows_.PrefetchRow(Node(i));
+    for (size_t i = begin; i < end; ++i) {
+      if (i + kRowsAhead < end) rows_.PrefetchRow(Node(i + kRowsAhead));
+      const store::SlotRange row = rows_.Row(Node(i));
+      work_.row_begin[i] = row.begin;
+      work_.row_degree[i] = row.size();
+      if (HasExcluded(i)) [[unlikely]]
+        LeaveExcludedOut(i, rank);
+    }
+  });
+}
+
+void HopDrawer::LeaveExcludedOut(size_t i, int rank) {
+  std::vector<uint64_t>& slots = work_.scratch[static_cast<size_t>(rank)].excluded;
+  const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+  spec_.excluded->SlotsIn(rows_.adjacency, Node(i), row, &slots);
+  work_.row_degree[i] -= slots.size();
+}
+
 uint64_t HopDrawer::Draw() {
   const size_t edges = FirstEdge(spec_.size());
   const size_t kept = spec_.keep_slots ? spec_.edges_before : 0;
   work_.slots.Reserve(kept + edges, kept);
   work_.drawn.Reserve(edges);
   if (spec_.weighted) work_.short_by.Reserve(spec_.size());
+  if (staged_ != nullptr) {
+    WithIdType(rows_.adjacency, [&]<class Id>() { DrawStaged<Id>(); });
+    return FirstEdge(spec_.size());
+  }
   lease_.For(spec_.size(), kGrain, [&](int rank, size_t begin, size_t end) {
     ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
     WithIdType(rows_.adjacency, [&]<class Id>() { DrawRange<Id>(begin, end, scratch); });
@@ -64,6 +84,69 @@ void HopDrawer::DrawRange(size_t begin, size_t end, ThreadScratch& scratch) {
     for (size_t i = group; i < group_end; ++i) PickSlots<Id>(i, scratch);
     for (size_t i = group; i < group_end; ++i) ReadNeighbours<Id>(i);
   }
+}
+
+void HopDrawer::ReadRowsStaged() {
+  const std::span<const uint64_t> nodes(work_.nodes.data() + spec_.begin, spec_.size());
+  size_t damaged = 0;
+  bool sound = false;
+  {
+    const ThreadLease::Pause pause;
+    sound = staged_->ReadRows(rows_.adjacency, nodes, work_.row_begin.data(),
+                              work_.row_degree.data(), &damaged);
+  }
+  if (!sound) {
+    const uint64_t begin = work_.row_begin[damaged];
+    rows_.ThrowDamagedRow(nodes[damaged], {begin, begin + work_.row_degree[damaged]});
+  }
+  // Excluded edges are those of a few nodes: they are searched for in the mapping.
+  for (size_t i = 0; spec_.excluded != nullptr && i < spec_.size(); ++i) {
+    if (HasExcluded(i)) LeaveExcludedOut(i, 0);
+  }
+}
+
+// Slots are picked for all nodes before the first neighbour is read: then all reads are known.
+template <class Id>
+void HopDrawer::DrawStaged() {
+  const size_t step = spec_.weighted ? kWeightedStep : std::max<size_t>(1, spec_.size());
+  for (size_t first = 0; first < spec_.size(); first += step) {
+    const size_t last = std::min(first + step, spec_.size());
+    if (spec_.weighted) TouchWeights(first, last);
+    lease_.For(last - first, kGrain, [&](int rank, size_t begin, size_t end) {
+      ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
+      for (size_t i = first + begin; i < first + end; ++i) PickSlots<Id>(i, scratch);
+    });
+  }
+  const uint64_t edges = spec_.weighted ? CloseGaps() : FirstEdge(spec_.size());
+  {
+    const ThreadLease::Pause pause;
+    staged_->ReadSlots(static_cast<const Id*>(rows_.adjacency.neighbours.data),
+                       std::span<const uint64_t>(Slots(), edges), work_.drawn.data());
+  }
+  CheckNeighbours<Id>(edges);
+}
+
+void HopDrawer::TouchWeights(size_t begin, size_t end) {
+  std::vector<std::span<const std::byte>> ranges(end - begin);
+  for (size_t i = begin; i < end; ++i) {
+    const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+    ranges[i - begin] = std::as_bytes(rows_.Weights(row));
+  }
+  const ThreadLease::Pause pause;
+  staged_->Touch(ranges);
+}
+
+template <class Id>
+void HopDrawer::CheckNeighbours(uint64_t edges) const {
+  const uint64_t* const drawn = work_.drawn.data();
+  const uint64_t bound = rows_.adjacency.neighbour_bound;
+  const uint64_t bad = static_cast<uint64_t>(
+      std::find_if(drawn, drawn + edges, [&](uint64_t id) { return id >= bound; }) - drawn);
+  if (bad == edges) return;
+  size_t i = 0;
+  while (FirstEdge(i + 1) <= bad) ++i;
+  const size_t kept = spec_.keep_slots ? spec_.edges_before : 0;
+  rows_.ThrowDamagedNeighbour(Node(i), work_.slots[kept + bad], drawn[bad]);
 }
 
 Draws HopDrawer::NodeDraws(size_t i) const {

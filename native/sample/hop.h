@@ -7,6 +7,7 @@
 #include "sample/excluded_edges.h"
 #include "sample/random.h"
 #include "sample/rows.h"
+#include "sample/staged_topology.h"
 #include "sample/threads.h"
 #include "sample/uniform_pick.h"
 #include "sample/workspace.h"
@@ -32,9 +33,12 @@ struct HopSpec {
 // Fills first_edge, slots and drawn of the workspace for one hop. Use: Count(), then Draw().
 class HopDrawer {
  public:
-  HopDrawer(const HopSpec& spec, const Rows& rows, Workspace& work, ThreadLease& lease)
+  // `staged` is null for a topology that lies in memory.
+  HopDrawer(const HopSpec& spec, const Rows& rows, const StagedTopology* staged, Workspace& work,
+            ThreadLease& lease)
       : spec_(spec),
         rows_(rows),
+        staged_(staged),
         work_(work),
         lease_(lease),
         domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
@@ -48,6 +52,14 @@ class HopDrawer {
   uint64_t Draw();
 
  private:
+  void LookRowsUp();
+  void ReadRowsStaged();
+  void LeaveExcludedOut(size_t i, int rank);
+  template <class Id>
+  void DrawStaged();
+  void TouchWeights(size_t begin, size_t end);
+  template <class Id>
+  void CheckNeighbours(uint64_t edges) const;
   template <class Id>
   void DrawRange(size_t begin, size_t end, ThreadScratch& scratch);
   template <class Id>
@@ -77,6 +89,7 @@ class HopDrawer {
 
   const HopSpec spec_;
   const Rows& rows_;
+  const StagedTopology* const staged_;
   Workspace& work_;
   ThreadLease& lease_;
   const Domain domain_;

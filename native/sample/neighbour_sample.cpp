@@ -1,6 +1,7 @@
 #include "sample/neighbour_sample.h"
 
 #include <algorithm>
+#include <span>
 
 #include "sample/threads.h"
 #include "store/guarded_read.h"
@@ -36,6 +37,11 @@ void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
   for (size_t i = first_node; expanded != nullptr && i < last_node; ++i) {
     std::fill(expanded + first_edge[i], expanded + first_edge[i + 1], static_cast<int64_t>(i));
   }
+  if (!staged_) CopyStored(to, begin, end);
+}
+
+// What the file stores with the edges [begin, end).
+void NeighbourSample::CopyStored(const SampleDestination& to, size_t begin, size_t end) const {
   const uint64_t* const slots = work_->slots.data();
   if (to.edge_weight != nullptr) {
     GatherSlots(adjacency_.weights, slots, begin, end, to.edge_weight);
@@ -44,6 +50,17 @@ void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
     GatherSlots(static_cast<const uint32_t*>(adjacency_.edge_ids.data), slots, begin, end, to.e_id);
   } else if (to.e_id != nullptr) {
     GatherSlots(static_cast<const uint64_t*>(adjacency_.edge_ids.data), slots, begin, end, to.e_id);
+  }
+}
+
+void NeighbourSample::CopyStoredStaged(const SampleDestination& to) const {
+  const std::span<const uint64_t> slots(work_->slots.data(), num_edges_);
+  const ThreadLease::Pause pause;
+  if (to.edge_weight != nullptr) staged_->ReadSlots(adjacency_.weights, slots, to.edge_weight);
+  if (to.e_id != nullptr && adjacency_.edge_ids.width == 4) {
+    staged_->ReadSlots(static_cast<const uint32_t*>(adjacency_.edge_ids.data), slots, to.e_id);
+  } else if (to.e_id != nullptr) {
+    staged_->ReadSlots(static_cast<const uint64_t*>(adjacency_.edge_ids.data), slots, to.e_id);
   }
 }
 
@@ -63,6 +80,7 @@ void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
   store::ReadGuarded(*file_, [&] {
     lease.For(expanded_, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
   });
+  if (staged_ && (to.e_id != nullptr || to.edge_weight != nullptr)) CopyStoredStaged(to);
 }
 
 }  // namespace graphzero::sample

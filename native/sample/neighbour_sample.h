@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "sample/staged_topology.h"
 #include "sample/workspace.h"
 #include "store/topology_reader.h"
 
@@ -48,8 +49,11 @@ class NeighbourSample {
   friend class SubgraphBuilder;
   NeighbourSample() = default;
   void CopyEdges(const SampleDestination& destination, size_t first_node, size_t last_node) const;
+  void CopyStored(const SampleDestination& destination, size_t begin, size_t end) const;
+  void CopyStoredStaged(const SampleDestination& destination) const;
 
   std::shared_ptr<const store::MappedFile> file_;
+  std::shared_ptr<const StagedTopology> staged_;  // or null
   store::Adjacency adjacency_;
   Expand expand_ = Expand::kTargets;
   WorkspacePointer work_;

@@ -68,6 +68,7 @@ class NeighbourSampler {
         excluded_(Excluded(request, graph.sorted())),
         lease_(request.threads) {
     result_.file_ = graph.file();
+    result_.staged_ = request.staged;
     result_.adjacency_ = rows_.adjacency;
     result_.expand_ = request.expand;
     result_.disjoint_ = request.disjoint;
@@ -150,7 +151,7 @@ class NeighbourSampler {
                        .excluded = excluded_.empty() ? nullptr : &excluded_,
                        .seed = request_.seed,
                        .forced_set = request_.forced_set};
-    HopDrawer hop(spec, rows_, *result_.work_, lease_);
+    HopDrawer hop(spec, rows_, request_.staged.get(), *result_.work_, lease_);
     const uint64_t edges = hop.Count();
     if (edges > request_.max_edges - result_.num_edges_) {
       throw InputError("hop " + Number(number) + " with fanout " +

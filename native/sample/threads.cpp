@@ -102,6 +102,24 @@ class Helpers {
   int count_ = 0;
 };
 
+// Waits until a thread is free; returns the limit of that moment.
+int TakeOne(Budget& budget) {
+  std::unique_lock lock(budget.mutex);
+  ++budget.waiting;
+  budget.released.wait(lock, [&] { return budget.used < budget.limit; });
+  --budget.waiting;
+  budget.Take(1);
+  return budget.limit;
+}
+
+void GiveOneBack(Budget& budget) {
+  {
+    const std::lock_guard lock(budget.mutex);
+    --budget.used;
+  }
+  budget.released.notify_one();
+}
+
 }  // namespace
 
 void SetThreadLimit(int limit) {
@@ -128,22 +146,15 @@ bool HasIdleThread() {
 
 ThreadLease::ThreadLease(int wanted) {
   Budget& budget = Shared();
-  std::unique_lock lock(budget.mutex);
-  ++budget.waiting;
-  budget.released.wait(lock, [&] { return budget.used < budget.limit; });
-  --budget.waiting;
-  budget.Take(1);
-  wanted_ = wanted > 0 ? std::min(wanted, budget.limit) : budget.limit;
+  const int limit = TakeOne(budget);
+  wanted_ = wanted > 0 ? std::min(wanted, limit) : limit;
 }
 
-ThreadLease::~ThreadLease() {
-  Budget& budget = Shared();
-  {
-    const std::lock_guard lock(budget.mutex);
-    --budget.used;
-  }
-  budget.released.notify_one();
-}
+ThreadLease::~ThreadLease() { GiveOneBack(Shared()); }
+
+ThreadLease::Pause::Pause() { GiveOneBack(Shared()); }
+
+ThreadLease::Pause::~Pause() { TakeOne(Shared()); }
 
 void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   if (count == 0) return;

@@ -45,6 +45,16 @@ class ThreadLease {
   // The most threads that For() could get.
   int max_team() const { return wanted_; }
 
+  // Lends the call's thread to others while it waits for a disk; gets one back at the end of its
+  // life, which may take as long as for a new call.
+  class Pause {
+   public:
+    Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause();
+  };
+
  private:
   int wanted_;
 };

@@ -65,4 +65,62 @@ def _page(stats, before, seconds: float) -> str:  # type: ignore[no-untyped-def]
         f"{s.dataset}, {s.client_name}"
         for s in stats.sessions
     ]
+    lines += _io_lines(stats, before, seconds)
     return "\n".join(lines)
+
+
+def _io_lines(stats, before, seconds: float) -> list[str]:  # type: ignore[no-untyped-def]
+    """Columns that were read from, since the last page or since the daemon's start."""
+    cache = stats.row_cache
+    lines = ["", f"reads by {stats.io_engine}"]
+    if cache.capacity_byte_size:
+        lines[-1] += (
+            f", row cache {size_text(cache.used_byte_size)} of "
+            f"{size_text(cache.capacity_byte_size)}, {count_text(cache.rows)} rows"
+        )
+    lines.append(
+        f"{'rows/s':>10} {'in memory':>9} {'hits':>7} {'reads/s':>9} {'per batch':>9} "
+        f"{'read/row':>9} {'p50':>8} {'p99':>8}  column, path"
+    )
+    earlier = {(c.dataset, c.column): c for c in before.columns} if seconds else {}
+    for column in stats.columns:
+        if column.gathers:
+            lines.append(_io_line(column, earlier.get((column.dataset, column.column)), seconds))
+    return lines
+
+
+def _io_line(column, before, seconds: float) -> str:  # type: ignore[no-untyped-def]
+    def since(name: str) -> int:
+        count: int = getattr(column, name) - (getattr(before, name) if before else 0)
+        return count
+
+    rows, reads = since("rows"), since("reads")
+    missed = rows - since("mapped_rows") - since("cache_hits")
+    wanted = missed * column.row_byte_size
+    latency = list(column.read_latency)
+    if before:
+        latency = [now - then for now, then in zip(latency, before.read_latency, strict=True)]
+
+    def ratio(part: float, whole: float) -> float:
+        return part / whole if whole else 0.0
+
+    return (
+        f"{ratio(rows, seconds):>10,.0f} {ratio(since('mapped_rows'), rows):>9.1%} "
+        f"{ratio(since('cache_hits'), rows):>7.1%} {ratio(reads, seconds):>9,.0f} "
+        f"{ratio(reads, since('gathers')):>9.1f} "
+        f"{ratio(since('read_byte_size'), wanted):>8.1f}x {_quantile(latency, 0.5):>8} "
+        f"{_quantile(latency, 0.99):>8}  {column.dataset}/{column.column}, {column.path}"
+    )
+
+
+def _quantile(latency: list[int], part: float) -> str:
+    """An upper bound: entries are powers of two, in microseconds."""
+    total = sum(latency)
+    if not total:
+        return "-"
+    seen = 0
+    for power, count in enumerate(latency):
+        seen += count
+        if seen >= part * total:
+            return f"<{2**power} us" if power < 10 else f"<{2**power // 1000} ms"
+    return "-"

@@ -1,0 +1,78 @@
+// A column's rows by whichever way suits it: from the mapping, through the page cache, or around
+// it. Every way gives the same bytes. README.md beside this file says which one is taken when.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gather/row_cache.h"
+#include "gather/warmth.h"
+#include "io/io_counters.h"
+#include "io/random_file.h"
+#include "io/scattered_read.h"
+#include "store/matrix_reader.h"
+
+namespace graphzero::gather {
+
+enum class ColumnPath {
+  kMapped,    // copies from the mapping; a row that is not in memory is a page fault
+  kCached,    // reads through the page cache, many at a time
+  kDirect,    // reads around the page cache, many at a time, and keeps hot rows in a RowCache
+  kAdaptive,  // kMapped while the rows that are asked for are in memory, else kCached
+};
+
+struct ColumnCounters {
+  std::atomic<uint64_t> gathers = 0;
+  std::atomic<uint64_t> rows = 0;
+  std::atomic<uint64_t> mapped_rows = 0;  // of these: copied from the mapping
+  std::atomic<uint64_t> cache_hits = 0;   // of these: found in the row cache
+  io::IoCounters io;
+};
+
+// Thread-safe.
+class Column {
+ public:
+  // Where the filesystem has no O_DIRECT, kDirect becomes kCached and fallback() says why. `cache`
+  // may be null. `reason` is for people: why this path. Throws IoError.
+  static std::shared_ptr<Column> Open(store::MatrixReader matrix, ColumnPath path,
+                                      std::shared_ptr<RowCache> cache, std::string reason);
+
+  // Copies row ids[i] to out + i * row_bytes(), without the file's row padding. Throws
+  // std::out_of_range naming the first bad id before anything is written, and IoError with file and
+  // offset when a row cannot be read. At most `threads` threads copy, 0 means all that other calls
+  // leave (sample/threads.h); waiting for the disk takes none of them.
+  void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
+
+  ColumnPath path() const { return path_; }
+  const std::string& reason() const { return reason_; }
+  const std::string& fallback() const { return fallback_; }
+  const store::MatrixReader& matrix() const { return matrix_; }
+  const ColumnCounters& counters() const { return counters_; }
+  // What O_DIRECT reads are aligned to; 0 on other paths.
+  uint32_t direct_align() const { return file_ && file_->direct() ? file_->offset_align() : 0; }
+
+ private:
+  Column(store::MatrixReader matrix, ColumnPath path) : matrix_(std::move(matrix)), path_(path) {}
+  ColumnPath PathFor(std::span<const int64_t> ids);
+  void GatherByReading(std::span<const int64_t> ids, std::byte* out, int threads);
+  std::vector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
+                                          int threads);
+
+  store::MatrixReader matrix_;
+  ColumnPath path_;
+  std::string reason_;
+  std::string fallback_;
+  std::optional<io::RandomFile> file_;
+  std::shared_ptr<RowCache> cache_;
+  uint64_t cache_column_ = 0;
+  std::optional<Warmth> warmth_;
+  ColumnCounters counters_;
+};
+
+}  // namespace graphzero::gather

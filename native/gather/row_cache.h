@@ -1,0 +1,70 @@
+// The hot rows of columns that are read around the page cache.
+//
+// The page cache keeps 4096 bytes for every row of 512 that somebody wanted; this keeps the row.
+// One cache serves all columns and all callers. Rows of any length lie in logs that are written
+// around in circles, so that no memory is lost to size classes and nothing is ever moved apart.
+//
+// What stays is decided as in S3-FIFO ("FIFO queues are all you need for cache eviction", SOSP
+// 2023): new rows enter a small log; those that are asked for again before they fall out of it move
+// to the main log, the others leave a fingerprint behind, by which they enter the main log directly
+// if they come back soon. Rows at the end of the main log that were asked for since they came in
+// go around once more. An epoch that touches every row once therefore passes through the small log
+// and leaves the main one alone.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace graphzero::gather {
+
+struct RowCacheUsage {
+  uint64_t capacity_bytes;
+  uint64_t used_bytes;   // rows with their headers
+  uint64_t index_bytes;  // beside them
+  uint64_t rows;
+};
+
+// Thread-safe. In a forked child it is empty and stays so: another thread of the parent may have
+// been in the middle of a change.
+class RowCache {
+ public:
+  // Memory is taken as it fills. Rows longer than an eighth of a shard are not kept. Throws
+  // std::bad_alloc.
+  explicit RowCache(uint64_t capacity_bytes);
+  ~RowCache();
+  RowCache(const RowCache&) = delete;
+  RowCache& operator=(const RowCache&) = delete;
+
+  // A number for the keys of one open column, never given twice.
+  uint64_t NewColumn() { return next_column_.fetch_add(1, std::memory_order_relaxed); }
+
+  static uint64_t Key(uint64_t column, uint64_t row) { return column << 44 | row; }
+  static constexpr uint64_t kMostRows = uint64_t{1} << 44;
+
+  // Copies the row to `out` if it is there.
+  bool Find(uint64_t key, std::span<std::byte> out);
+  void Insert(uint64_t key, std::span<const std::byte> row);
+
+  RowCacheUsage usage() const;
+
+ private:
+  class Shard;
+  Shard& ShardOf(uint64_t hash) const;
+  bool Usable() const;
+
+  struct Unmap {
+    size_t bytes;
+    void operator()(std::byte* memory) const;
+  };
+  const uint64_t capacity_;
+  const uint64_t made_after_forks_;
+  std::unique_ptr<std::byte, Unmap> memory_;
+  mutable std::vector<Shard> shards_;
+  std::atomic<uint64_t> next_column_ = 0;
+};
+
+}  // namespace graphzero::gather

@@ -1,0 +1,123 @@
+// Where the rows of one shard lie, and which ones left it lately.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace graphzero::gather {
+
+// A place in one of the two logs of a shard. Positions have 31 bits.
+struct RowPlace {
+  uint32_t position;
+  bool main;
+};
+
+// Open addressing with linear probing and without tombstones. Cells hold part of the hash beside
+// the place, so that a look at the row itself is needed only where that part agrees.
+class RowIndex {
+ public:
+  RowIndex() { Resize(kFewestCells); }
+
+  // Calls same(place) for candidates until it returns true; false if none did.
+  template <class Same>
+  bool Find(uint64_t hash, RowPlace* found, const Same& same) const {
+    for (size_t at = Home(hash); cells_[at].tag != 0; at = Next(at)) {
+      if (cells_[at].tag == Tag(hash) && same(cells_[at].place())) {
+        *found = cells_[at].place();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The row is not in the index. `rehash(place)` gives the hash of a row that is, for growing.
+  template <class Rehash>
+  void Insert(uint64_t hash, RowPlace place, const Rehash& rehash) {
+    if (2 * (count_ + 1) > cells_.size()) Grow(rehash);
+    InsertCell(hash, place);
+    ++count_;
+  }
+
+  // The row at `place` is in the index.
+  template <class Rehash>
+  void Erase(uint64_t hash, RowPlace place, const Rehash& rehash) {
+    size_t hole = Home(hash);
+    while (!(cells_[hole].tag == Tag(hash) && cells_[hole].Is(place))) hole = Next(hole);
+    // Cells behind the hole move up if they may: nothing then lies behind an empty cell.
+    for (size_t at = Next(hole); cells_[at].tag != 0; at = Next(at)) {
+      const size_t home = Home(rehash(cells_[at].place()));
+      const bool may_move = ((at - home) & mask_) >= ((at - hole) & mask_);
+      if (!may_move) continue;
+      cells_[hole] = cells_[at];
+      hole = at;
+    }
+    cells_[hole] = {};
+    --count_;
+  }
+
+  // Of a row that is in the index.
+  void Move(uint64_t hash, RowPlace from, RowPlace to) {
+    size_t at = Home(hash);
+    while (!(cells_[at].tag == Tag(hash) && cells_[at].Is(from))) at = Next(at);
+    cells_[at] = Cell(Tag(hash), to);
+  }
+
+  // Rows that left, newest first as far as there is room: as many as there are cells.
+  void Remember(uint64_t hash) { ghosts_[Home(hash)] = Tag(hash); }
+  bool Recall(uint64_t hash) {
+    uint32_t& ghost = ghosts_[Home(hash)];
+    const bool known = ghost == Tag(hash);
+    if (known) ghost = 0;
+    return known;
+  }
+
+  uint64_t count() const { return count_; }
+  uint64_t bytes() const { return cells_.size() * sizeof(Cell) + ghosts_.size() * 4; }
+
+ private:
+  static constexpr size_t kFewestCells = 64;
+
+  struct Cell {
+    Cell() = default;
+    Cell(uint32_t tag_of_row, RowPlace place)
+        : tag(tag_of_row), where(place.position << 1 | (place.main ? 1u : 0u)) {}
+    RowPlace place() const { return {where >> 1, (where & 1) != 0}; }
+    bool Is(RowPlace other) const { return where == Cell(0, other).where; }
+
+    uint32_t tag = 0;  // 0: empty
+    uint32_t where = 0;
+  };
+
+  // The home takes the middle bits, the tag the upper ones; the shard was chosen by the lowest.
+  size_t Home(uint64_t hash) const { return (hash >> 12) & mask_; }
+  static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 33) + 1; }
+  size_t Next(size_t at) const { return (at + 1) & mask_; }
+
+  void InsertCell(uint64_t hash, RowPlace place) {
+    size_t at = Home(hash);
+    while (cells_[at].tag != 0) at = Next(at);
+    cells_[at] = Cell(Tag(hash), place);
+  }
+
+  void Resize(size_t cells) {
+    cells_.assign(cells, {});
+    ghosts_.assign(cells, 0);
+    mask_ = cells - 1;
+  }
+
+  template <class Rehash>
+  void Grow(const Rehash& rehash) {
+    std::vector<Cell> old = std::move(cells_);
+    Resize(2 * old.size());
+    for (const Cell& cell : old) {
+      if (cell.tag != 0) InsertCell(rehash(cell.place()), cell.place());
+    }
+  }
+
+  std::vector<Cell> cells_;
+  std::vector<uint32_t> ghosts_;
+  size_t mask_ = 0;
+  uint64_t count_ = 0;
+};
+
+}  // namespace graphzero::gather

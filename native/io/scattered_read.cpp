@@ -1,0 +1,172 @@
+#include "io/scattered_read.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "store/bytes.h"
+
+namespace graphzero::io {
+namespace {
+
+// A disk gives nearly as many reads of 16 KiB in a second as of 512 bytes, so a gap of this size
+// costs less than a second read. Through the page cache every page in a gap would also push out a
+// page that somebody wants: there only items of the same or the next page share a read.
+constexpr uint64_t kDirectGap = 8192;
+constexpr uint64_t kCachedGap = 1024;
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMostMerged = 32768;
+// Memory for reads under way, of one thread.
+constexpr uint64_t kBounceBytes = uint64_t{8} << 20;
+constexpr uint64_t kBounceAlign = 4096;
+constexpr uint32_t kLeastDepth = 4;
+
+// Kept by each thread: a fresh buffer would be cleared page by page, each time.
+std::byte* BounceMemory(size_t bytes) {
+  struct Kept {
+    std::unique_ptr<std::byte, decltype(&std::free)> memory{nullptr, &std::free};
+    size_t bytes = 0;
+  };
+  thread_local Kept kept;
+  if (bytes > kept.bytes) {
+    kept.memory.reset(static_cast<std::byte*>(std::aligned_alloc(kBounceAlign, bytes)));
+    kept.bytes = kept.memory ? bytes : 0;
+    if (!kept.memory) throw std::bad_alloc();
+  }
+  return kept.memory.get();
+}
+
+// Counts of one call, added to the shared ones once.
+struct LocalCounters {
+  uint64_t reads = 0;
+  uint64_t bytes = 0;
+  uint64_t nanoseconds = 0;
+  std::array<uint64_t, kLatencyBuckets> latency{};
+
+  void AddTo(IoCounters& to) const {
+    constexpr auto kOrder = std::memory_order_relaxed;
+    to.reads.fetch_add(reads, kOrder);
+    to.read_bytes.fetch_add(bytes, kOrder);
+    to.read_nanoseconds.fetch_add(nanoseconds, kOrder);
+    for (size_t i = 0; i < latency.size(); ++i) {
+      if (latency[i] > 0) to.latency[i].fetch_add(latency[i], kOrder);
+    }
+  }
+};
+
+class ItemJob : public ReadJob {
+ public:
+  ItemJob(const RandomFile& file, const ItemLayout& layout, std::span<const WantedItem> wanted,
+          ItemSink& sink)
+      : align_(file.offset_align()),
+        memory_align_(file.memory_align()),
+        gap_(file.direct() ? kDirectGap : kCachedGap),
+        layout_(layout),
+        wanted_(wanted),
+        sink_(sink) {
+    // An item that starts and ends inside sectors needs one more than its length.
+    const uint64_t longest = std::max<uint64_t>(kMostMerged, layout.bytes + 2 * uint64_t{align_});
+    slot_bytes_ = store::AlignUp(longest, kBounceAlign);
+    depth_ = static_cast<uint32_t>(
+        std::clamp<uint64_t>(kBounceBytes / slot_bytes_, kLeastDepth, ReadQueue::kMostDepth));
+    depth_ = static_cast<uint32_t>(std::min<uint64_t>(depth_, wanted.size()));
+    bounce_ = BounceMemory(depth_ * slot_bytes_);
+    groups_.resize(depth_);
+  }
+
+  uint32_t depth() const { return depth_; }
+  const LocalCounters& counters() const { return counters_; }
+
+  bool Next(uint32_t slot, Read* read) noexcept override {
+    if (next_ == wanted_.size()) return false;
+    Group& group = groups_[slot];
+    group.first = next_;
+    group.begin = Begin(next_);
+    uint64_t needed = End(next_);
+    uint64_t end = store::AlignUp(needed, align_);
+    for (++next_; next_ < wanted_.size(); ++next_) {
+      const uint64_t grown = store::AlignUp(End(next_), align_);
+      const bool near = Begin(next_) <= end + gap_ || Begin(next_) < NextPage(end - 1);
+      if (!near || grown - group.begin > kMostMerged) break;
+      needed = std::max(needed, End(next_));
+      end = std::max(end, grown);
+    }
+    group.last = next_;
+    group.to = bounce_ + slot * slot_bytes_;
+    group.straight = false;
+    if (group.last - group.first == 1 && end == needed && group.begin == Offset(group.first)) {
+      std::byte* const destination = sink_.Destination(wanted_[group.first]);
+      const auto address = reinterpret_cast<uintptr_t>(destination);
+      group.straight = destination != nullptr && address % memory_align_ == 0;
+      if (group.straight) group.to = destination;
+    }
+    read->offset = group.begin;
+    read->to = group.to;
+    read->bytes = static_cast<uint32_t>(end - group.begin);
+    read->least = static_cast<uint32_t>(needed - group.begin);
+    ++counters_.reads;
+    counters_.bytes += read->bytes;
+    return true;
+  }
+
+  void Done(uint32_t slot, uint64_t nanoseconds) noexcept override {
+    counters_.nanoseconds += nanoseconds;
+    ++counters_.latency[IoCounters::Bucket(nanoseconds)];
+    const Group& group = groups_[slot];
+    if (group.straight) return;
+    for (size_t i = group.first; i < group.last; ++i) {
+      sink_.Take(wanted_[i], group.to + (Offset(i) - group.begin));
+    }
+  }
+
+ private:
+  // The items [first, last) of one read.
+  struct Group {
+    size_t first = 0;
+    size_t last = 0;
+    uint64_t begin = 0;
+    std::byte* to = nullptr;
+    bool straight = false;
+  };
+
+  static uint64_t NextPage(uint64_t at) { return (at / kPage + 1) * kPage; }
+  uint64_t Offset(size_t i) const { return layout_.base + wanted_[i].item * layout_.stride; }
+  uint64_t Begin(size_t i) const { return Offset(i) & ~uint64_t{align_ - 1}; }
+  uint64_t End(size_t i) const { return Offset(i) + layout_.bytes; }
+
+  const uint32_t align_;
+  const uint32_t memory_align_;
+  const uint64_t gap_;
+  const ItemLayout layout_;
+  const std::span<const WantedItem> wanted_;
+  ItemSink& sink_;
+  uint64_t slot_bytes_ = 0;
+  uint32_t depth_ = 0;
+  std::byte* bounce_ = nullptr;
+  std::vector<Group> groups_;
+  size_t next_ = 0;
+  LocalCounters counters_;
+};
+
+}  // namespace
+
+void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<WantedItem> wanted,
+               ItemSink& sink, IoCounters& counters) {
+  if (wanted.empty()) return;
+  const auto by_item = [](const WantedItem& a, const WantedItem& b) { return a.item < b.item; };
+  if (!std::is_sorted(wanted.begin(), wanted.end(), by_item)) {
+    std::sort(wanted.begin(), wanted.end(), by_item);
+  }
+  ItemJob job(file, layout, wanted, sink);
+  const Source source = file.source();
+  try {
+    ThreadQueue().Run(source, job, job.depth());
+  } catch (...) {
+    job.counters().AddTo(counters);
+    throw;
+  }
+  job.counters().AddTo(counters);
+}
+
+}  // namespace graphzero::io

@@ -1,0 +1,41 @@
+// Many small items of one file: sorted, merged into fewer reads, read at full depth, handed out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/io_counters.h"
+#include "io/random_file.h"
+
+namespace graphzero::io {
+
+// Where items lie: item i is `bytes` long and starts at base + i * stride. Items may overlap.
+struct ItemLayout {
+  uint64_t base;
+  uint64_t stride;
+  uint32_t bytes;
+};
+
+// An item that is wanted, and the caller's number for it.
+struct WantedItem {
+  uint64_t item;
+  uint64_t place;
+};
+
+// Takes items as they arrive, in any order, one call at a time.
+class ItemSink {
+ public:
+  virtual ~ItemSink() = default;
+  virtual void Take(const WantedItem& wanted, const std::byte* data) noexcept = 0;
+  // Where the kernel may write the item itself, after which Take() is not called; null to be given
+  // a copy.
+  virtual std::byte* Destination(const WantedItem& wanted) noexcept = 0;
+};
+
+// Reads every wanted item, all of which the caller knows to lie in the file. Reorders `wanted`.
+// Throws IoError with the file and the offset; the sink may have got some of the items then.
+void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<WantedItem> wanted,
+               ItemSink& sink, IoCounters& counters);
+
+}  // namespace graphzero::io

@@ -1,0 +1,129 @@
+#include "sample/staged_topology.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "store/warm.h"
+
+namespace graphzero::sample {
+namespace {
+
+// Items of one read pass: bounds the memory of a hop with very many edges.
+constexpr size_t kPass = size_t{1} << 21;
+
+class RowSink : public io::ItemSink {
+ public:
+  RowSink(uint64_t* begins, uint64_t* degrees, uint64_t edges)
+      : begins_(begins), degrees_(degrees), edges_(edges) {}
+
+  void Take(const io::WantedItem& wanted, const std::byte* data) noexcept override {
+    uint64_t pair[2];
+    std::memcpy(pair, data, sizeof(pair));
+    begins_[wanted.place] = pair[0];
+    degrees_[wanted.place] = pair[1] - pair[0];
+    if (pair[0] > pair[1] || pair[1] > edges_) damaged_ = std::min(damaged_, wanted.place);
+  }
+  std::byte* Destination(const io::WantedItem&) noexcept override { return nullptr; }
+
+  uint64_t damaged() const { return damaged_; }
+
+ private:
+  uint64_t* const begins_;
+  uint64_t* const degrees_;
+  const uint64_t edges_;
+  uint64_t damaged_ = UINT64_MAX;
+};
+
+template <class From, class To>
+class ValueSink : public io::ItemSink {
+ public:
+  explicit ValueSink(To* to) : to_(to) {}
+
+  void Take(const io::WantedItem& wanted, const std::byte* data) noexcept override {
+    From value;
+    std::memcpy(&value, data, sizeof(value));
+    to_[wanted.place] = static_cast<To>(value);
+  }
+  std::byte* Destination(const io::WantedItem&) noexcept override { return nullptr; }
+
+ private:
+  To* const to_;
+};
+
+class NoSink : public io::ItemSink {
+ public:
+  void Take(const io::WantedItem&, const std::byte*) noexcept override {}
+  std::byte* Destination(const io::WantedItem&) noexcept override { return nullptr; }
+};
+
+// Calls read(wanted) for at most kPass items at a time; places count from 0 over all of them.
+template <class Read>
+void InPasses(std::span<const uint64_t> items, const Read& read) {
+  std::vector<io::WantedItem> wanted;
+  for (size_t begin = 0; begin < items.size(); begin += kPass) {
+    const size_t end = std::min(begin + kPass, items.size());
+    wanted.resize(end - begin);
+    for (size_t i = begin; i < end; ++i) wanted[i - begin] = {items[i], i};
+    read(std::span(wanted));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const StagedTopology> StagedTopology::Open(const store::TopologyReader& graph) {
+  store::ExpectRandomAccess(*graph.file());
+  return std::shared_ptr<const StagedTopology>(
+      new StagedTopology(io::RandomFile::OpenCached(graph.file())));
+}
+
+void StagedTopology::Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,
+                          io::ItemSink& sink) const {
+  counters_.calls.fetch_add(1, std::memory_order_relaxed);
+  counters_.items.fetch_add(wanted.size(), std::memory_order_relaxed);
+  io::ReadItems(file_, layout, wanted, sink, counters_.io);
+}
+
+bool StagedTopology::ReadRows(const store::Adjacency& adjacency, std::span<const uint64_t> nodes,
+                              uint64_t* begins, uint64_t* degrees, size_t* damaged) const {
+  const io::ItemLayout pairs{.base = OffsetOf(adjacency.indptr),
+                             .stride = sizeof(uint64_t),
+                             .bytes = 2 * sizeof(uint64_t)};
+  RowSink sink(begins, degrees, adjacency.edges);
+  InPasses(nodes, [&](std::span<io::WantedItem> wanted) { Read(pairs, wanted, sink); });
+  *damaged = sink.damaged();
+  return sink.damaged() == UINT64_MAX;
+}
+
+template <class From, class To>
+void StagedTopology::ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const {
+  const io::ItemLayout values{
+      .base = OffsetOf(array), .stride = sizeof(From), .bytes = sizeof(From)};
+  ValueSink<From, To> sink(to);
+  InPasses(slots, [&](std::span<io::WantedItem> wanted) { Read(values, wanted, sink); });
+}
+
+template void StagedTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>,
+                                        uint64_t*) const;
+template void StagedTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>,
+                                        uint64_t*) const;
+template void StagedTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>, int64_t*) const;
+template void StagedTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, int64_t*) const;
+template void StagedTopology::ReadSlots(const float*, std::span<const uint64_t>, float*) const;
+
+void StagedTopology::Touch(std::span<const std::span<const std::byte>> ranges) const {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<uint64_t> pages;
+  for (const std::span<const std::byte> range : ranges) {
+    if (range.empty()) continue;
+    const uint64_t last = OffsetOf(&range.back()) / page;
+    for (uint64_t at = OffsetOf(&range.front()) / page; at <= last; ++at) pages.push_back(at);
+  }
+  NoSink sink;
+  const io::ItemLayout first_bytes{.base = 0, .stride = page, .bytes = 1};
+  InPasses(pages, [&](std::span<io::WantedItem> wanted) { Read(first_bytes, wanted, sink); });
+}
+
+}  // namespace graphzero::sample

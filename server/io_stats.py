@@ -1,0 +1,58 @@
+"""What reading cost so far, column by column, for GetStats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from graphzero import _engine
+from graphzero._column_io import path_text
+from graphzero._dataset import Dataset
+from graphzero.proto import graphzero_pb2 as pb
+
+
+def column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
+    """Of every column, and of the graphs that do not fit into memory."""
+    for dataset in datasets:
+        if dataset.graph.staged is not None:
+            staged = dataset.graph.staged.stats()
+            yield pb.ColumnStats(
+                dataset=dataset.name,
+                column=dataset.graph.path.name,
+                path=dataset.graph.plan.path,
+                reason=dataset.graph.plan.reason,
+                gathers=staged.calls,
+                rows=staged.items,
+                reads=staged.reads,
+                read_byte_size=staged.read_bytes,
+                read_us=staged.read_nanoseconds // 1000,
+                read_latency=staged.latency,
+            )
+        for name, column in dataset.columns.items():
+            counted = column.rows.stats()
+            yield pb.ColumnStats(
+                dataset=dataset.name,
+                column=name,
+                path=path_text(column.rows.path),
+                reason=column.rows.reason,
+                gathers=counted.gathers,
+                rows=counted.rows,
+                mapped_rows=counted.mapped_rows,
+                cache_hits=counted.cache_hits,
+                row_byte_size=column.matrix.row_bytes,
+                reads=counted.reads,
+                read_byte_size=counted.read_bytes,
+                read_us=counted.read_nanoseconds // 1000,
+                read_latency=counted.latency,
+            )
+
+
+def row_cache_stats(cache: _engine.RowCache | None) -> pb.RowCacheStats | None:
+    if cache is None:
+        return None
+    usage = cache.usage()
+    return pb.RowCacheStats(
+        capacity_byte_size=usage.capacity_bytes,
+        used_byte_size=usage.used_bytes,
+        index_byte_size=usage.index_bytes,
+        rows=usage.rows,
+    )

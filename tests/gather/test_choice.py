@@ -1,0 +1,178 @@
+"""Which path "auto" takes, and what happens where a path cannot be had."""
+
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import graphzero as gz
+import numpy as np
+import pytest
+from graphzero import _engine
+from graphzero._column_io import plan_io
+
+Path_ = _engine.ColumnPath
+CGROUPS = Path("/sys/fs/cgroup/memory")
+
+
+def stats(store):
+    return store.rows.stats()
+
+
+@pytest.mark.parametrize(
+    ("byte_size", "memory", "path"),
+    [(100, 100, Path_.ADAPTIVE), (101, 100, Path_.DIRECT), (0, 0, Path_.ADAPTIVE)],
+)
+def test_auto_goes_by_size_against_memory(byte_size, memory, path):
+    assert plan_io("auto", byte_size, memory).path == path
+    assert plan_io("mapped", byte_size, memory).path == Path_.MAPPED
+    assert plan_io("cached", byte_size, memory).path == Path_.CACHED
+    assert plan_io("direct", byte_size, memory).path == Path_.DIRECT
+
+
+def test_auto_copies_from_the_mapping_when_rows_are_in_memory(make_column):
+    path, _ = make_column(512)
+    path.read_bytes()
+    store = gz.FeatureStore(path)
+    store.gather(np.arange(3000))
+    assert (stats(store).mapped_rows, stats(store).reads) == (3000, 0)
+
+
+def test_auto_reads_rows_that_are_not_in_memory(make_column):
+    path, values = make_column(512, rows=100_000)  # opening it reads a few megabytes ahead
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+    store = gz.FeatureStore(path)
+    ids = np.arange(60_000, 100_000, 100)
+    np.testing.assert_array_equal(store.gather(ids), values[ids])
+    if not stats(store).reads:
+        pytest.skip("the filesystem did not let go of the file's pages")
+    assert stats(store).mapped_rows == 0
+
+
+def test_auto_agrees_with_views_that_were_written_to(make_column):
+    path, values = make_column(512)
+    store = gz.FeatureStore(path)
+    store.gather([0])
+    store.get_data(7)[:] = 5
+    assert (store.gather([7]) == 5).all()
+    assert (gz.FeatureStore(path, io="cached").gather([7]) == values[7]).all()
+
+
+@pytest.mark.skipif(not os.access(CGROUPS, os.W_OK), reason="needs a writable memory cgroup (v1)")
+def test_the_limit_of_a_control_group_counts(tmp_path):
+    path = tmp_path / "x.gd"
+    gz.write_features(path, np.zeros((400_000, 128), np.float32))  # 200 MB
+    group = CGROUPS / f"graphzero-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text(str(160 << 20))
+        code = (
+            f"import os; open({str(group / 'tasks')!r}, 'w').write(str(os.getpid()));"
+            f"import graphzero as gz; s = gz.FeatureStore({str(path)!r}); s.gather([1]);"
+            "print(s.rows.path)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == "ColumnPath.DIRECT"
+    finally:
+        group.rmdir()
+
+
+def test_a_filesystem_without_direct_reads_is_read_through_the_page_cache(tmp_path):
+    mount = tmp_path / "ram"
+    mount.mkdir()
+    if subprocess.run(["mount", "-t", "ramfs", "ramfs", mount], check=False).returncode:
+        pytest.skip("needs to mount a ramfs")
+    try:
+        values = np.random.default_rng(1).random((1000, 128), np.float32)
+        gz.write_features(mount / "x.gd", values)
+        store = gz.FeatureStore(mount / "x.gd", io="direct")
+        with pytest.warns(RuntimeWarning, match="x.gd is cached instead of direct"):
+            rows = store.gather([3, 2])
+        np.testing.assert_array_equal(rows, values[[3, 2]])
+        assert store.rows.path == Path_.CACHED
+        del store
+    finally:
+        subprocess.run(["umount", "-l", mount], check=True)
+
+
+def forbid_io_uring():
+    """As many containers do: the system call gives EPERM from now on, in this process."""
+    load, jump, ret = 0x20, 0x15, 0x06
+    filters = b"".join(
+        struct.pack("HBBI", *instruction)
+        for instruction in [
+            (load, 0, 0, 0),  # the number of the system call
+            (jump, 0, 1, 425),  # io_uring_setup
+            (ret, 0, 0, 0x00050000 | 1),  # an error: EPERM
+            (ret, 0, 0, 0x7FFF0000),  # allowed
+        ]
+    )
+    buffer = ctypes.create_string_buffer(filters)
+    program = struct.pack("HxxxxxxQ", len(filters) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
+
+
+@pytest.mark.skipif("GRAPHZERO_IO_ENGINE" in os.environ, reason="the choice is made already")
+def test_where_io_uring_is_forbidden_threads_read_and_a_warning_says_so(make_column):
+    path, _ = make_column(512)
+    child = os.fork()
+    if child == 0:
+        try:
+            forbid_io_uring()
+            code = (
+                "import sys, graphzero as gz;"
+                f"s = gz.FeatureStore({str(path)!r}, io='cached'); s.gather([1, 2]);"
+                "from graphzero import _engine; print(_engine.io_engine().name)"
+            )
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            good = done.stdout == "pread\n" and "Operation not permitted" in done.stderr
+            if not good:
+                print(done.stdout, done.stderr)
+            os._exit(0 if good else 1)
+        except BaseException as error:
+            print(error)
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_unknown_engine_is_refused(make_column):
+    path, _ = make_column(512)
+    code = f"import graphzero as gz; gz.FeatureStore({str(path)!r}, io='cached').gather([0])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "GRAPHZERO_IO_ENGINE": "magic"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "GRAPHZERO_IO_ENGINE is magic, expected io_uring or pread" in done.stderr
+
+
+def test_an_engine_that_was_asked_for_is_no_warning(make_column):
+    path, _ = make_column(512)
+    code = f"import graphzero as gz; gz.FeatureStore({str(path)!r}, io='cached').gather([0])"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "GRAPHZERO_IO_ENGINE": "pread"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_warnings_are_for_what_is_wrong_only(make_column):
+    path, _ = make_column(512)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gz.FeatureStore(path, io="direct").gather([0])

@@ -1,0 +1,182 @@
+"""How the daemon reads feature rows, what it says about it, and what it does when a disk fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+from graphzero.client.probe import daemon_stats
+
+PATHS = ["mapped", "cached", "direct"]
+FAULT = "from graphzero import _engine; _engine.set_read_fault({!r}, {})"
+
+
+def column_stats(daemon: Any, name: str) -> Any:
+    return next(c for c in daemon_stats(daemon.address).columns if c.column == name)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_batches_are_the_same_on_every_path(
+    start_daemon: Callable[..., Any], dataset: Path, path: str
+) -> None:
+    daemon = start_daemon(dataset, "--feature-io", path)
+    expected = gz.Graph(dataset).sample([5, 17, 1999], [10, 5], seed=3)
+    with gz.connect(daemon.address) as client:
+        batch = client.sample([5, 17, 1999], fanout=[10, 5], seed=3)
+        np.testing.assert_array_equal(batch.n_id, expected.n_id)
+        for name in ("x", "y"):
+            values = gz.FeatureStore(dataset / f"{name}.gd").get_tensor()
+            np.testing.assert_array_equal(batch[name], values[expected.n_id])
+    assert column_stats(daemon, "x").path == path
+    assert f"small/x is {path} (as asked for)" in daemon.output()
+
+
+def test_batches_are_the_same_from_a_staged_graph(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--topology-io", "staged", "--feature-io", "direct")
+    graph = gz.Graph(dataset, io="mapped")
+    with gz.connect(daemon.address) as client:
+        for weighted in (False, True):
+            options = {"fanout": [10, 5], "seed": 3, "weighted": weighted}
+            batch = client.sample([5, 17, 1999], **options)
+            expected = graph.sample([5, 17, 1999], **options)
+            for name in ("n_id", "edge_index", "e_id", "edge_weight"):
+                np.testing.assert_array_equal(batch[name], getattr(expected, name))
+    stats = column_stats(daemon, "graph.gl")
+    assert stats.path == "staged"
+    assert stats.reads > 0
+    assert "small/graph.gl is staged (as asked for)" in daemon.output()
+
+
+def test_a_graph_that_cannot_be_read_fails_the_request(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    setup = FAULT.format("small/graph.gl", -errno.EIO)
+    daemon = start_daemon(dataset, "--topology-io", "staged", setup=setup)
+    with gz.connect(daemon.address) as client:
+        with pytest.raises(gz.ServerError, match=r"cannot read at byte \d+.*graph\.gl"):
+            client.sample([3], fanout=[5])
+        assert client.gather("x", [3]) is not None
+
+
+def test_trainers_share_one_row_cache(start_daemon: Callable[..., Any], dataset: Path) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    ids = np.arange(0, 2000, 2)
+    values = gz.FeatureStore(dataset / "x.gd").get_tensor()
+    for _ in range(3):
+        with gz.connect(daemon.address) as client:
+            np.testing.assert_array_equal(client.gather("x", ids), values[ids])
+    stats = column_stats(daemon, "x")
+    assert (stats.gathers, stats.rows, stats.cache_hits) == (3, 3000, 2000)
+    assert stats.mapped_rows == 0
+    assert sum(stats.read_latency) == stats.reads > 0
+    assert stats.read_byte_size >= 1000 * 64
+    cache = daemon_stats(daemon.address).row_cache
+    assert cache.capacity_byte_size == 8 << 20
+    assert cache.rows == 1000
+    assert "row cache of 8.0 MiB" in daemon.output()
+
+
+def test_top_shows_what_reading_costs(start_daemon: Callable[..., Any], dataset: Path) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    with gz.connect(daemon.address) as client:
+        client.gather("x", [1, 2, 3])
+        client.gather("x", [1, 2, 3])
+    command = [sys.executable, "-m", "graphzero", "top", "--once", str(daemon.socket)]
+    page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "row cache" in page
+    line = next(line for line in page.splitlines() if "small/x, direct" in line)
+    assert "50.0%" in line
+
+
+def test_no_row_cache(start_daemon: Callable[..., Any], dataset: Path) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "0")
+    with gz.connect(daemon.address) as client:
+        for _ in range(2):
+            client.gather("x", [1, 2, 3])
+    assert column_stats(daemon, "x").cache_hits == 0
+    assert not daemon_stats(daemon.address).HasField("row_cache")
+
+
+@pytest.mark.parametrize("option", [("--feature-io", "fast"), ("--row-cache", "much")])
+def test_options_that_make_no_sense_are_refused(dataset: Path, option: tuple[str, str]) -> None:
+    command = [sys.executable, "-m", "graphzero.server", "--data", str(dataset), *option]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert option[0].removeprefix("--") in done.stderr
+    assert option[1] in done.stderr
+
+
+@pytest.mark.parametrize("path", ["cached", "direct"])
+def test_a_failing_disk_fails_the_request_and_nothing_else(
+    start_daemon: Callable[..., Any], dataset: Path, path: str
+) -> None:
+    setup = FAULT.format("small/x.gd", -errno.EIO)
+    daemon = start_daemon(dataset, "--feature-io", path, setup=setup)
+    with gz.connect(daemon.address) as client:
+        with pytest.raises(gz.ServerError, match=r"cannot read at byte \d+.*Input/output.*x\.gd"):
+            client.gather("x", [3])
+        with pytest.raises(gz.ServerError, match=r"x\.gd"):
+            client.sample([3], fanout=[5])
+        values = gz.FeatureStore(dataset / "y.gd").get_tensor()
+        np.testing.assert_array_equal(client.gather("y", [3, 4]), values[[3, 4]])
+        assert client.sample([3], fanout=[5], columns=["y"]).y is not None
+    assert daemon.process.poll() is None
+
+
+@pytest.mark.parametrize("path", ["cached", "direct"])
+def test_truncation_under_load_fails_that_dataset_only(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path, path: str
+) -> None:
+    for name in ("cut", "whole"):
+        shutil.copytree(dataset, tmp_path / name)
+    daemon = start_daemon(tmp_path, "--feature-io", path, "--row-cache", "0", "--warm", "none")
+    seen: dict[str, Exception] = {}
+    served = {"cut": threading.Event(), "whole": threading.Event()}
+    stop = threading.Event()
+
+    def train(name: str) -> None:
+        with gz.connect(daemon.address, dataset=name) as client:
+            while not stop.is_set():
+                try:
+                    client.gather("x", np.arange(2000))
+                except gz.ClientError as error:
+                    seen[name] = error
+                    return
+                served[name].set()
+
+    trainers = {name: threading.Thread(target=train, args=(name,)) for name in served}
+    for thread in trainers.values():
+        thread.start()
+    for event in served.values():
+        assert event.wait(60)
+    file = tmp_path / "cut" / "x.gd"
+    os.truncate(file, file.stat().st_size // 2)
+    trainers["cut"].join(60)
+    served["whole"].clear()
+    assert served["whole"].wait(60)
+    stop.set()
+    trainers["whole"].join(60)
+    assert "whole" not in seen
+    assert isinstance(seen["cut"], gz.ServerError)
+    assert "the file was cut short" in str(seen["cut"])
+    assert str(file) in str(seen["cut"])
+
+
+def test_a_machine_without_io_uring_is_warned_of(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    quiet = start_daemon(dataset, "--feature-io", "direct")
+    assert "warning: rows are read" not in quiet.output()
+    assert f"reads by {daemon_stats(quiet.address).io_engine}" in quiet.output()
