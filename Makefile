@@ -96,6 +96,11 @@ soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daem
 bench-convert: $(PACKAGE) ## compare convert with GraphZero 0.2.0 and pandas + scipy
 	@$(BIN)/python tests/benchmarks/convert_edges.py --cache build/bench $(BENCH_ARGS)
 
+.PHONY: bench-parquet
+bench-parquet: $(PACKAGE) ## compare convert with reading all of a Parquet file and building from arrays
+	@mkdir -p build/bench
+	@$(BIN)/python tests/benchmarks/convert_parquet.py --temp build/bench $(BENCH_ARGS)
+
 .PHONY: bench-adapters
 bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loader
 	@$(BIN)/python tests/benchmarks/adapters.py $(BENCH_ARGS)

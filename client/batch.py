@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from graphzero._dtypes import DataType
+from graphzero._dtypes import DataType, widen
 from graphzero._extras import require_pyg
 from graphzero._torch import import_torch
 from graphzero.client.dgl_blocks import dgl_blocks
@@ -65,15 +65,18 @@ class Batch:
         num_sampled_nodes: list[int],
         num_sampled_edges: list[int],
         seed: int,
+        upcast: bool = False,
     ) -> None:
         self._tensors: dict[str, Any] | None = tensors
+        self._upcast = upcast
         self.batch_size = batch_size
         self.num_sampled_nodes = num_sampled_nodes
         self.num_sampled_edges = num_sampled_edges
         self.seed = seed
 
     @classmethod
-    def from_reply(cls, reply: Reply) -> Batch:
+    def from_reply(cls, reply: Reply, upcast: bool = False) -> Batch:
+        """`upcast`: 16-bit floating columns become float32 when they are first looked at."""
         result = reply.result
         return cls(
             dict(reply.tensors),
@@ -81,6 +84,7 @@ class Batch:
             num_sampled_nodes=list(result.num_sampled_nodes),
             num_sampled_edges=list(result.num_sampled_edges),
             seed=result.seed,
+            upcast=upcast,
         )
 
     def keys(self) -> list[str]:
@@ -99,7 +103,7 @@ class Batch:
             raise KeyError(f"the batch has no {name!r}, it has {', '.join(held)}")
         value = held[name]
         if isinstance(value, Tensor):
-            value = held[name] = users_tensor(value)
+            value = held[name] = users_tensor(value, self._upcast)
         return value
 
     def __getattr__(self, name: str) -> Any:
@@ -233,8 +237,15 @@ class Walks:
         )
 
 
-def users_tensor(tensor: Tensor) -> Any:
-    """A torch tensor over the array when torch is installed, else the array."""
+def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:
+    """A torch tensor over the array when torch is installed, else the array.
+
+    `upcast`: values of a 16-bit floating type as float32, in memory of their own.
+    """
+    if upcast and tensor.dtype.is_half:
+        if _has_torch():
+            return users_tensor(tensor).float()
+        return widen(tensor.array, tensor.dtype)
     if not _has_torch():
         if tensor.dtype is DataType.BFLOAT16:
             import_torch("NumPy has no bfloat16")

@@ -12,7 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from graphzero._dataset import open_dataset
+from graphzero._dtypes import DataType
 from graphzero._ids import Ids
 from graphzero._links import ExcludeSeedEdges, Negatives, link_request
 from graphzero._sampling import Direction, Subgraph, resolve_seed
@@ -28,6 +30,7 @@ from graphzero.client.errors import (
 from graphzero.client.info import ClientInfo, DatasetInfo
 from graphzero.client.launch import ensure_daemon
 from graphzero.client.link import Patience
+from graphzero.client.original_ids import find_nodes, original_ids
 from graphzero.client.pool import LinkPool
 from graphzero.client.requests import (
     SampleOptions,
@@ -63,6 +66,7 @@ def connect(
     retry_timeout: float = DEFAULT_TIMEOUT_S,
     transport: Transport | None = None,
     window: int = DEFAULT_WINDOW,
+    upcast: bool = False,
     token: str | None = None,
     root_certificate: str | os.PathLike[str] | None = None,
     server_uid: int | None = None,
@@ -80,6 +84,8 @@ def connect(
     transport: "shared_memory" (the default on a socket) or "inline" (the default for TCP), for
     containers that do not share /dev/shm with the daemon.
     window: batches in flight or in use at a time that direct calls get shared memory for.
+    upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; the
+    copy is made here, of those columns of a batch that are looked at.
     token, root_certificate: for TCP beyond this machine; the token also from GRAPHZERO_TOKEN.
     server_uid: a user whose daemon is trusted beside one's own and root's.
     """
@@ -104,12 +110,12 @@ def connect(
     patience = Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None)
     for _ in range(_LEAVING_DAEMONS if data is not None else 0):
         try:
-            return Client(find, options, patience)
+            return Client(find, options, patience, upcast)
         except StartFailed:
             raise
         except ServerUnavailable:
             time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
-    return Client(find, options, patience)
+    return Client(find, options, patience, upcast)
 
 
 class Client:
@@ -124,9 +130,14 @@ class Client:
     """
 
     def __init__(
-        self, find: Callable[[], Address], options: SessionOptions, patience: Patience
+        self,
+        find: Callable[[], Address],
+        options: SessionOptions,
+        patience: Patience,
+        upcast: bool = False,
     ) -> None:
         self._find = find
+        self._upcast = upcast
         self._options = options
         self._patience = patience
         self._pool = LinkPool(find, options, patience)
@@ -138,6 +149,7 @@ class Client:
         seeds: Ids,
         fanout: Iterable[int],
         *,
+        original_ids: bool = False,
         columns: Sequence[str] | None = None,
         seed_columns: Sequence[str] | None = None,
         replace: bool = False,
@@ -152,7 +164,9 @@ class Client:
         """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
 
         fanout: -1 takes all edges of a node, 0 none.
-        columns: those to gather for every node; None: all node columns, []: topology only.
+        original_ids: seeds are original ids of a relabelled dataset; see find_nodes().
+        columns: those to gather for every node, or by e_id for every edge; None: all node columns,
+        []: topology only.
         seed_columns: those to gather for the seeds alone, such as labels.
         replace, weighted: draw with replacement; in proportion to the edge weights.
         direction: "in" follows edges from target to source, as graph networks aggregate, and is the
@@ -167,6 +181,7 @@ class Client:
         future = self.sample_async(
             seeds,
             fanout,
+            original_ids=original_ids,
             columns=columns,
             seed_columns=seed_columns,
             replace=replace,
@@ -185,6 +200,7 @@ class Client:
         seeds: Ids,
         fanout: Iterable[int],
         *,
+        original_ids: bool = False,
         columns: Sequence[str] | None = None,
         seed_columns: Sequence[str] | None = None,
         replace: bool = False,
@@ -208,8 +224,9 @@ class Client:
             disjoint=disjoint,
             subgraph=subgraph,
         )
-        messages = sample_messages(wire_ids(seeds, "seeds"), options, resolve_seed(seed))
-        return self._pool.direct().submit(messages, Batch.from_reply, timeout=timeout)
+        ids = self._node_ids(seeds, "seeds", original_ids, timeout)
+        messages = sample_messages(ids, options, resolve_seed(seed))
+        return self._pool.direct().submit(messages, self._make_batch, timeout=timeout)
 
     def sample_links(
         self,
@@ -256,13 +273,14 @@ class Client:
         )
         messages = sample_messages(links, options, resolve_seed(seed))
         link = self._pool.direct()
-        return link.wait(link.submit(messages, Batch.from_reply, timeout=timeout), timeout=timeout)
+        return link.wait(link.submit(messages, self._make_batch, timeout=timeout), timeout=timeout)
 
     def random_walk(
         self,
         starts: Ids,
         length: int,
         *,
+        original_ids: bool = False,
         p: float = 1.0,
         q: float = 1.0,
         restart: float = 0.0,
@@ -270,11 +288,14 @@ class Client:
         seed: int | None = None,
         timeout: float | None = None,
     ) -> Walks:
-        """Walks of `length` steps along out-edges, one per start; p and q are node2vec's."""
+        """Walks of `length` steps along out-edges, one per start; p and q are node2vec's.
+
+        original_ids: starts are original ids of a relabelled dataset; nodes of walks never are.
+        """
         if not 0 <= length < 2**32:
             raise ValueError(f"length is {length}, expected at least 0 and less than 2**32")
         messages = walk_messages(
-            wire_ids(starts, "starts"),
+            self._node_ids(starts, "starts", original_ids, timeout),
             length,
             p=p,
             q=q,
@@ -287,7 +308,20 @@ class Client:
     def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
         """The rows `ids` of a column, in that order."""
         messages = gather_messages(column, wire_ids(ids, "ids"))
-        return users_tensor(self._ask(messages, timeout).tensors[column])
+        return users_tensor(self._ask(messages, timeout).tensors[column], self._upcast)
+
+    def original_ids(self, n_id: Ids, *, timeout: float | None = None) -> Any:
+        """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
+        found = original_ids(n_id, self._dataset, self._pool.direct(), timeout)
+        return users_tensor(found) if isinstance(found, Tensor) else found
+
+    def find_nodes(self, original: Any, *, timeout: float | None = None) -> Any:
+        """The nodes of original ids (integers, or a list of str), in that order.
+
+        Raises InvalidRequest for an id that no node has.
+        """
+        found = self._node_ids(original, "original", True, timeout)
+        return users_tensor(Tensor(found, DataType.INT64))
 
     def datasets(self) -> list[DatasetInfo]:
         """What the daemon serves at this moment."""
@@ -306,7 +340,7 @@ class Client:
         )
 
     def column(self, name: str) -> Any:
-        """A whole column as a mapped tensor: instant for any size, and nothing is copied.
+        """A whole column as a mapped tensor of the stored type: instant for any size, not copied.
 
         Needs the daemon's data directory to be visible here; otherwise raises ServerUnavailable.
         """
@@ -336,6 +370,7 @@ class Client:
         fanout: Iterable[int],
         batch_size: int | None = None,
         *,
+        original_ids: bool = False,
         shuffle: bool = False,
         seed: int = 0,
         drop_last: bool = False,
@@ -357,6 +392,7 @@ class Client:
 
         seeds: node ids, a bool mask over the nodes, the name of a split (a column of ids, or a bool
         node column), or None for all nodes.
+        original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
         drop_last: leave out what does not fill a batch on every rank.
         rank, world_size: this trainer's place among those that share an epoch.
@@ -367,6 +403,8 @@ class Client:
         """
         from graphzero.client.loader import Loader, LoaderOptions
 
+        if original_ids:
+            seeds = self._node_ids(seeds, "seeds", True, timeout)
         return Loader(
             self,
             seeds,
@@ -448,6 +486,17 @@ class Client:
                     f"this daemon is older than its client and cannot do {feature!r}; restart it "
                     "with the installed version"
                 )
+
+    def _make_batch(self, reply: Reply) -> Batch:
+        return Batch.from_reply(reply, self._upcast)
+
+    def _node_ids(
+        self, ids: Any, what: str, original: bool, timeout: float | None
+    ) -> npt.NDArray[np.int64]:
+        if original:
+            self._require_features(["find_nodes"])
+            return find_nodes(ids, self._dataset, self._pool.direct(), timeout)
+        return wire_ids(ids, what)
 
     def _ask(self, messages: list[SessionRequest], timeout: float | None) -> Reply:
         link = self._pool.direct()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphzero._files import ORIGINAL_IDS
 from graphzero.proto import graphzero_pb2
 
 _ROLES = {
@@ -45,8 +46,25 @@ class DatasetInfo:
 
     @property
     def node_columns(self) -> list[str]:
-        """Names of the columns that have a row for each node."""
-        return [name for name, column in self.columns.items() if column.role == "node"]
+        """Names of the columns that have a row for each node, but for the original ids."""
+        return [
+            name
+            for name, column in self.columns.items()
+            if column.role == "node" and name != ORIGINAL_IDS
+        ]
+
+    @property
+    def edge_columns(self) -> list[str]:
+        """Names of the columns that have a row for each edge id."""
+        return [name for name, column in self.columns.items() if column.role == "edge"]
+
+    @property
+    def original_ids(self) -> str | None:
+        """What the original ids of a relabelled dataset are: "integer" or "text"; else None."""
+        column = self.columns.get(ORIGINAL_IDS)
+        if column is None:
+            return None
+        return "integer" if column.dtype == "int64" else "text"
 
     @classmethod
     def from_message(cls, message: graphzero_pb2.Dataset) -> DatasetInfo:

@@ -169,7 +169,7 @@ class Loader:
         options = self._options
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
         messages = sample_messages(seeds, self._sample, drawn_by)
-        return self._link.submit(messages, Batch.from_reply, timeout=options.timeout)
+        return self._link.submit(messages, self._client._make_batch, timeout=options.timeout)
 
 
 @dataclass

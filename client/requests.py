@@ -26,6 +26,7 @@ from graphzero.proto.graphzero_pb2 import (
     SUBGRAPH_BIDIRECTIONAL,
     SUBGRAPH_INDUCED,
     SUBGRAPH_UNSPECIFIED,
+    FindNodes,
     Gather,
     IdsChunk,
     Links,
@@ -36,6 +37,7 @@ from graphzero.proto.graphzero_pb2 import (
 
 # 1 MiB: a quarter of what gRPC takes in one message by default.
 IDS_PER_MESSAGE = (1 << 20) // 8
+TEXT_BYTES_PER_MESSAGE = 1 << 20
 
 # What a batch is drawn around: nodes, or links.
 Seeds: TypeAlias = npt.NDArray[np.int64] | LinkRequest
@@ -171,6 +173,26 @@ def gather_messages(column: str, ids: npt.NDArray[np.int64]) -> list[SessionRequ
     pieces = _pieces(ids)
     first = Gather(ids=pieces[0], more_ids=len(pieces) > 1, column=column)
     return [SessionRequest(gather=first), *_more(pieces)]
+
+
+def find_messages(ids: npt.NDArray[np.int64]) -> list[SessionRequest]:
+    pieces = _pieces(ids)
+    first = FindNodes(ids=pieces[0], more_ids=len(pieces) > 1)
+    return [SessionRequest(find_nodes=first), *_more(pieces)]
+
+
+def find_text_messages(texts: Sequence[str]) -> Iterator[list[SessionRequest]]:
+    """One request for each piece that gRPC carries."""
+    piece: list[str] = []
+    size = 0
+    for text in texts:
+        piece.append(text)
+        size += len(text.encode()) + 8  # a little more than it takes on the wire
+        if size >= TEXT_BYTES_PER_MESSAGE:
+            yield [SessionRequest(find_nodes=FindNodes(texts=piece))]
+            piece, size = [], 0
+    if piece:
+        yield [SessionRequest(find_nodes=FindNodes(texts=piece))]
 
 
 def wire_ids(ids: Any, what: str) -> npt.NDArray[np.int64]:

@@ -33,8 +33,8 @@ from grpc import StatusCode
 log = logging.getLogger("graphzero.server")
 
 PROTOCOL_VERSION = 1
-# Fields of requests that came after the first version of the contract.
-FEATURES = ("disjoint", "links", "subgraph")
+# Requests and fields of requests that came after the first version of the contract.
+FEATURES = ("disjoint", "find_nodes", "links", "subgraph")
 HELLO_TIMEOUT_S = 10.0
 # Blocks that were free for so long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)

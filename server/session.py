@@ -88,7 +88,7 @@ class TrainerSession:
         body = message.WhichOneof("body")
         if body == "release":
             self._release_told(message.release.block_ids)
-        elif body in ("sample", "walk", "gather"):
+        elif body in ("sample", "walk", "gather", "find_nodes"):
             self._begin(message, body)
         elif body == "ids":
             self._add_ids(message)

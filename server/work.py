@@ -104,6 +104,8 @@ def make_work(dataset: Dataset, request: pb.SessionRequest, ids: Ids, max_edges:
         return SampleWork(dataset, request.sample, ids, max_edges)
     if kind == "walk":
         return WalkWork(dataset, request.walk, ids)
+    if kind == "find_nodes":
+        return FindWork(dataset, request.find_nodes, ids)
     return GatherWork(dataset, request.gather, ids)
 
 
@@ -137,17 +139,25 @@ class SampleWork(Work):
         self._request = request
         self._seeds = seeds
         self._max_edges = max_edges
-        self._columns = self._node_columns(request.columns)
-        self._seed_columns = self._node_columns(request.seed_columns)
+        self._columns = self._named(request.columns, ("node", "edge"))
+        self._seed_columns = self._named(request.seed_columns, ("node",))
         both = {name for name, _ in self._columns} & {name for name, _ in self._seed_columns}
         if both:
             raise ValueError(f"column {both.pop()!r} is asked for all nodes and for the seeds only")
 
-    def _node_columns(self, names: Sequence[str]) -> list[tuple[str, FeatureStore]]:
+    def _named(
+        self, names: Sequence[str], roles: tuple[str, ...]
+    ) -> list[tuple[str, FeatureStore]]:
         columns = [(name, self._column(name)) for name in dict.fromkeys(names)]
         for name, column in columns:
-            if column.role != "node":
-                raise ValueError(f"column {name!r} is by {column.role}, expected one by node")
+            if column.role not in roles:
+                expected = " or ".join(roles)
+                raise ValueError(f"column {name!r} is by {column.role}, expected one by {expected}")
+            if column.role == "edge" and not self.dataset.graph.has_edge_ids:
+                raise NotPossible(
+                    f"column {name!r} is by edge id, and the graph stores none; convert it with "
+                    "--edge-ids"
+                )
         return columns
 
     def draw(self) -> None:
@@ -183,6 +193,9 @@ class SampleWork(Work):
         self._edge_index = add("edge_index", "int64", (2, edges))
         self._e_id = add("e_id", "int64", (edges,)) if self._drawn.has_edge_ids else None
         self._weight = add("edge_weight", "float32", (edges,)) if self._drawn.has_weights else None
+        rows = {"node": nodes, "edge": edges, "seed": len(self._seeds)}
+        wanted = [(column.role, name, column) for name, column in self._columns]
+        wanted += [("seed", name, column) for name, column in self._seed_columns]
         self._batch = add("batch", "int64", (nodes,)) if request.disjoint else None
         ends = (
             {"source_index": links.source_index, "target_index": links.target_index}
@@ -191,22 +204,20 @@ class SampleWork(Work):
         )
         self._link_ends = [(add(name, "int64", (len(of),)), of) for name, of in ends.items()]
         self._gathers = [
-            (column, add(name, column.dtype.label, (nodes, *column.shape[1:])), nodes)
-            for name, column in self._columns
-        ] + [
-            (column, add(name, column.dtype.label, (len(self._seeds), *column.shape[1:])), 0)
-            for name, column in self._seed_columns
+            (column, add(name, column.dtype.label, (rows[of], *column.shape[1:])), of)
+            for of, name, column in wanted
         ]
 
     def fill(self, block: Any) -> None:
         # The trainer can write to the block at any time, so nothing is read back from it: gathering
         # by ids that change after they were checked would read wherever they point.
         n_id = np.empty(self._n_id.shape, np.int64)
+        e_id = self._place_for_edge_ids(block)
         with reading():
             self._drawn.copy_to(
                 n_id=n_id,
                 edge_index=_array(block, self._edge_index),
-                e_id=_array(block, self._e_id) if self._e_id else None,
+                e_id=e_id,
                 edge_weight=_array(block, self._weight) if self._weight else None,
                 batch=_array(block, self._batch) if self._batch else None,
                 threads=0,
@@ -214,8 +225,23 @@ class SampleWork(Work):
         for placement, index in self._link_ends:
             _array(block, placement)[:] = index
         _array(block, self._n_id)[:] = n_id
-        for column, placement, nodes in self._gathers:
-            _gather(column, n_id if nodes else self._seeds, block, placement)
+        if self._e_id and self._gathers_by_edge:
+            _array(block, self._e_id)[:] = e_id
+        ids = {"node": n_id, "edge": e_id, "seed": self._seeds}
+        for column, placement, of in self._gathers:
+            _gather(column, ids[of], block, placement)
+
+    @property
+    def _gathers_by_edge(self) -> bool:
+        return any(of == "edge" for _, _, of in self._gathers)
+
+    def _place_for_edge_ids(self, block: Any) -> Any:
+        """In the block, unless they are needed afterwards."""
+        if self._e_id is None:
+            return None
+        if self._gathers_by_edge:
+            return np.empty(self._e_id.shape, np.int64)
+        return _array(block, self._e_id)
 
     def describe(self, result: pb.Result) -> None:
         result.num_sampled_nodes.extend(self._drawn.num_sampled_nodes)
@@ -266,6 +292,33 @@ class GatherWork(Work):
 
     def fill(self, block: Any) -> None:
         _gather(self._store, self._ids, block, self._placement)
+
+
+class FindWork(Work):
+    """The nodes of original ids."""
+
+    def __init__(self, dataset: Dataset, request: pb.FindNodes, ids: Ids) -> None:
+        super().__init__(dataset)
+        self._request = request
+        self._ids = ids
+
+    def draw(self) -> None:
+        original = self.dataset.original_ids
+        if original is None:
+            raise NotPossible(
+                f"dataset {self.dataset.name!r} has no original ids; convert it with --relabel"
+            )
+        texts = list(self._request.texts)
+        if original.are_texts != bool(texts) and (texts or len(self._ids)):
+            kinds = ("integers", "texts")
+            raise ValueError(
+                f"found {kinds[bool(texts)]} as original ids, expected {kinds[original.are_texts]}"
+            )
+        self._found = original.find(texts if original.are_texts else self._ids)
+        self._n_id = self.layout.add("n_id", "int64", (len(self._found),))
+
+    def fill(self, block: Any) -> None:
+        _array(block, self._n_id)[:] = self._found
 
 
 def _link_request(links: pb.Links, ids: Ids) -> LinkRequest:

@@ -15,6 +15,7 @@ void BindMatrixCompile(nanobind::module_& m);
 void BindSample(nanobind::module_& m);
 void BindShm(nanobind::module_& m);
 void BindEdgeCompile(nanobind::module_& m);
+void BindIdCompile(nanobind::module_& m);
 void BindGenerate(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

@@ -3,12 +3,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/job.h"
+#include "bindings/python_owner.h"
+#include "bindings/text_input.h"
 #include "compile/edge_arrays.h"
+#include "compile/edge_chunks.h"
 #include "compile/edge_text.h"
 #include "compile/edge_topology.h"
 #include "compile/topology_compiler.h"
+#include "store/guarded_read.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;
@@ -33,13 +38,15 @@ uint64_t IdLimit(const TopologyOptions& options) {
   return options.num_nodes.value_or(compile::kIdLimit);
 }
 
-TextResult CompileText(const std::string& source, const std::string& path, bool skip_errors,
+TextResult CompileText(const std::string& source, const std::string& path,
+                       const nb::object& open_stream, uint64_t stored_bytes, bool skip_errors,
                        const TopologyOptions& options, const Resources& resources,
                        const nb::object& report) {
   TextResult result;
   RunJob(report, [&](compile::Progress* progress) {
     const auto on_error = skip_errors ? compile::OnError::kSkip : compile::OnError::kStop;
-    compile::TextEdgeSource edges(source, on_error, options.edge_ids, IdLimit(options));
+    compile::TextEdgeSource edges(OpenText(source, open_stream, stored_bytes), on_error,
+                                  options.edge_ids, IdLimit(options));
     result.topology = CompileTopology(&edges, path, options, resources, progress);
     result.skips = edges.skips();
   });
@@ -58,18 +65,74 @@ compile::IntegerView ViewOf(const IntegerArray& array) {
           array.stride(0) * static_cast<int64_t>(bytes)};
 }
 
+compile::EdgeViews ViewsOf(const IntegerArray& src, const IntegerArray& dst,
+                           const std::optional<WeightArray>& weights) {
+  if (src.size() != dst.size() || (weights && weights->size() != src.size())) {
+    throw std::invalid_argument("src, dst and weights must have the same length");
+  }
+  compile::EdgeViews edges{ViewOf(src), ViewOf(dst), src.size()};
+  if (weights) {
+    // Not null for an empty array, so that its being there shows.
+    static constexpr float kNone = 0;
+    edges.weights = weights->size() == 0 ? &kNone : weights->data();
+    edges.weight_stride = weights->stride(0) * static_cast<int64_t>(sizeof(float));
+  }
+  return edges;
+}
+
 TopologyReport CompileArrays(const std::string& name, const IntegerArray& src,
                              const IntegerArray& dst, const std::optional<WeightArray>& weights,
                              const std::string& path, const TopologyOptions& options,
                              const Resources& resources, const nb::object& report) {
-  if (src.size() != dst.size() || (weights && weights->size() != src.size())) {
-    throw std::invalid_argument("src, dst and weights must have the same length");
-  }
-  compile::ArrayEdgeSource edges(
-      name, ViewOf(src), ViewOf(dst), src.size(), weights ? weights->data() : nullptr,
-      weights ? weights->stride(0) * static_cast<int64_t>(sizeof(float)) : 0, IdLimit(options));
+  compile::ArrayEdgeSource edges(name, ViewsOf(src, dst, weights), IdLimit(options));
   TopologyReport result;
   RunJob(report, [&](compile::Progress* progress) {
+    result = CompileTopology(&edges, path, options, resources, progress);
+  });
+  return result;
+}
+
+// Arrays of a chunk, alive until the compiler has read them.
+struct ChunkArrays {
+  IntegerArray src;
+  IntegerArray dst;
+  std::optional<WeightArray> weights;
+};
+
+// Takes what a Python iterator gives: tuples (src, dst, weights or None).
+compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
+  return [iterator](compile::EdgeChunk* chunk) {
+    nb::gil_scoped_acquire acquire;
+    const nb::object item = nb::steal(PyIter_Next(iterator->ptr()));
+    if (!item.is_valid()) {
+      if (PyErr_Occurred()) throw nb::python_error();
+      return false;
+    }
+    auto* arrays = new ChunkArrays;
+    chunk->owner = std::shared_ptr<ChunkArrays>(arrays, [](ChunkArrays* held) {
+      nb::gil_scoped_acquire acquire;
+      delete held;
+    });
+    arrays->src = nb::cast<IntegerArray>(item[0]);
+    arrays->dst = nb::cast<IntegerArray>(item[1]);
+    if (!item[2].is_none()) arrays->weights = nb::cast<WeightArray>(item[2]);
+    chunk->edges = ViewsOf(arrays->src, arrays->dst, arrays->weights);
+    return true;
+  };
+}
+
+TopologyReport CompileChunks(const std::string& name, const nb::callable& open_chunks,
+                             bool weighted, uint64_t count, const std::string& path,
+                             const TopologyOptions& options, const Resources& resources,
+                             const nb::object& report) {
+  TopologyReport result;
+  const auto opener = HoldObject(open_chunks);
+  const auto open = [opener] {
+    nb::gil_scoped_acquire acquire;
+    return ReadChunks(HoldObject(nb::iter((*opener)())));
+  };
+  RunJob(report, [&](compile::Progress* progress) {
+    compile::ChunkEdgeSource edges({name, weighted, count, IdLimit(options)}, open);
     result = CompileTopology(&edges, path, options, resources, progress);
   });
   return result;
@@ -85,6 +148,43 @@ TopologyReport CompileGraph(const store::TopologyReader& graph, const std::strin
   });
   return result;
 }
+
+// Edges of a graph for Python, a few thousand at a time.
+class EdgeReader {
+ public:
+  explicit EdgeReader(const store::TopologyReader& graph)
+      : file_(graph.file()), source_(store::ReadGuarded(*file_, [&] {
+          return std::make_unique<compile::TopologyEdgeSource>(graph);
+        })) {}
+
+  nb::object Next() {
+    compile::EdgeBatch batch;
+    bool more;
+    {
+      nb::gil_scoped_release release;
+      more = store::ReadGuarded(*file_, [&] { return source_->Next(&batch); });
+    }
+    source_->ThrowIfFailed();
+    if (!more) return nb::none();
+    nb::object weights = nb::none();
+    if (source_->weighted()) {
+      batch.weight.resize(batch.size);
+      weights = nb::cast(TakeVector(std::move(batch.weight)));
+    }
+    return nb::make_tuple(Integers(batch.src, batch.size), Integers(batch.dst, batch.size), weights,
+                          Integers(batch.rows, batch.size));
+  }
+
+ private:
+  static nb::ndarray<nb::numpy, int64_t> Integers(const std::vector<uint64_t>& values,
+                                                  size_t size) {
+    return TakeVector(
+        std::vector<int64_t>(values.begin(), values.begin() + static_cast<ptrdiff_t>(size)));
+  }
+
+  std::shared_ptr<const store::MappedFile> file_;
+  std::unique_ptr<compile::TopologyEdgeSource> source_;
+};
 
 Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string& temp_dir,
                                 bool wide_records) {
@@ -119,15 +219,27 @@ void BindEdgeCompile(nb::module_& m) {
       .def_ro("dropped", &TopologyReport::dropped)
       .def_ro("spilled_bytes", &TopologyReport::spilled_bytes);
 
+  nb::class_<EdgeReader>(m, "EdgeReader")
+      .def(nb::init<const store::TopologyReader&>(), "graph"_a)
+      .def("next", &EdgeReader::Next,
+           "(sources, targets, weights or None, edge ids or slots) of the next edges in the order "
+           "of the file; None at the end.");
+
   nb::class_<TextResult>(m, "TextEdgeReport")
       .def_ro("topology", &TextResult::topology)
       .def_prop_ro("skipped", [](const TextResult& r) { return r.skips.skipped; })
       .def_prop_ro("messages", [](const TextResult& r) { return r.skips.messages; });
 
-  m.def("compile_edges_text", &CompileText, "source"_a, "path"_a, nb::kw_only(), "skip_errors"_a,
-        "options"_a, "resources"_a, "report"_a.none() = nb::none());
+  m.def("compile_edges_text", &CompileText, "source"_a, "path"_a, nb::kw_only(),
+        "open_stream"_a.none() = nb::none(), "stored_bytes"_a = 0, "skip_errors"_a, "options"_a,
+        "resources"_a, "report"_a.none() = nb::none());
   m.def("compile_edges_arrays", &CompileArrays, "name"_a, "src"_a, "dst"_a, "weights"_a.none(),
         "path"_a, nb::kw_only(), "options"_a, "resources"_a, "report"_a.none() = nb::none());
+  m.def("compile_edges_chunks", &CompileChunks, "name"_a, "open_chunks"_a, nb::kw_only(),
+        "weighted"_a, "count"_a, "path"_a, "options"_a, "resources"_a,
+        "report"_a.none() = nb::none(),
+        "open_chunks() gives an iterator of (src, dst, weights or None), which is read by a thread "
+        "of its own; it is called again if ids turn out to need 64 bits.");
   m.def("compile_edges_graph", &CompileGraph, "graph"_a, "path"_a, nb::kw_only(), "options"_a,
         "resources"_a, "report"_a.none() = nb::none());
 }

@@ -5,8 +5,10 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/job.h"
+#include "bindings/text_input.h"
 #include "compile/half.h"
 #include "compile/matrix_compiler.h"
+#include "compile/row_collector.h"
 #include "store/matrix_writer.h"
 
 namespace nb = nanobind;
@@ -17,6 +19,7 @@ namespace {
 
 using compile::MatrixTextJob;
 using compile::MatrixTextReport;
+using compile::RowCollector;
 using store::MatrixWriter;
 
 using RowBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -37,17 +40,19 @@ store::Role RoleOf(const std::string& name) {
   throw std::invalid_argument("unknown role '" + name + "', expected node, edge or ids");
 }
 
-MatrixTextReport CompileText(std::string source, std::string target, const std::string& dtype,
-                             const std::string& role, std::optional<uint64_t> num_rows,
-                             bool always_2d, uint64_t row_align, std::optional<std::string> nan,
+MatrixTextReport CompileText(const std::string& source, std::string target,
+                             const nb::object& open_stream, uint64_t stored_bytes,
+                             const std::string& dtype, const std::string& role,
+                             std::optional<uint64_t> num_rows, bool has_ids, bool always_2d,
+                             uint64_t row_align, std::optional<std::string> nan,
                              std::optional<std::string> fill, bool skip_bad_lines, uint64_t memory,
                              int threads, std::string temp_dir, const nb::object& report) {
   const MatrixTextJob job{
-      .source = std::move(source),
       .target = std::move(target),
       .dtype = DTypeOf(dtype),
       .role = RoleOf(role),
       .num_rows = num_rows,
+      .has_ids = has_ids,
       .always_2d = always_2d,
       .row_align = row_align,
       .nan = std::move(nan),
@@ -56,13 +61,14 @@ MatrixTextReport CompileText(std::string source, std::string target, const std::
       .resources = {memory, threads, std::move(temp_dir)},
   };
   MatrixTextReport result;
-  RunJob(report,
-         [&](compile::Progress* progress) { result = compile::CompileMatrixText(job, progress); });
+  RunJob(report, [&](compile::Progress* progress) {
+    result = compile::CompileMatrixText(OpenText(source, open_stream, stored_bytes), job, progress);
+  });
   return result;
 }
 
-void InitWriter(MatrixWriter* self, const std::string& path, uint64_t rows, uint64_t cols,
-                uint32_t ndim, const std::string& dtype, const std::string& role,
+void InitWriter(MatrixWriter* self, const std::string& path, std::optional<uint64_t> rows,
+                uint64_t cols, uint32_t ndim, const std::string& dtype, const std::string& role,
                 uint64_t row_stride) {
   new (self) MatrixWriter(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride});
 }
@@ -70,6 +76,28 @@ void InitWriter(MatrixWriter* self, const std::string& path, uint64_t rows, uint
 void Append(MatrixWriter& writer, const RowBytes& rows) {
   nb::gil_scoped_release release;
   writer.Append(std::as_bytes(std::span(rows.data(), rows.size())));
+}
+
+void InitCollector(RowCollector* self, const std::string& path, const std::string& name,
+                   std::optional<uint64_t> rows, uint64_t expected_rows, uint64_t cols,
+                   uint32_t ndim, const std::string& dtype, const std::string& role,
+                   uint64_t row_stride, uint64_t memory, const std::string& temp_dir) {
+  new (self) RowCollector(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride}, name,
+                          expected_rows, {memory, 1, temp_dir});
+}
+
+void AddRows(RowCollector& collector, const IdArray& ids, const RowBytes& rows) {
+  nb::gil_scoped_release release;
+  collector.Add({ids.data(), ids.size()}, std::as_bytes(std::span(rows.data(), rows.size())));
+}
+
+RowCollector::Report FinishRows(RowCollector& collector, const RowBytes& fill,
+                                const nb::object& report) {
+  RowCollector::Report result{};
+  RunJob(report, [&](compile::Progress* progress) {
+    result = collector.Finish(std::as_bytes(std::span(fill.data(), fill.size())), progress);
+  });
+  return result;
 }
 
 nb::ndarray<nb::numpy, uint16_t> ToBFloat16(const Doubles& values) {
@@ -91,23 +119,36 @@ void BindMatrixCompile(nb::module_& m) {
       .def_ro("cols", &MatrixTextReport::cols)
       .def_ro("ndim", &MatrixTextReport::ndim)
       .def_ro("filled", &MatrixTextReport::filled)
+      .def_ro("nans", &MatrixTextReport::nans)
       .def_ro("skipped", &MatrixTextReport::skipped)
       .def_ro("messages", &MatrixTextReport::messages)
       .def_ro("spilled_bytes", &MatrixTextReport::spilled_bytes);
 
-  m.def("compile_matrix_text", &CompileText, "source"_a, "target"_a, nb::kw_only(), "dtype"_a,
-        "role"_a, "num_rows"_a.none(), "always_2d"_a, "row_align"_a, "nan"_a.none(),
+  m.def("compile_matrix_text", &CompileText, "source"_a, "target"_a, nb::kw_only(),
+        "open_stream"_a.none() = nb::none(), "stored_bytes"_a = 0, "dtype"_a, "role"_a,
+        "num_rows"_a.none(), "has_ids"_a = true, "always_2d"_a, "row_align"_a, "nan"_a.none(),
         "fill"_a.none(), "skip_bad_lines"_a, "memory"_a, "threads"_a, "temp_dir"_a,
         "report"_a.none());
 
   nb::class_<MatrixWriter>(m, "MatrixWriter")
-      .def("__init__", &InitWriter, "path"_a, nb::kw_only(), "rows"_a, "cols"_a, "ndim"_a,
+      .def("__init__", &InitWriter, "path"_a, nb::kw_only(), "rows"_a.none(), "cols"_a, "ndim"_a,
            "dtype"_a, "role"_a, "row_stride"_a)
       .def("append", &Append, "rows"_a)
       .def_prop_ro("rows_written", &MatrixWriter::rows_written)
       .def(
           "finish", [](MatrixWriter& writer) { writer.Finish(); },
           nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<RowCollector::Report>(m, "CollectedRows")
+      .def_ro("rows", &RowCollector::Report::rows)
+      .def_ro("filled", &RowCollector::Report::filled);
+
+  nb::class_<RowCollector>(m, "RowCollector")
+      .def("__init__", &InitCollector, "path"_a, nb::kw_only(), "name"_a, "rows"_a.none(),
+           "expected_rows"_a, "cols"_a, "ndim"_a, "dtype"_a, "role"_a, "row_stride"_a, "memory"_a,
+           "temp_dir"_a)
+      .def("add", &AddRows, "ids"_a, "rows"_a)
+      .def("finish", &FinishRows, "fill"_a, nb::kw_only(), "report"_a.none() = nb::none());
 
   m.def("to_bfloat16", &ToBFloat16, "values"_a);
 }

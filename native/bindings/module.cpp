@@ -15,5 +15,6 @@ NB_MODULE(_engine, m) {
   BindSample(m);
   BindShm(m);
   BindEdgeCompile(m);
+  BindIdCompile(m);
   BindGenerate(m);
 }

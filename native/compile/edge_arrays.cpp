@@ -47,65 +47,63 @@ void Convert(const IntegerView& view, uint64_t begin, uint64_t end, uint64_t* ou
 
 }  // namespace
 
-ArrayEdgeSource::ArrayEdgeSource(std::string name, IntegerView src, IntegerView dst, uint64_t count,
-                                 const float* weights, int64_t weight_stride, uint64_t id_limit)
-    : name_(std::move(name)),
-      src_(src),
-      dst_(dst),
-      count_(count),
-      weights_(weights),
-      weight_stride_(weight_stride),
-      id_limit_(id_limit) {}
-
-EdgeEstimate ArrayEdgeSource::Estimate() const {
-  EdgeEstimate estimate{count_, 0, count_};
+uint64_t EdgeViews::EstimateMaxId() const {
+  uint64_t max_id = 0;
   uint64_t id;
-  const uint64_t step = std::max<uint64_t>(1, count_ / kSamples);
-  for (const IntegerView& view : {src_, dst_}) {
-    for (uint64_t i = 0; i < count_; i += step) {
+  const uint64_t step = std::max<uint64_t>(1, count / kSamples);
+  for (const IntegerView& view : {src, dst}) {
+    for (uint64_t i = 0; i < count; i += step) {
       Convert(view, i, i + 1, &id);
-      if (id < kIdLimit) estimate.max_id = std::max(estimate.max_id, id);
+      if (id < kIdLimit) max_id = std::max(max_id, id);
     }
   }
-  return estimate;
+  return max_id;
+}
+
+ArrayEdgeSource::ArrayEdgeSource(std::string name, const EdgeViews& edges, uint64_t id_limit)
+    : name_(std::move(name)), edges_(edges), id_limit_(id_limit) {}
+
+EdgeEstimate ArrayEdgeSource::Estimate() const {
+  return {edges_.count, edges_.EstimateMaxId(), edges_.count};
 }
 
 bool ArrayEdgeSource::Next(EdgeBatch* batch) {
   if (error_.any()) return false;
   const uint64_t begin = next_.fetch_add(kBatch);
-  if (begin >= count_) return false;
+  if (begin >= edges_.count) return false;
   try {
-    Fill(begin, std::min(begin + kBatch, count_), batch);
+    edges_.Fill(begin, std::min(begin + kBatch, edges_.count), 0, name_, id_limit_, batch);
   } catch (...) {
     error_.Report(begin, std::current_exception());
   }
   return !error_.any();
 }
 
-void ArrayEdgeSource::Fill(uint64_t begin, uint64_t end, EdgeBatch* batch) const {
-  batch->Reset(end - begin, weighted(), false);
+void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const std::string& name,
+                     uint64_t id_limit, EdgeBatch* batch) const {
+  batch->Reset(end - begin, weights != nullptr, false);
   batch->size = end - begin;
-  batch->first_row = begin;
+  batch->first_row = first_row + begin;
   batch->input_units = end - begin;
-  Convert(src_, begin, end, batch->src.data());
-  Convert(dst_, begin, end, batch->dst.data());
+  Convert(src, begin, end, batch->src.data());
+  Convert(dst, begin, end, batch->dst.data());
   for (size_t i = 0; i < end - begin; ++i) {
-    const bool bad_source = batch->src[i] >= id_limit_;
-    if (!bad_source && batch->dst[i] < id_limit_) continue;
-    const IntegerView& view = bad_source ? src_ : dst_;
+    const bool bad_source = batch->src[i] >= id_limit;
+    if (!bad_source && batch->dst[i] < id_limit) continue;
+    const IntegerView& view = bad_source ? src : dst;
     const uint64_t found = bad_source ? batch->src[i] : batch->dst[i];
     throw InputError(
-        name_ + " row " + std::to_string(begin + i) + ": found " +
+        name + " row " + std::to_string(batch->first_row + i) + ": found " +
         (bad_source ? "source " : "target ") +
         (view.is_signed ? std::to_string(static_cast<int64_t>(found)) : std::to_string(found)) +
-        ", expected " + IdRange(id_limit_));
+        ", expected " + IdRange(id_limit));
   }
-  if (weights_ == nullptr) return;
-  const auto* bytes = reinterpret_cast<const std::byte*>(weights_);
+  if (weights == nullptr) return;
+  const auto* bytes = reinterpret_cast<const std::byte*>(weights);
   for (uint64_t i = begin; i < end; ++i) {
-    const auto weight = LoadAt<float>(bytes, weight_stride_, i);
+    const auto weight = LoadAt<float>(bytes, weight_stride, i);
     if (!std::isfinite(weight) || weight < 0) {
-      throw InputError(name_ + " row " + std::to_string(i) + ": found weight " +
+      throw InputError(name + " row " + std::to_string(first_row + i) + ": found weight " +
                        std::to_string(weight) + ", expected a finite value >= 0");
     }
     batch->weight[i - begin] = weight;

@@ -19,29 +19,38 @@ struct IntegerView {
   int64_t stride_bytes;
 };
 
+// The ends of consecutive edges, and their weights if there are any. Does not own them.
+struct EdgeViews {
+  IntegerView src;
+  IntegerView dst;
+  uint64_t count = 0;
+  const float* weights = nullptr;
+  int64_t weight_stride = 0;  // bytes
+
+  // Makes `batch` the edges [begin, end), whose input rows begin at first_row + begin. Throws
+  // InputError for an id of id_limit or more and for a weight that is none; `name` is what the
+  // message calls the input.
+  void Fill(uint64_t begin, uint64_t end, uint64_t first_row, const std::string& name,
+            uint64_t id_limit, EdgeBatch* batch) const;
+  // The largest of a few thousand ids.
+  uint64_t EstimateMaxId() const;
+};
+
 class ArrayEdgeSource final : public EdgeSource {
  public:
-  // `name` is what messages call the input. `weights` is null or has `count` values,
-  // `weight_stride` bytes apart. The arrays must outlive the source.
-  ArrayEdgeSource(std::string name, IntegerView src, IntegerView dst, uint64_t count,
-                  const float* weights, int64_t weight_stride, uint64_t id_limit);
+  // `name` is what messages call the input. The arrays must outlive the source.
+  ArrayEdgeSource(std::string name, const EdgeViews& edges, uint64_t id_limit);
 
-  bool weighted() const override { return weights_ != nullptr; }
+  bool weighted() const override { return edges_.weights != nullptr; }
   EdgeEstimate Estimate() const override;
   void Rewind() override { next_ = 0; }
   bool Next(EdgeBatch* batch) override;
   void ThrowIfFailed() const override { error_.RethrowIfAny(); }
-  uint64_t input_rows() const override { return count_; }
+  uint64_t input_rows() const override { return edges_.count; }
 
  private:
-  void Fill(uint64_t begin, uint64_t end, EdgeBatch* batch) const;
-
   std::string name_;
-  IntegerView src_;
-  IntegerView dst_;
-  uint64_t count_;
-  const float* weights_;
-  int64_t weight_stride_;
+  EdgeViews edges_;
   uint64_t id_limit_;
   std::atomic<uint64_t> next_{0};
   FirstError error_;

@@ -92,10 +92,10 @@ struct TextEdgeSource::Line {
   float weight = 0;
 };
 
-TextEdgeSource::TextEdgeSource(const std::string& path, OnError on_error, bool number_rows,
+TextEdgeSource::TextEdgeSource(std::unique_ptr<TextSource> text, OnError on_error, bool number_rows,
                                uint64_t id_limit)
-    : text_(path),
-      dialect_(DetectDialect(text_)),
+    : text_(std::move(text)),
+      dialect_(DetectDialect(*text_)),
       on_error_(on_error),
       number_rows_(number_rows),
       id_limit_(id_limit) {
@@ -104,7 +104,7 @@ TextEdgeSource::TextEdgeSource(const std::string& path, OnError on_error, bool n
 }
 
 void TextEdgeSource::Rewind() {
-  text_.Rewind();
+  text_->Rewind();
   turn_.Reset();
   rows_ = 0;
   skipped_ = 0;
@@ -113,18 +113,18 @@ void TextEdgeSource::Rewind() {
 
 void TextEdgeSource::CheckColumns() const {
   if (dialect_.columns == 0 || dialect_.columns == 2 || dialect_.columns == 3) return;
-  const TextChunk head = text_.Peek(dialect_.data_offset, 1);
+  const TextChunk head = text_->Peek(dialect_.data_offset, 1);
   throw InputError(Message(head.offset, head.text.substr(0, head.text.find('\n')),
                            "expected 2 or 3 columns, found " + std::to_string(dialect_.columns)));
 }
 
 EdgeEstimate TextEdgeSource::Estimate() const {
-  EdgeEstimate estimate{0, 0, text_.size()};
+  EdgeEstimate estimate{0, 0, text_->input_units()};
   uint64_t seen_bytes = 0;
   uint64_t seen_edges = 0;
-  const uint64_t step = std::max(kSampleBytes, text_.size() / kSampleWindows);
-  for (uint64_t at = 0; at < text_.size(); at += step) {
-    const TextChunk window = text_.Peek(at, kSampleBytes);
+  const uint64_t step = std::max(kSampleBytes, text_->peekable() / kSampleWindows);
+  for (uint64_t at = 0; at < text_->peekable(); at += step) {
+    const TextChunk window = text_->Peek(at, kSampleBytes);
     seen_bytes += window.text.size();
     ForEachLine(window, [&](std::string_view text, uint64_t) {
       const Line line = ParseLine(text);
@@ -136,7 +136,7 @@ EdgeEstimate TextEdgeSource::Estimate() const {
   }
   if (seen_edges > 0) {
     estimate.edges =
-        static_cast<uint64_t>(static_cast<double>(text_.size()) * static_cast<double>(seen_edges) /
+        static_cast<uint64_t>(static_cast<double>(text_->size()) * static_cast<double>(seen_edges) /
                               static_cast<double>(seen_bytes)) +
         1;
   }
@@ -149,7 +149,7 @@ bool TextEdgeSource::Next(EdgeBatch* batch) {
   chunk.buffer = std::move(batch->scratch);
   uint64_t data_lines = 0;
   try {
-    if (!text_.Next(&chunk)) return false;
+    if (!text_->Next(&chunk)) return false;
     ParseChunk(chunk, batch, &data_lines);
   } catch (...) {
     error_.Report(chunk.index, std::current_exception());
@@ -166,8 +166,7 @@ bool TextEdgeSource::Next(EdgeBatch* batch) {
   } else {
     rows_.fetch_add(data_lines);
   }
-  batch->input_units =
-      std::min(TextSource::kChunkBytes, text_.size() - chunk.index * TextSource::kChunkBytes);
+  batch->input_units = chunk.input_units;
   batch->scratch = std::move(chunk.buffer);
   return !error_.any();
 }
@@ -266,7 +265,7 @@ TextEdgeSource::Line TextEdgeSource::ParseLine(std::string_view text) const {
 
 std::string TextEdgeSource::Message(uint64_t offset, std::string_view line,
                                     const std::string& problem) const {
-  return text_.path() + " line " + std::to_string(text_.LineNumber(offset)) + ": " + problem +
+  return text_->path() + " line " + std::to_string(text_->LineNumber(offset)) + ": " + problem +
          ": " + Shorten(line);
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -31,7 +32,8 @@ class TextEdgeSource final : public EdgeSource {
  public:
   // `number_rows`: Row() is wanted. Without it, and without weights, it is not counted, because
   // threads would have to wait for each other.
-  TextEdgeSource(const std::string& path, OnError on_error, bool number_rows, uint64_t id_limit);
+  TextEdgeSource(std::unique_ptr<TextSource> text, OnError on_error, bool number_rows,
+                 uint64_t id_limit);
 
   bool weighted() const override { return dialect_.columns == 3; }
   EdgeEstimate Estimate() const override;
@@ -60,7 +62,7 @@ class TextEdgeSource final : public EdgeSource {
   std::string Message(uint64_t offset, std::string_view line, const std::string& problem) const;
   void Skip(uint64_t offset, std::string_view line, const std::string& problem);
 
-  TextSource text_;
+  std::unique_ptr<TextSource> text_;
   TableDialect dialect_;
   OnError on_error_;
   bool number_rows_;

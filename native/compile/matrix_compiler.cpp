@@ -21,13 +21,16 @@ constexpr uint64_t kMemoryPerThread = uint64_t{8} << 20;
 
 class Compiler {
  public:
-  Compiler(const MatrixTextJob& job, Progress* progress);
+  Compiler(std::unique_ptr<TextSource> source, const MatrixTextJob& job, Progress* progress);
   MatrixTextReport Run();
 
  private:
   void Work(int rank);
   bool Commit(int rank, uint64_t index, const RowBatch& batch);
+  size_t InOrder(const RowBatch& batch) const;
+  size_t CheckRoom(const RowBatch& batch);
   void Collect(int rank, const RowBatch& batch, size_t first);
+  const char* Owner() const { return job_.role == store::Role::kEdge ? "edge" : "node"; }
   void NoteBadLines(const RowBatch& batch);
 
   uint64_t EstimateRows() const;
@@ -38,7 +41,7 @@ class Compiler {
   const MatrixTextJob& job_;
   Progress* progress_;
   Resources resources_;
-  TextSource source_;
+  std::unique_ptr<TextSource> source_;
   TableDialect dialect_;
   RowFormat format_;
   RowParser parse_;
@@ -51,6 +54,7 @@ class Compiler {
 
   FirstError error_;
   std::atomic<bool> failed_{false};
+  std::atomic<uint64_t> nans_{0};
   std::mutex mutex_;  // of what follows
   uint64_t skipped_ = 0;
   std::vector<BadLine> bad_;
@@ -64,10 +68,11 @@ void KeepFirst(std::vector<BadLine>* bad) {
   if (bad->size() > kMaxMessages) bad->erase(bad->begin() + kMaxMessages, bad->end());
 }
 
-TableDialect CheckedDialect(const TextSource& source) {
-  const TableDialect dialect = DetectDialect(source);
+TableDialect CheckedDialect(const TextSource& source, bool has_ids) {
+  const TableDialect dialect =
+      DetectDialect(source, has_ids ? FirstField::kId : FirstField::kValue);
   if (dialect.columns == 0) throw InputError(source.path() + ": found no data line");
-  if (dialect.columns == 1) {
+  if (dialect.columns == 1 && has_ids) {
     throw InputError(source.path() + " line " +
                      std::to_string(source.LineNumber(dialect.data_offset)) +
                      ": expected a node id and at least one value, found 1 column");
@@ -78,10 +83,11 @@ TableDialect CheckedDialect(const TextSource& source) {
 RowFormat MakeFormat(const MatrixTextJob& job, const TableDialect& dialect) {
   RowFormat format{};
   format.dtype = job.dtype;
-  format.cols = dialect.columns - 1;
+  format.cols = dialect.columns - (job.has_ids ? 1 : 0);
   format.row_bytes = format.cols * store::ItemSize(job.dtype);
   format.num_rows = job.num_rows;
-  format.skip_bad_lines = job.skip_bad_lines;
+  format.has_ids = job.has_ids;
+  format.skip_bad_lines = job.skip_bad_lines && job.has_ids;
   if (job.nan) format.nan_value = ParseValue(job.dtype, *job.nan, "value for NaN");
   return format;
 }
@@ -105,12 +111,12 @@ store::MatrixShape MakeShape(const MatrixTextJob& job, const RowFormat& format) 
   return shape;
 }
 
-Compiler::Compiler(const MatrixTextJob& job, Progress* progress)
+Compiler::Compiler(std::unique_ptr<TextSource> source, const MatrixTextJob& job, Progress* progress)
     : job_(job),
       progress_(progress),
       resources_(job.resources),
-      source_(job.source),
-      dialect_(CheckedDialect(source_)),
+      source_(std::move(source)),
+      dialect_(CheckedDialect(*source_, job.has_ids)),
       format_(MakeFormat(job, dialect_)),
       parse_(ParserFor(job.dtype)) {
   const uint64_t most = std::max<uint64_t>(resources_.memory / kMemoryPerThread, 1);
@@ -122,7 +128,7 @@ Compiler::Compiler(const MatrixTextJob& job, Progress* progress)
 }
 
 MatrixTextReport Compiler::Run() {
-  progress_->Start("reading rows", source_.size());
+  progress_->Start("reading rows", source_->input_units());
   RunTeam(resources_.threads, [this](int rank) { Work(rank); });
   error_.RethrowIfAny();
 
@@ -132,8 +138,9 @@ MatrixTextReport Compiler::Run() {
   report.cols = format_.cols;
   report.ndim = out_->shape().ndim;
   report.skipped = skipped_;
+  report.nans = nans_;
   KeepFirst(&bad_);
-  for (const BadLine& bad : bad_) report.messages.push_back(Describe(source_, bad));
+  for (const BadLine& bad : bad_) report.messages.push_back(Describe(*source_, bad));
   out_->Finish();
   return report;
 }
@@ -142,12 +149,13 @@ void Compiler::Work(int rank) {
   try {
     TextChunk chunk;
     RowBatch batch;
-    while (!error_.any() && !failed_ && source_.Next(&chunk)) {
+    while (!error_.any() && !failed_ && source_->Next(&chunk)) {
       progress_->ThrowIfCancelled();
       parse_(chunk, dialect_, format_, &batch);
       if (batch.bad_count != 0) NoteBadLines(batch);
+      nans_.fetch_add(batch.nan_count, std::memory_order_relaxed);
       if (!Commit(rank, chunk.index, batch)) return;
-      progress_->Add(chunk.text.size());
+      progress_->Add(chunk.input_units);
     }
   } catch (...) {
     failed_ = true;
@@ -157,9 +165,9 @@ void Compiler::Work(int rank) {
 }
 
 void Compiler::NoteBadLines(const RowBatch& batch) {
-  if (!job_.skip_bad_lines) {
+  if (!format_.skip_bad_lines) {
     const BadLine& first = batch.bad.front();
-    error_.Report(first.offset, std::make_exception_ptr(InputError(Describe(source_, first))));
+    error_.Report(first.offset, std::make_exception_ptr(InputError(Describe(*source_, first))));
     return;
   }
   std::lock_guard lock(mutex_);
@@ -175,7 +183,7 @@ bool Compiler::Commit(int rank, uint64_t index, const RowBatch& batch) {
     const bool in_turn = turn_.Wait(index);
     if (!sorting_.load(std::memory_order_acquire)) {
       if (!in_turn) return false;
-      while (written < batch.size() && batch.ids[written] == next_id_ + written) ++written;
+      written = format_.has_ids ? InOrder(batch) : CheckRoom(batch);
       out_->Append(batch.Rows(0, written, format_.row_bytes));
       next_id_ += written;
       if (written < batch.size()) {
@@ -192,6 +200,23 @@ bool Compiler::Commit(int rank, uint64_t index, const RowBatch& batch) {
   return true;
 }
 
+// Rows of the batch that follow those which are written.
+size_t Compiler::InOrder(const RowBatch& batch) const {
+  size_t count = 0;
+  while (count < batch.size() && batch.ids[count] == next_id_ + count) ++count;
+  return count;
+}
+
+// All rows, of a table without ids, if the matrix has that many left.
+size_t Compiler::CheckRoom(const RowBatch& batch) {
+  const uint64_t room = job_.num_rows.value_or(UINT64_MAX) - next_id_;
+  if (batch.size() <= room) return batch.size();
+  const BadLine bad{batch.offsets[room], "found another row, expected " +
+                                             std::to_string(*job_.num_rows) + ", one for each " +
+                                             Owner()};
+  throw InputError(Describe(*source_, bad));
+}
+
 void Compiler::Collect(int rank, const RowBatch& batch, size_t first) {
   for (size_t i = first; i < batch.size(); ++i) {
     if (batch.ids[i] < next_id_) {
@@ -204,11 +229,11 @@ void Compiler::Collect(int rank, const RowBatch& batch, size_t first) {
 }
 
 uint64_t Compiler::EstimateRows() const {
-  const TextChunk head = source_.Peek(dialect_.data_offset, TextSource::kChunkBytes);
+  const TextChunk head = source_->Peek(dialect_.data_offset, TextSource::kChunkBytes);
   const auto lines = static_cast<uint64_t>(std::count(head.text.begin(), head.text.end(), '\n'));
   const uint64_t line_bytes =
       std::max<uint64_t>(head.text.size() / std::max<uint64_t>(lines, 1), 1);
-  return source_.size() / line_bytes + 1;
+  return source_->size() / line_bytes + 1;
 }
 
 void Compiler::AppendSorted(MatrixTextReport* report) {
@@ -234,7 +259,7 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
     try {
       out->ReserveRows(end);
     } catch (const std::invalid_argument& error) {
-      throw InputError(source_.path() + ": with node ids up to " + std::to_string(end - 1) + ", " +
+      throw InputError(source_->path() + ": with node ids up to " + std::to_string(end - 1) + ", " +
                        error.what());
     }
   }
@@ -255,12 +280,16 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
   }
   if (found.first_duplicate) {
     const BadLine bad{found.first_duplicate->offset, DescribeDuplicate(*found.first_duplicate)};
-    if (!job_.skip_bad_lines) throw InputError(Describe(source_, bad));
+    if (!job_.skip_bad_lines) throw InputError(Describe(*source_, bad));
     skipped_ += found.duplicates;
     bad_.push_back(bad);
   }
+  if (found.missing != 0 && !job_.fill && !job_.has_ids) {
+    throw InputError(source_->path() + ": found " + std::to_string(next_id_) + " rows, expected " +
+                     std::to_string(end) + ", one for each " + Owner());
+  }
   if (found.missing != 0 && !job_.fill) {
-    throw InputError(source_.path() + ": " + std::to_string(found.missing) + " of " +
+    throw InputError(source_->path() + ": " + std::to_string(found.missing) + " of " +
                      std::to_string(end) + " node ids have no row, the first is " +
                      std::to_string(found.first_missing) +
                      "; --fill VALUE gives such rows a value");
@@ -269,18 +298,18 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
 }
 
 std::string Compiler::DescribeDuplicate(const DuplicateRow& duplicate) const {
-  const TextChunk line = source_.Peek(duplicate.offset, 1);
+  const TextChunk line = source_->Peek(duplicate.offset, 1);
   return "node id " + std::to_string(duplicate.id) + " again, first on line " +
-         std::to_string(source_.LineNumber(FindFirst(duplicate.id))) + ": " +
+         std::to_string(source_->LineNumber(FindFirst(duplicate.id))) + ": " +
          Shorten(line.text.substr(0, line.text.find('\n')));
 }
 
 // Offset of the first row with this id. Reads the file again from its start.
 uint64_t Compiler::FindFirst(uint64_t id) const {
-  TextSource source(job_.source);
+  const std::unique_ptr<TextSource> source = source_->Reopen();
   TextChunk chunk;
   RowBatch batch;
-  while (source.Next(&chunk)) {
+  while (source->Next(&chunk)) {
     progress_->ThrowIfCancelled();
     parse_(chunk, dialect_, format_, &batch);
     const auto found = std::find(batch.ids.begin(), batch.ids.end(), id);
@@ -288,13 +317,14 @@ uint64_t Compiler::FindFirst(uint64_t id) const {
       return batch.offsets[static_cast<size_t>(found - batch.ids.begin())];
     }
   }
-  throw InputError(job_.source + ": changed while it was read");
+  throw InputError(source_->path() + ": changed while it was read");
 }
 
 }  // namespace
 
-MatrixTextReport CompileMatrixText(const MatrixTextJob& job, Progress* progress) {
-  return Compiler(job, progress).Run();
+MatrixTextReport CompileMatrixText(std::unique_ptr<TextSource> source, const MatrixTextJob& job,
+                                   Progress* progress) {
+  return Compiler(std::move(source), job, progress).Run();
 }
 
 }  // namespace graphzero::compile

@@ -73,8 +73,9 @@ class ChunkParser {
       : chunk_(chunk), dialect_(dialect), format_(format), batch_(batch) {}
 
   void Run() {
-    // A line has at least one digit, the delimiters and its newline.
-    const uint64_t most = chunk_.text.size() / (format_.cols + 2) + 1;
+    // A line has the delimiters and its newline, and if it has an id, a digit of that.
+    const uint64_t shortest = format_.cols + (format_.has_ids ? 2 : 0);
+    const uint64_t most = chunk_.text.size() / shortest + 1;
     batch_->Reset(most * format_.row_bytes);
     std::byte* out = batch_->data();
     const char* p = chunk_.text.data();
@@ -83,11 +84,13 @@ class ChunkParser {
       p += std::min<uint64_t>(dialect_.data_offset - chunk_.offset, chunk_.text.size());
     }
     while (p < end) {
-      const char* next = ParseLine(p);
+      // An empty line is no empty value.
+      const bool ignored = !format_.has_ids && IsIgnoredLine(p);
+      const char* next = ignored ? nullptr : ParseLine(p);
       if (next != nullptr) {
         Value<T>::Finish({parsed_.get(), format_.cols}, reinterpret_cast<T*>(out));
         batch_->offsets.push_back(OffsetOf(p));
-        batch_->ids.push_back(id_);
+        if (format_.has_ids) batch_->ids.push_back(id_);
         out += format_.row_bytes;
         p = next;
         continue;
@@ -109,7 +112,7 @@ class ChunkParser {
   // Fills parsed_ and id_ from a line. Returns the next line, or null if this one is no row.
   const char* ParseLine(const char* p) {
     const char delimiter = dialect_.delimiter;
-    p = ParseId(p);
+    if (format_.has_ids) p = ParseId(p);
     if (p == nullptr) return nullptr;
     Parsed* out = parsed_.get();
     for (Parsed* last = out + format_.cols - 1; out != last; ++out) {
@@ -128,7 +131,7 @@ class ChunkParser {
 
   // A value of any form, up to `terminator`: the delimiter or the newline. Returns what follows it,
   // or null. Not inlined, or the common case would be short of registers.
-  [[gnu::noinline]] const char* ParseLong(const char* p, char terminator, Parsed* out) const {
+  [[gnu::noinline]] const char* ParseLong(const char* p, char terminator, Parsed* out) {
     const char* end = Value<T>::Fast(p, out);
     if (end != nullptr && *end == terminator) return end + 1;
     const Field field = CutField(p, dialect_.delimiter);
@@ -151,12 +154,13 @@ class ChunkParser {
     return end;
   }
 
-  bool ParseField(std::string_view text, Parsed* out) const {
+  bool ParseField(std::string_view text, Parsed* out) {
     // Runs of blanks make no empty field: the line ended early.
     if (text.empty() && dialect_.delimiter == ' ') return false;
     const FieldStatus status = Value<T>::Parse(text, out);
     if (status == FieldStatus::kNan && !format_.nan_value.empty()) {
       std::memcpy(out, format_.nan_value.data(), sizeof(T));  // only integers get here
+      ++batch_->nan_count;
       return true;
     }
     return status == FieldStatus::kOk;
@@ -171,14 +175,17 @@ class ChunkParser {
 
   std::string Diagnose(std::string_view line) {
     const uint64_t columns = CountFields(line, dialect_.delimiter);
-    if (columns != format_.cols + 1) {
-      return "expected " + std::to_string(format_.cols + 1) + " columns, found " +
-             std::to_string(columns);
+    const uint64_t expected = format_.cols + (format_.has_ids ? 1 : 0);
+    if (columns != expected) {
+      return "expected " + std::to_string(expected) + " columns, found " + std::to_string(columns);
     }
-    Field field = CutField(line.data(), dialect_.delimiter);
-    if (const std::string problem = DiagnoseId(field.text); !problem.empty()) return problem;
-    for (uint64_t column = 2; column <= columns; ++column) {
+    Field field{{}, line.data(), false};
+    for (uint64_t column = 1; column <= columns; ++column) {
       field = CutField(field.end, dialect_.delimiter);
+      if (column == 1 && format_.has_ids) {
+        if (const std::string problem = DiagnoseId(field.text); !problem.empty()) return problem;
+        continue;
+      }
       Parsed value;
       if (!ParseField(field.text, &value)) {
         const FieldStatus status = Value<T>::Parse(field.text, &value);
@@ -279,6 +286,7 @@ void RowBatch::Reset(uint64_t bytes) {
   offsets.clear();
   bad.clear();
   bad_count = 0;
+  nan_count = 0;
   if (bytes > capacity_) {
     data_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
     capacity_ = bytes;

@@ -31,6 +31,8 @@ struct RowFormat {
   uint64_t cols;       // values of a row
   uint64_t row_bytes;  // without padding
   std::optional<uint64_t> num_rows;
+  bool
+      has_ids;  // the first column is the row's id; else rows are in order, and batches have no ids
   bool skip_bad_lines;
   std::string nan_value;  // bytes of one value that stands for NaN in an integer column, or empty
 };
@@ -41,7 +43,7 @@ class RowBatch {
   // Bad lines beyond this many per batch are only counted.
   static constexpr size_t kMaxMessages = 8;
 
-  size_t size() const { return ids.size(); }
+  size_t size() const { return offsets.size(); }
   std::byte* data() { return data_.get(); }
   std::span<const std::byte> Rows(size_t first, size_t count, uint64_t row_bytes) const {
     return {data_.get() + first * row_bytes, count * row_bytes};
@@ -51,6 +53,7 @@ class RowBatch {
 
   std::vector<uint64_t> ids;
   std::vector<uint64_t> offsets;  // of each row's line in the file
+  uint64_t nan_count = 0;         // values that nan_value took the place of
   uint64_t bad_count = 0;
   std::vector<BadLine> bad;
 

@@ -16,6 +16,12 @@ bool BeginsWithNumber(std::string_view line) {
   return at < line.size() && IsDigit(line[at]);
 }
 
+bool BeginsWithNan(std::string_view line) {
+  const size_t at = std::min(line.find_first_not_of(" \t"), line.size());
+  const std::string_view first = line.substr(at, line.find_first_of(",;\t \r\n", at) - at);
+  return first == "nan" || first == "NaN" || first == "NAN";
+}
+
 // The character that ends the first field. A field that ends with a blank may have its delimiter
 // after it: "1 , 2".
 char FindDelimiter(std::string_view line) {
@@ -51,7 +57,7 @@ uint64_t CountFields(std::string_view line, char delimiter) {
   return fields;
 }
 
-TableDialect DetectDialect(const TextSource& source) {
+TableDialect DetectDialect(const TextSource& source, FirstField first_field) {
   TableDialect dialect;
   bool may_be_header = true;
   for (uint64_t at = 0; at < source.size(); at += TextSource::kChunkBytes) {
@@ -62,7 +68,10 @@ TableDialect DetectDialect(const TextSource& source) {
       const uint64_t offset = chunk.offset + begin;
       begin = end;
       if (IsIgnoredLine(line.data())) continue;
-      if (std::exchange(may_be_header, false) && !BeginsWithNumber(line)) continue;
+      if (std::exchange(may_be_header, false) && !BeginsWithNumber(line) &&
+          !(first_field == FirstField::kValue && BeginsWithNan(line))) {
+        continue;
+      }
       dialect.delimiter = FindDelimiter(WithoutLineEnd(line));
       dialect.columns = CountFields(line, dialect.delimiter);
       dialect.data_offset = offset;

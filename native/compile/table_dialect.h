@@ -18,7 +18,10 @@ struct TableDialect {
   uint64_t data_offset = 0;  // where that line begins in the file; the file's size when none
 };
 
-TableDialect DetectDialect(const TextSource& source);
+// What a line begins with. A value may be NaN, which then begins no header.
+enum class FirstField { kId, kValue };
+
+TableDialect DetectDialect(const TextSource& source, FirstField first_field = FirstField::kId);
 
 // True if the line (leading blanks allowed) is blank or a comment.
 bool IsIgnoredLine(const char* line);

@@ -12,9 +12,19 @@ if TYPE_CHECKING:
     from graphzero._compile_graph import convert_csv_to_gl, write_graph
     from graphzero._dtypes import DataType
     from graphzero._errors import FormatError, GraphZeroError, InputError
+    from graphzero._export import export_dataset
     from graphzero._features import FeatureStore
     from graphzero._graph import Graph
+    from graphzero._imports import (
+        import_dgl,
+        import_files,
+        import_folder,
+        import_networkx,
+        import_pyg,
+        import_scipy,
+    )
     from graphzero._links import Negatives
+    from graphzero._original_ids import OriginalIds
     from graphzero._version import __version__
     from graphzero.client.batch import Batch, Walks
     from graphzero.client.client import Client, connect
@@ -50,6 +60,7 @@ _HOMES = {
     "Loader": "client.loader",
     "Negatives": "_links",
     "NotFound": "client.errors",
+    "OriginalIds": "_original_ids",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
     "ResourceExhausted": "client.errors",
@@ -62,6 +73,13 @@ _HOMES = {
     "connect": "client.client",
     "convert_csv_to_gd": "_compile_features",
     "convert_csv_to_gl": "_compile_graph",
+    "export_dataset": "_export",
+    "import_dgl": "_imports",
+    "import_files": "_imports",
+    "import_folder": "_imports",
+    "import_networkx": "_imports",
+    "import_pyg": "_imports",
+    "import_scipy": "_imports",
     "write_features": "_compile_features",
     "write_graph": "_compile_graph",
 }
@@ -82,6 +100,7 @@ __all__ = [
     "Loader",
     "Negatives",
     "NotFound",
+    "OriginalIds",
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",
@@ -94,6 +113,13 @@ __all__ = [
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
+    "export_dataset",
+    "import_dgl",
+    "import_files",
+    "import_folder",
+    "import_networkx",
+    "import_pyg",
+    "import_scipy",
     "write_features",
     "write_graph",
 ]

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from graphzero._errors import GraphZeroError, InputError
+from graphzero._extras import MissingExtra
 
 _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
+    "export": "write a dataset as Parquet or .npy files",
     "generate": "write a synthetic dataset",
     "info": "show what a dataset or file holds",
     "ping": "tell whether a daemon answers",
@@ -81,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("graphzero: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
-    except (GraphZeroError, OSError, ValueError, MemoryError) as error:
+    except (GraphZeroError, MissingExtra, OSError, ValueError, MemoryError) as error:
         print(f"graphzero {args.command}: error: {describe(error)}", file=sys.stderr)
         return EXIT_ERROR
 

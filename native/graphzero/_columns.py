@@ -3,6 +3,7 @@
 import re
 
 from graphzero._errors import InputError
+from graphzero._files import ORIGINAL_IDS
 
 # Fields that a batch has of itself, here and in PyG's Data: a column must not hide one.
 RESERVED = frozenset(
@@ -37,8 +38,16 @@ RESERVED = frozenset(
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 
 
-def check_column_name(name: str) -> None:
-    if name in RESERVED:
+# The one field of PyG's that is a column of edges by nature.
+_EDGE_COLUMNS = frozenset({"edge_attr"})
+
+
+def check_column_name(name: str, role: str = "node") -> None:
+    if name == ORIGINAL_IDS:
+        raise InputError(
+            f"column {name!r}: this name is for the ids that --relabel stores; choose another"
+        )
+    if name in RESERVED and not (role == "edge" and name in _EDGE_COLUMNS):
         raise InputError(
             f"column {name!r}: this is a field of every batch; choose another name "
             f"(reserved: {', '.join(sorted(RESERVED))})"
@@ -47,3 +56,11 @@ def check_column_name(name: str) -> None:
         raise InputError(
             f"column {name!r}: expected a letter, then up to 63 letters, digits and underscores"
         )
+
+
+def is_column_name(name: str, role: str = "node") -> bool:
+    try:
+        check_column_name(name, role)
+    except InputError:
+        return False
+    return True

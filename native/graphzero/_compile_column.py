@@ -1,12 +1,11 @@
-"""One column of a dataset: a text table, a .npy or another .gd file -> a matrix file.
+"""One column of a dataset, from whatever it is in -> a matrix file.
 
 NumPy is imported only for arrays: a conversion of text starts without it.
 """
 
-import itertools
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from graphzero._errors import InputError
 from graphzero._files import COLUMN_SUFFIX
 
 if TYPE_CHECKING:
-    from graphzero._matrix_arrays import MatrixSpec
+    from graphzero._inputs.streams import RowStream
 
 Report = Callable[[str, int, int], None]  # (phase, done, total)
 Number = int | float | str  # a string is taken as it stands, so that no digit is lost
@@ -31,33 +30,43 @@ class ColumnReport:
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
     filled: int  # rows that the source did not have
+    nans: int  # NaNs that became the value given for them
     seconds: float
     bytes: int  # of the file written
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What the matrix of an array is to be."""
+class ColumnRequest:
+    """The arguments of compile_column."""
 
-    num_nodes: int | None
+    rows: int | None
     dtype: str | None
+    float_dtype: str | None
     role: str
     row_align: int | None
     nan: Number | None
     fill: Number | None
+    skip_bad_lines: bool
+    text_has_ids: bool
+    always_2d: bool
+    memory: int
+    threads: int
+    temp_dir: str
 
 
 def compile_column(
-    source: str,
+    source: "str | RowStream",
     out_file: str,
     *,
     num_nodes: int | None = None,
     dtype: str | None = None,
+    float_dtype: str | None = None,
     role: str = "node",
     row_align: int | None = None,
     nan: Number | None = None,
     fill: Number | None = None,
     on_error: str = "stop",
+    text_has_ids: bool = True,
     always_2d: bool = False,
     memory: int,
     threads: int,
@@ -67,93 +76,109 @@ def compile_column(
     """Compiles `source` into `out_file`, which must not exist.
 
     A text table has a row id and values on each line; its values are float32 unless `dtype` says
-    otherwise. An array keeps its dtype. `num_nodes` is the number of rows the file must have, by
-    default the largest id + 1; rows without a line are an error unless `fill` gives their value.
-    `nan` is the value that stands for NaN in an integer column. `on_error="skip"` leaves out bad
-    lines and counts them.
+    otherwise. An array keeps its dtype; `float_dtype` is what floating values become without
+    `dtype`. `num_nodes` is the number of rows the file must have, by default the largest id + 1;
+    rows without a line are an error unless `fill` gives their value. `nan` is the value that stands
+    for NaN in an integer column. `on_error="skip"` leaves out bad lines and counts them.
+    `text_has_ids=False`: line i of a text is row i. `always_2d`: one value per line makes (n, 1).
 
     When it raises, an unfinished `out_file` may be left: write where nobody looks.
     """
     if on_error not in ("stop", "skip"):
         raise ValueError(f"found on_error {on_error!r}, expected 'stop' or 'skip'")
     started = time.perf_counter()
-    skipped, messages = 0, tuple[str, ...]()
-    if Path(source).suffix in (".npy", COLUMN_SUFFIX):
-        wanted = _Wanted(num_nodes, dtype, role, row_align, nan, fill)
-        spec, filled = _compile_array(source, out_file, wanted, report)
-        rows, cols, name = spec.rows, spec.cols, spec.dtype
-    else:
-        name = dtype or "float32"
-        result = _engine.compile_matrix_text(
-            source,
-            out_file,
-            dtype=name,
-            role=role,
-            num_rows=num_nodes,
-            always_2d=always_2d,
-            row_align=row_align or 0,
-            nan=None if nan is None else str(nan),
-            fill=None if fill is None else str(fill),
-            skip_bad_lines=on_error == "skip",
-            memory=memory,
-            threads=threads,
-            temp_dir=temp_dir,
-            report=report,
-        )
-        rows, cols, filled = result.rows, result.cols, result.filled
-        skipped, messages = result.skipped, tuple(result.messages)
-    return ColumnReport(
-        rows=rows,
-        cols=cols,
-        dtype=name,
-        skipped=skipped,
-        messages=messages,
-        filled=filled,
-        seconds=time.perf_counter() - started,
-        bytes=Path(out_file).stat().st_size,
-    )
-
-
-def _compile_array(
-    source: str, out_file: str, wanted: _Wanted, report: Report | None
-) -> "tuple[MatrixSpec, int]":
-    """Returns what was written and how many of its rows are fill."""
-    from graphzero._features import FeatureStore
-    from graphzero._matrix_arrays import MatrixSpec, dtype_name, pieces_of, write_pieces
-
-    num_nodes, role, fill = wanted.num_nodes, wanted.role, wanted.fill
-    if Path(source).suffix == ".npy":
-        array = load_npy(source)
-    else:
-        store = FeatureStore(source)
-        array, role = store.get_tensor(), store.role
-        # Only a matrix of nodes has a row for each of them.
-        num_nodes = num_nodes if role == "node" else None
-    found = array.shape[0] if array.ndim else 0
-    rows = found if num_nodes is None else num_nodes
-    if found > rows or (found < rows and fill is None):
-        hint = "; --fill VALUE gives missing rows a value" if found < rows else ""
-        raise InputError(f"{source}: found {found} rows, expected {rows}, one for each node{hint}")
-    spec = MatrixSpec(
-        shape=(rows, *array.shape[1:]) if array.ndim else (),
-        dtype=dtype_name(array.dtype if wanted.dtype is None else wanted.dtype),
+    request = ColumnRequest(
+        rows=num_nodes,
+        dtype=dtype,
+        float_dtype=float_dtype,
         role=role,
-        row_align=wanted.row_align,
-        nan=None if wanted.nan is None else _number(wanted.nan),
-        name=source,
+        row_align=row_align,
+        nan=nan,
+        fill=fill,
+        skip_bad_lines=on_error == "skip",
+        text_has_ids=text_has_ids,
+        always_2d=always_2d,
+        memory=memory,
+        threads=threads,
+        temp_dir=temp_dir,
     )
-    spec.check()
-    done = 0
+    if isinstance(source, str) and Path(source).suffix == COLUMN_SUFFIX:
+        source, request = _matrix_rows(source, request)
+    stream = _open_stream(source, request)
+    if stream is None:
+        assert isinstance(source, str)
+        facts = _compile_text(source, out_file, request, report)
+    else:
+        from graphzero._compile_rows import compile_rows
 
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        if report is not None:
-            report("writing rows", done, rows)
+        facts = compile_rows(stream, out_file, request, report)
+    return ColumnReport(
+        **facts, seconds=time.perf_counter() - started, bytes=Path(out_file).stat().st_size
+    )
 
-    padding = _filled_rows(spec, rows - found, fill)
-    write_pieces(out_file, spec, itertools.chain(pieces_of(array), padding), advance)
-    return spec, rows - found
+
+def _open_stream(source: "str | RowStream", request: ColumnRequest) -> "RowStream | None":
+    """None for text, which the engine reads itself."""
+    if not isinstance(source, str):
+        return source
+    from graphzero._inputs.locations import has_stream
+
+    if not has_stream(source):
+        return None
+    from graphzero._inputs.rows import stream_rows
+
+    return stream_rows(source, role=request.role, nan=request.nan)
+
+
+def _matrix_rows(source: str, request: ColumnRequest) -> "tuple[RowStream, ColumnRequest]":
+    """Another matrix file, which knows what its rows belong to."""
+    from graphzero._features import FeatureStore
+    from graphzero._inputs.streams import array_rows
+
+    store = FeatureStore(source)
+    # Only a matrix of nodes has a row for each of them.
+    rows = request.rows if store.role == "node" else None
+    return array_rows(source, store.get_tensor()), replace(request, role=store.role, rows=rows)
+
+
+def _compile_text(
+    source: str,
+    out_file: str,
+    request: ColumnRequest,
+    report: Report | None,
+) -> dict[str, Any]:
+    from graphzero._inputs.compressed import compressed_text
+
+    stream = compressed_text(source)
+    name = request.dtype or request.float_dtype or "float32"
+    result = _engine.compile_matrix_text(
+        source,
+        out_file,
+        open_stream=None if stream is None else stream.open,
+        stored_bytes=0 if stream is None else stream.stored_bytes,
+        dtype=name,
+        role=request.role,
+        num_rows=request.rows,
+        has_ids=request.text_has_ids,
+        always_2d=request.always_2d,
+        row_align=request.row_align or 0,
+        nan=None if request.nan is None else str(request.nan),
+        fill=None if request.fill is None else str(request.fill),
+        skip_bad_lines=request.skip_bad_lines,
+        memory=request.memory,
+        threads=request.threads,
+        temp_dir=request.temp_dir,
+        report=report,
+    )
+    return {
+        "rows": result.rows,
+        "cols": result.cols,
+        "dtype": name,
+        "skipped": result.skipped,
+        "messages": tuple(result.messages),
+        "filled": result.filled,
+        "nans": result.nans,
+    }
 
 
 def load_npy(source: str) -> Any:
@@ -173,18 +198,7 @@ def load_npy(source: str) -> Any:
     return array
 
 
-def _filled_rows(spec: "MatrixSpec", count: int, fill: Number | None) -> Iterator[Any]:
-    import numpy as np
-
-    if count == 0 or fill is None:
-        return
-    step = max(1, (1 << 20) // spec.cols)
-    block = np.full((min(step, count), *spec.shape[1:]), _number(fill))
-    for first in range(0, count, step):
-        yield block[: min(step, count - first)]
-
-
-def _number(value: Number) -> int | float:
+def parse_number(value: Number) -> int | float:
     if not isinstance(value, str):
         return value
     try:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from graphzero._inputs.edges import EdgeNames
+    from graphzero._inputs.streams import EdgeStream
+
 Report = Callable[[str, int, int], None]  # (phase, done, total)
 Direction = Literal["in", "out", "both"]
 
@@ -61,28 +64,49 @@ class GraphReport(NamedTuple):
 
 
 def compile_edges(
-    source: StrPath,
+    source: StrPath | EdgeStream,
     out_file: StrPath,
     options: GraphOptions,
     resources: _engine.Resources,
     *,
+    names: EdgeNames | None = None,
     skip_errors: bool = False,
     report: Report | None = None,
 ) -> GraphReport:
-    """Compiles a text file, a .npy array or a .gl file into `out_file`, which must not exist.
+    """Compiles edges of any kind into `out_file`, which must not exist.
+
+    `source` is a stream of edges or a file: text (also compressed), .npy, .npz, a table that
+    pyarrow reads, or .gl. `names` are the columns of a table.
 
     When it raises, an unfinished `out_file` may be left: write where nobody looks.
     """
-    name, target = os.fspath(source), os.fspath(out_file)
+    target = os.fspath(out_file)
+    if not isinstance(source, str | os.PathLike):
+        return _compile_stream(source, target, options, resources, report)
+    name = os.fspath(source)
     suffix = Path(name).suffix
     if suffix == ".gl":
         return _compile_topology(name, target, options, resources, report)
     if suffix == ".npy":
-        src, dst = _edge_ends(name)
+        from graphzero._inputs.edges import npy_edge_ends
+
+        src, dst = npy_edge_ends(name)
         return _compile_arrays(name, src, dst, None, target, options, resources, report)
+    from graphzero._inputs.locations import has_stream
+
+    if has_stream(name):
+        from graphzero._inputs.edges import EdgeNames, stream_edges
+
+        stream = stream_edges(name, names or EdgeNames())
+        return _compile_stream(stream, target, options, resources, report)
+    from graphzero._inputs.compressed import compressed_text
+
+    compressed = compressed_text(name)
     result = _engine.compile_edges_text(
         name,
         target,
+        open_stream=None if compressed is None else compressed.open,
+        stored_bytes=0 if compressed is None else compressed.stored_bytes,
         skip_errors=skip_errors,
         options=options.for_engine(),
         resources=resources,
@@ -175,6 +199,30 @@ def _compile_topology(
     return _graph_report(result)
 
 
+def _compile_stream(
+    stream: EdgeStream,
+    target: str,
+    options: GraphOptions,
+    resources: _engine.Resources,
+    report: Report | None,
+) -> GraphReport:
+    if stream.texts:
+        raise InputError(
+            f"{stream.name}: found texts as node ids, expected integers; --relabel numbers them"
+        )
+    result = _engine.compile_edges_chunks(
+        stream.name,
+        stream.open,
+        weighted=stream.weighted,
+        count=stream.count,
+        path=target,
+        options=options.for_engine(),
+        resources=resources,
+        report=report,
+    )
+    return _graph_report(result)
+
+
 def _compile_arrays(
     name: str,
     src: npt.NDArray[np.integer[Any]],
@@ -217,24 +265,6 @@ def _integers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.integer[Any]]:
             f"{name}: found {array.dtype} of shape {array.shape}, expected integers of shape (E,)"
         )
     return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def _edge_ends(source: str) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
-    """The two rows of a (2, E) array or the two columns of an (E, 2) one; (2, 2) counts as rows."""
-    from graphzero._compile_column import load_npy
-
-    array = load_npy(source)
-    if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
-        raise InputError(
-            f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
-            "(2, E) or (E, 2)"
-        )
-    if not array.dtype.isnative:  # would have to be copied, and may exceed memory
-        raise InputError(
-            f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
-            "(2, E) or (E, 2) in the byte order of this machine"
-        )
-    return (array[0], array[1]) if array.shape[0] == 2 else (array[:, 0], array[:, 1])
 
 
 def _graph_report(

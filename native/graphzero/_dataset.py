@@ -6,12 +6,14 @@ import hashlib
 import os
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from graphzero._errors import InputError
 from graphzero._features import FeatureStore
-from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE
+from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero._graph import Graph
+from graphzero._original_ids import OriginalIds
 
 # Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
 _OPEN_ATTEMPTS = 20
@@ -28,6 +30,12 @@ class Dataset:
     fingerprint: bytes
     in_memory: threading.Event = field(default_factory=threading.Event, repr=False)
     """Set once all its files have been read into the page cache by a warm start."""
+
+    @cached_property
+    def original_ids(self) -> OriginalIds | None:
+        """Of a relabelled dataset."""
+        column = self.columns.get(ORIGINAL_IDS)
+        return None if column is None else OriginalIds(column)
 
     @property
     def byte_size(self) -> int:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 class DataType(Enum):
@@ -33,6 +34,21 @@ class DataType(Enum):
         return self.name.lower()
 
     @property
+    def is_half(self) -> bool:
+        """Whether it is one of the two floating types of 16 bits."""
+        return self in (DataType.FLOAT16, DataType.BFLOAT16)
+
+    @property
     def storage(self) -> np.dtype[Any]:
         """The NumPy type that holds the bits: the type itself, or int16 for bfloat16."""
         return np.dtype("int16" if self is DataType.BFLOAT16 else self.label)
+
+
+def widen(array: npt.NDArray[Any], dtype: DataType) -> npt.NDArray[np.float32]:
+    """Values of a 16-bit floating type as float32, exactly. bfloat16 comes as its bits."""
+    if dtype is DataType.FLOAT16:
+        return array.astype(np.float32)
+    # bfloat16 is the upper half of a float32.
+    bits = array.view(np.uint16).astype(np.uint32)
+    bits <<= 16
+    return bits.view(np.float32)

@@ -20,7 +20,7 @@ from graphzero._column_io import (
     room_for_a_file,
     warn_of_problems,
 )
-from graphzero._dtypes import DataType
+from graphzero._dtypes import DataType, widen
 from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
 from graphzero._torch import import_torch
@@ -151,18 +151,25 @@ class FeatureStore:
         self._gave_views = True
         return self._as_users_type(self._array[...])
 
-    def gather(self, ids: Ids, out: Any = None, threads: int | None = None) -> Any:
+    def gather(
+        self, ids: Ids, out: Any = None, threads: int | None = None, *, upcast: bool = False
+    ) -> Any:
         """Copies of the rows `ids` (list, NumPy array or torch tensor), in that order.
 
         `out`, a NumPy array or torch tensor of the result's shape and type, is filled and returned
-        instead of a new array. At most `threads` threads copy; None means one per core.
+        instead of a new array. At most `threads` threads copy; None means one per core. `upcast`
+        gives float16 and bfloat16 as a NumPy array of float32.
         """
+        if upcast and out is not None:
+            raise ValueError("out and upcast exclude each other: out has the stored type")
         if threads is not None and threads < 1:
             raise ValueError(f"threads: found {threads}, expected at least 1")
         rows = id_array(ids, self.num_nodes)
         shape = (len(rows), *self.shape[1:])
         buffer = self._new(shape) if out is None else self._writable(out, shape)
         self.rows.gather(rows, _flat_bytes(buffer), threads=threads or 0)
+        if upcast and self._dtype.is_half:
+            return widen(buffer, self._dtype)
         return self._as_users_type(buffer) if out is None else out
 
     def read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:

@@ -12,6 +12,7 @@ from graphzero._errors import FormatError, InputError
 
 GRAPH_FILE = "graph.gl"
 COLUMN_SUFFIX = ".gd"
+ORIGINAL_IDS = "original_id"  # the column of a relabelled dataset
 
 DataFile: TypeAlias = "_engine.Topology | _engine.Matrix"
 Report: TypeAlias = Callable[[str, int, int], None]

@@ -92,11 +92,19 @@ def pieces_of(array: Any) -> Iterator[Any]:
         yield array[first : first + step]
 
 
+@dataclass
+class Tally:
+    """What was noticed on the way."""
+
+    nans: int = 0  # that became another value
+
+
 def write_pieces(
     path: str,
     spec: MatrixSpec,
     pieces: Iterable[Any],
     advance: Callable[[int], None] = lambda rows: None,
+    tally: Tally | None = None,
 ) -> None:
     """Writes the file at `path`, which must not exist, from arrays or tensors of whole rows."""
     spec.check()
@@ -123,8 +131,7 @@ def write_pieces(
                 f" expected {spec.rows} rows in all"
             )
         for part in pieces_of(rows):
-            converted = _convert(part, spec, writer.rows_written)
-            writer.append(np.ascontiguousarray(converted).reshape(-1).view(np.uint8))
+            writer.append(row_bytes(part, spec, writer.rows_written, tally))
             advance(part.shape[0])
     if writer.rows_written != spec.rows:
         raise InputError(
@@ -133,7 +140,15 @@ def write_pieces(
     writer.finish()
 
 
-def _convert(piece: Any, spec: MatrixSpec, first_row: int) -> Array:
+def row_bytes(
+    piece: Any, spec: MatrixSpec, first_row: int, tally: Tally | None = None
+) -> npt.NDArray[np.uint8]:
+    """Rows as the engine takes them, converted to the matrix's type."""
+    converted = _convert(piece, spec, first_row, tally or Tally())
+    return np.ascontiguousarray(converted).reshape(-1).view(np.uint8)
+
+
+def _convert(piece: Any, spec: MatrixSpec, first_row: int, tally: Tally) -> Array:
     """The piece as an array of spec.dtype (bfloat16 as its bits)."""
     if is_tensor(piece):
         piece = piece.detach().cpu()
@@ -157,13 +172,15 @@ def _convert(piece: Any, spec: MatrixSpec, first_row: int) -> Array:
         with np.errstate(over="ignore"):
             return values.astype(target, copy=False)
     if values.dtype != target:
-        values = _as_integers(values, target, spec, first_row)
+        values = _as_integers(values, target, spec, first_row, tally)
     if spec.role == "ids":
         _refuse(values < 0, values, "expected an id", spec, first_row)
     return values
 
 
-def _as_integers(values: Array, target: np.dtype[Any], spec: MatrixSpec, first_row: int) -> Array:
+def _as_integers(
+    values: Array, target: np.dtype[Any], spec: MatrixSpec, first_row: int, tally: Tally
+) -> Array:
     """The values as integers (or bool), once each is known to be a value of that type."""
     low, high = (0, 1) if target.kind == "b" else (np.iinfo(target).min, np.iinfo(target).max)
     misfit = f"which does not fit {target}"
@@ -192,6 +209,7 @@ def _as_integers(values: Array, target: np.dtype[Any], spec: MatrixSpec, first_r
         if spec.nan != int(spec.nan or 0) or not low <= spec.nan <= high:
             raise ValueError(f"found {spec.nan} as the value for NaN, {misfit}")
         result[nan] = int(spec.nan)
+        tally.nans += int(nan.sum())
     return result
 
 

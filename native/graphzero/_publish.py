@@ -58,6 +58,28 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
         make_durable(target.parent)
 
 
+@contextlib.contextmanager
+def new_directory(path: StrPath) -> Iterator[Path]:
+    """Yields a directory to fill. When the block ends it becomes `path`, which must not exist; when
+    the block raises, nothing is left."""
+    target = Path(path).absolute()
+    _check_absent(target)
+    with parent_directories(target), draft_directory(target) as draft:
+        directory = draft / target.name
+        directory.mkdir()
+        yield directory
+        for file in directory.iterdir():
+            make_durable(file)
+        make_durable(directory)
+        _engine.rename_to_new(str(directory), str(target))
+        make_durable(target.parent)
+
+
+def _check_absent(target: Path) -> None:
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, "exists; choose another name", str(target))
+
+
 def _check_file_target(target: Path, overwrite: bool) -> None:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory, expected a file name", str(target))

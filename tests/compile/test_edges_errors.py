@@ -1,6 +1,5 @@
 """Bad edges: one message that says where, what was found, what was expected."""
 
-import gzip
 from pathlib import Path
 
 import graphzero as gz
@@ -115,12 +114,6 @@ def test_more_nodes_than_the_disk_has_room_for_is_an_error(tmp_path: Path, dedup
     edges = EdgeList.make(*np.random.default_rng(0).integers(0, 100_000, (2, 20_000)))
     with pytest.raises(OSError, match=r"cannot reserve \d+ bytes: No space left on device"):
         compile_text(tmp_path, edge_lines(edges), options)
-
-
-def test_a_gzip_file_is_recognised(tmp_path: Path) -> None:
-    assert error_of(tmp_path, gzip.compress(b"0,1\n")) == (
-        "edges.csv: found a gzip file, expected text; decompress it first"
-    )
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -215,11 +215,6 @@ def test_a_directory_is_not_a_table(tmp_path: Path) -> None:
     assert error.value.filename == str(tmp_path)
 
 
-def test_a_gzip_file_is_named_as_such(compile_table: CompileTable) -> None:
-    with pytest.raises(InputError, match="found a gzip file"):
-        compile_table(b"\x1f\x8b\x08\x00\x00")
-
-
 def test_an_unknown_on_error_is_refused(compile_table: CompileTable) -> None:
     with pytest.raises(ValueError, match="expected 'stop' or 'skip'"):
         compile_table("0,1\n", on_error="ignore")

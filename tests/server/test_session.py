@@ -108,7 +108,7 @@ def test_name_of_a_region_is_gone_once_it_is_mapped(session: Any, daemon: Any) -
         ({"seeds": [-1], "fanout": [2]}, INVALID_ARGUMENT, "-1"),
         ({"seeds": [1], "fanout": [-2]}, INVALID_ARGUMENT, "-2"),
         ({"seeds": [1], "fanout": [2], "columns": ["nope"]}, NOT_FOUND, "nope"),
-        ({"seeds": [1], "fanout": [2], "columns": ["when"]}, INVALID_ARGUMENT, "when"),
+        ({"seeds": [1], "fanout": [2], "columns": ["train"]}, INVALID_ARGUMENT, "train"),
         ({"seeds": list(range(2000)), "fanout": [-1] * 3, "columns": ["x"]}, None, ""),
     ],
 )

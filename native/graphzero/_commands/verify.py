@@ -12,7 +12,15 @@ from graphzero import _engine
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import FormatError
 from graphzero._features import FeatureStore
-from graphzero._files import GRAPH_FILE, datasets, files_of, find_problems, open_file
+from graphzero._files import (
+    COLUMN_SUFFIX,
+    GRAPH_FILE,
+    ORIGINAL_IDS,
+    datasets,
+    files_of,
+    find_problems,
+    open_file,
+)
 from graphzero._progress import JobProgress
 from graphzero._text import size_text
 
@@ -74,6 +82,23 @@ def _mismatches(dataset: Path) -> Iterator[str]:
                 f"{path}: rows: found {store.num_nodes}, expected {rows[store.role]}, "
                 f"one for each {store.role} of {GRAPH_FILE}"
             )
+        if path.name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}":
+            yield from _out_of_order(store)
+
+
+def _out_of_order(store: FeatureStore) -> Iterator[str]:
+    """Original ids are found by bisection."""
+    ids = store.get_tensor()
+    if ids.ndim == 2:  # texts, in the order of their bytes
+        ids = np.ascontiguousarray(ids).view(f"S{ids.shape[1]}").reshape(-1)
+    for first in range(0, len(ids) - 1, _CHUNK):
+        piece = ids[first : first + _CHUNK + 1]
+        wrong = np.flatnonzero(piece[:-1] >= piece[1:])
+        if wrong.size:
+            row = first + int(wrong[0])
+            found = f"{ids[row].item()!r} before {ids[row + 1].item()!r}"
+            yield f"{store.path}: row {row}: found {found}, expected ascending ids"
+            return
 
 
 def _ids_outside(store: FeatureStore, num_nodes: int) -> Iterator[str]:

@@ -1,0 +1,53 @@
+// Rows with their ids, in any order -> matrix file (.gd), in bounded memory.
+//
+// As long as the ids come as 0, 1, 2, ... rows go straight to the file; from the first one that
+// does not, they go to a MatrixSorter and are appended at the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compile/job.h"
+#include "compile/matrix_sorter.h"
+#include "store/matrix_writer.h"
+
+namespace graphzero::compile {
+
+// Used by one thread.
+class RowCollector {
+ public:
+  // Creates `path`, which must not exist. `name` is what messages call the input. Without
+  // shape.rows the largest id decides; `expected_rows` is then a guess that saves work. One thread
+  // of the resources is used.
+  RowCollector(const std::string& path, const store::MatrixShape& shape, std::string name,
+               uint64_t expected_rows, const Resources& resources);
+
+  // Adds rows of row_bytes() each. Throws InputError for an id outside the matrix.
+  void Add(std::span<const int64_t> ids, std::span<const std::byte> rows);
+
+  struct Report {
+    uint64_t rows;
+    uint64_t filled;  // rows that did not come
+  };
+  // Writes what is left. `fill` is the row for ids that did not come; if it is empty and some did
+  // not, and if an id came twice, throws InputError.
+  Report Finish(std::span<const std::byte> fill, Progress* progress);
+
+ private:
+  void Check(std::span<const int64_t> ids) const;
+  [[noreturn]] void ThrowRepeated(uint64_t row, uint64_t id) const;
+
+  const std::string name_;
+  const uint64_t expected_rows_;
+  const Resources resources_;
+  store::MatrixWriter out_;
+  uint64_t rows_seen_ = 0;
+  std::unique_ptr<MatrixSorter> sorter_;
+};
+
+}  // namespace graphzero::compile

@@ -1,0 +1,56 @@
+// Sorted runs of bytes that did not fit into memory, in one unnamed file, to be merged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "store/file_writer.h"
+
+namespace graphzero::compile {
+
+// One thread at a time.
+class RunFile {
+ public:
+  struct Run {
+    uint64_t offset;
+    uint64_t bytes;
+  };
+
+  explicit RunFile(const std::string& temp_dir);
+
+  // Appends to the run that End() ends.
+  void Append(std::span<const std::byte> bytes);
+  Run End();
+  // Waits until every run that was ended can be read.
+  void Flush() { file_->Flush(); }
+
+  // Reads a run from its start. Several may read at a time, each in one thread.
+  class Reader {
+   public:
+    Reader(const RunFile& file, Run run);
+    // Fills `out`, or returns false at the end of the run.
+    bool Read(std::span<std::byte> out);
+
+   private:
+    const store::FileWriter* file_;
+    uint64_t at_;
+    uint64_t end_;
+    store::AlignedBuffer buffer_;
+    size_t used_ = 0;
+    size_t filled_ = 0;
+  };
+
+ private:
+  void WriteBuffer();
+
+  std::unique_ptr<store::FileWriter> file_;
+  store::AlignedBuffer buffer_;
+  size_t used_ = 0;
+  uint64_t end_ = 0;  // of what is queued
+  uint64_t run_begin_ = 0;
+};
+
+}  // namespace graphzero::compile

@@ -1,0 +1,51 @@
+"""`graphzero export DATASET --out DIR`: writes a dataset as files that other programs read."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import nullcontext
+
+from graphzero._progress import JobProgress
+from graphzero._text import count_text, size_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "parquet: edges.parquet, nodes.parquet and a file for each split, with the original ids\n"
+        "of a relabelled dataset. npy: edge_index.npy and a file for each column and split, which\n"
+        "`graphzero convert DIR` reads back. An undirected edge comes once."
+    )
+    parser.add_argument("dataset", metavar="DATASET", help="the directory of a dataset")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the directory to create")
+    parser.add_argument("--format", choices=["parquet", "npy"], default="parquet")
+    parser.add_argument(
+        "--node-ids",
+        action="store_true",
+        help="write node ids 0 to N - 1 also where the dataset has original ids",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def run(args: argparse.Namespace) -> int:
+    from graphzero._export import export_dataset
+
+    with nullcontext() if args.quiet else JobProgress(args.dataset) as progress:
+        report = export_dataset(
+            args.dataset,
+            args.out,
+            format=args.format,
+            original_ids=not args.node_ids,
+            report=progress,
+        )
+    if args.quiet:
+        return 0
+    kind = "undirected edges" if report.undirected else "edges"
+    print(
+        f"{args.out}: {count_text(report.num_nodes)} nodes, {count_text(report.num_edges)} {kind}"
+    )
+    for name, size in report.files.items():
+        print(f"  {name}: {size_text(size)}")
+    total = sum(report.files.values())
+    rate = size_text(total / max(report.seconds, 1e-9))
+    print(f"  wrote {size_text(total)} in {report.seconds:.1f} s ({rate}/s)")
+    return 0

@@ -1,0 +1,168 @@
+"""Folders of plain .npy files.
+
+Flat:
+
+    edge_index.npy (or edges.npy), x.npy, y.npy, train.npy, ...
+
+or by type, as MAG240M and IGB ship, also below processed/:
+
+    paper/node_feat.npy, paper/node_label.npy
+    paper__cites__paper/edge_index.npy          (MAG240M has three underscores)
+
+A dataset has one type of nodes here: that of the relation between nodes of one type. What belongs
+to other types is left out, and the report says so.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from graphzero._columns import RESERVED
+from graphzero._compile_column import load_npy
+from graphzero._convert import ColumnSource, Plan
+from graphzero._errors import InputError
+from graphzero._files import ORIGINAL_IDS
+from graphzero._inputs.edges import npy_edge_ends
+from graphzero._inputs.streams import EdgeStream, RowStream, array_edges, array_rows
+
+EDGE_FILES = ("edge_index.npy", "edges.npy")
+NUM_NODES = "num_nodes"
+WEIGHTS = "edge_weight"
+_NAMES = {"node_feat": "x", "feat": "x", "features": "x", "node_label": "y", "label": "y", "labels": "y"}  # fmt: skip  # noqa: E501
+_SPLIT = re.compile(r"(train|val|valid|validation|test)(_idx|_index|_ids|_mask)?")
+_RELATION = re.compile(r"(.+?)_{2,3}(.+?)_{2,3}(.+)")
+
+
+def find_npy_edges(folder: Path) -> bool:
+    return bool(_edge_files(folder))
+
+
+def plan_npy_folder(folder: Path) -> Plan:
+    edges = _choose_edges(folder)
+    nodes = _node_folder(edges)
+    columns: list[ColumnSource] = []
+    notes: list[str] = []
+    num_nodes = _count_nodes(nodes)
+    num_edges = max(load_npy(str(edges)).shape)
+    for file in sorted({*nodes.glob("*.npy"), *edges.parent.glob("*.npy")}):
+        if file.name in EDGE_FILES or file.stem in (NUM_NODES, ORIGINAL_IDS, WEIGHTS):
+            continue
+        column = _column(file, load_npy(str(file)), num_nodes, num_edges)
+        if isinstance(column, str):
+            notes.append(column)
+        else:
+            columns.append(column)
+    notes += _left_out(folder, edges, nodes)
+    return Plan(
+        _edges(edges), _with_unique_names(columns), num_nodes, _original_ids(nodes), tuple(notes)
+    )
+
+
+def _edge_files(folder: Path) -> list[Path]:
+    found = [base / name for base in (folder, folder / "processed") for name in EDGE_FILES]
+    found = [file for file in found if file.is_file()]
+    for base in (folder, folder / "processed"):
+        found += sorted(file for name in EDGE_FILES for file in base.glob(f"*__*__*/{name}"))
+    return found
+
+
+def _choose_edges(folder: Path) -> Path:
+    """The one relation between nodes of one type."""
+    files = _edge_files(folder)
+    own = [file for file in files if _is_within_type(file)]
+    if len(own) == 1:
+        return own[0]
+    found = ", ".join(str(file.relative_to(folder)) for file in files)
+    raise InputError(
+        f"{folder}: found {found}, expected one relation between nodes of one type; choose files "
+        "with --edges and --column"
+    )
+
+
+def _is_within_type(edges: Path) -> bool:
+    relation = _RELATION.fullmatch(edges.parent.name)
+    return relation is None or relation[1] == relation[3]
+
+
+def _node_folder(edges: Path) -> Path:
+    relation = _RELATION.fullmatch(edges.parent.name)
+    return edges.parent if relation is None else edges.parent.parent / relation[1]
+
+
+def _edges(file: Path) -> str | EdgeStream:
+    weights = file.with_name(f"{WEIGHTS}.npy")
+    if not weights.is_file():
+        return str(file)
+    src, dst = npy_edge_ends(str(file))
+    values = load_npy(str(weights))
+    if values.shape != src.shape or values.dtype.kind not in "iuf":
+        raise InputError(
+            f"{weights}: found {values.dtype} of shape {values.shape}, expected a number for each "
+            f"of {len(src)} edges"
+        )
+    return array_edges(str(file), src, dst, values)
+
+
+def _original_ids(nodes: Path) -> RowStream | None:
+    """As an export of a relabelled dataset has them: integers, or bytes of one length."""
+    file = nodes / f"{ORIGINAL_IDS}.npy"
+    if not file.is_file():
+        return None
+    ids = load_npy(str(file))
+    if ids.dtype.kind == "S":
+        ids = ids.view("u1").reshape(len(ids), -1)
+    return array_rows(str(file), ids)
+
+
+def _count_nodes(nodes: Path) -> int | None:
+    """As a file tells, or the rows of the features: nodes without an edge count too."""
+    told = nodes / f"{NUM_NODES}.npy"
+    if told.is_file():
+        return int(load_npy(str(told)))
+    for name in ("node_feat", "x", "feat", "features"):
+        file = nodes / f"{name}.npy"
+        if file.is_file():
+            return int(load_npy(str(file)).shape[0])
+    return None
+
+
+def _column(file: Path, array: Any, num_nodes: int | None, num_edges: int) -> ColumnSource | str:
+    """What a file is, by its name and length; a text if it is nothing to take along."""
+    stem = file.stem
+    split = _SPLIT.fullmatch(stem)
+    if split is not None and array.ndim == 1 and array.dtype.kind in "iub":
+        return ColumnSource(split[1], str(file), role="ids")
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
+        return f"{file.name}: left out, found {array.dtype} of shape {array.shape}"
+    name = re.sub(r"\W", "_", _NAMES.get(stem, stem), flags=re.ASCII)
+    if stem.startswith("edge") and array.shape[0] == num_edges:
+        return ColumnSource(name, str(file), role="edge")
+    if num_nodes is not None and array.shape[0] != num_nodes:
+        return f"{file.name}: left out, found {array.shape[0]} rows for {num_nodes} nodes"
+    is_label = stem in ("node_label", "label", "labels", "y")
+    if is_label and array.dtype.kind == "f":
+        return ColumnSource(name, str(file), dtype="int64", nan=-1)
+    return ColumnSource(name if name not in RESERVED else f"node_{name}", str(file))
+
+
+def _with_unique_names(columns: list[ColumnSource]) -> list[ColumnSource]:
+    """A renamed file gives way to one that has the name itself."""
+    seen: set[str] = set()
+    result = []
+    for column in sorted(columns, key=lambda c: Path(str(c.source)).stem != c.name):
+        name = column.name if column.name not in seen else Path(str(column.source)).stem
+        seen.add(name)
+        result.append(column._replace(name=name))
+    return sorted(result, key=lambda column: column.name)
+
+
+def _left_out(folder: Path, edges: Path, nodes: Path) -> list[str]:
+    base = nodes.parent if nodes != edges.parent else nodes
+    taken = {edges.parent, nodes}
+    others = sorted(path for path in base.glob("*") if path.is_dir() and path not in taken)
+    notes = [f"{path.name}: left out, a dataset has one type of nodes" for path in others]
+    for file in sorted({*folder.glob("*.pt"), *base.glob("*.pt")}):
+        notes.append(f"{file.name}: left out, a pickle; save its lists as train.npy, ... instead")
+    return notes

@@ -1,0 +1,120 @@
+"""What readers give to compilers: edges and rows in chunks, from the start whenever asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero._errors import InputError
+
+Array: TypeAlias = npt.NDArray[Any]
+
+# Bytes of a chunk: large enough that what is done once for each does not count.
+CHUNK_BYTES = 8 << 20
+
+
+class Texts(NamedTuple):
+    """Ids that are texts: text i is data[offsets[i] : offsets[i + 1]] in UTF-8."""
+
+    offsets: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8]
+
+    @property
+    def num_texts(self) -> int:
+        return max(len(self.offsets) - 1, 0)
+
+    def text(self, position: int) -> str:
+        first, end = self.offsets[position : position + 2]
+        return bytes(self.data[first:end]).decode(errors="replace")
+
+
+IdColumn: TypeAlias = "Array | Texts"
+
+
+def id_count(ids: IdColumn) -> int:
+    return ids.num_texts if isinstance(ids, Texts) else len(ids)
+
+
+def as_int64(ids: Array, name: str, first_row: int) -> npt.NDArray[np.int64]:
+    """Raises InputError for what does not fit."""
+    if ids.dtype == np.uint64 and ids.size and int(ids.max()) >= 2**63:
+        row = int(np.argmax(ids >= 2**63))
+        raise InputError(
+            f"{name} row {first_row + row}: found id {ids[row]}, expected at most 2^63 - 1"
+        )
+    return np.ascontiguousarray(ids, np.int64)
+
+
+class EdgeChunk(NamedTuple):
+    """Consecutive edges."""
+
+    src: IdColumn
+    dst: IdColumn
+    weights: npt.NDArray[np.float32] | None
+
+
+@dataclass(frozen=True)
+class EdgeStream:
+    """Edges of an input, chunk after chunk, in the order of its rows."""
+
+    name: str  # for messages
+    open: Callable[[], Iterator[EdgeChunk]]
+    weighted: bool
+    texts: bool = False  # ids are texts: they must be relabelled
+    count: int = 0  # of edges; 0: not known
+
+
+class RowChunk(NamedTuple):
+    """Consecutive rows, with the ids of what they belong to unless they come in order."""
+
+    ids: IdColumn | None
+    rows: Array
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows of a matrix, chunk after chunk."""
+
+    name: str  # for messages
+    open: Callable[[], Iterator[RowChunk]]
+    row_shape: tuple[int, ...]  # () or (columns,)
+    dtype: str
+    rows: int | None = None  # None: not known before it is read
+    has_ids: bool = False
+    texts: bool = False  # ids, or the values of a split, are texts
+
+
+def rows_per_chunk(row_bytes: int) -> int:
+    return max(1, CHUNK_BYTES // max(1, row_bytes))
+
+
+def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> EdgeStream:
+    """Edges of arrays that are there, also mapped ones."""
+
+    def chunks() -> Iterator[EdgeChunk]:
+        step = rows_per_chunk(16)
+        for first in range(0, len(src), step):
+            piece = slice(first, first + step)
+            yield EdgeChunk(
+                src[piece],
+                dst[piece],
+                None if weights is None else np.asarray(weights[piece], np.float32),
+            )
+
+    return EdgeStream(name, chunks, weights is not None, count=len(src))
+
+
+def array_rows(name: str, array: Any) -> RowStream:
+    """Rows of an array or tensor that is there, in order."""
+    from graphzero._matrix_arrays import dtype_name, pieces_of
+
+    def chunks() -> Iterator[RowChunk]:
+        for piece in pieces_of(array):
+            yield RowChunk(None, piece)
+
+    shape = tuple(array.shape)
+    return RowStream(name, chunks, shape[1:], dtype_name(array.dtype), rows=shape[0])

@@ -1,0 +1,138 @@
+"""`graphzero export`, and the way back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pyarrow as pa
+import pytest
+from input_graphs import GRAPHZERO, SmallGraph, column
+from pyarrow import parquet
+
+
+@pytest.fixture(params=["directed", "undirected"])
+def dataset(request: pytest.FixtureRequest, tmp_path: Path, small: SmallGraph) -> Path:
+    directory = tmp_path / "ds"
+    directory.mkdir()
+    gz.write_graph(
+        directory / "graph.gl",
+        small.src,
+        small.dst,
+        weights=small.weight,
+        num_nodes=small.num_nodes + 3,  # some without edges
+        undirected=request.param == "undirected",
+        edge_ids=True,
+    )
+    x = np.concatenate([small.x, small.x[:3]])
+    gz.write_features(directory / "x.gd", x, dtype="bfloat16")
+    gz.write_features(directory / "half.gd", x, dtype="float16", row_align=64)
+    gz.write_features(directory / "y.gd", np.arange(len(x)))
+    gz.write_features(directory / "when.gd", np.arange(len(small.src)), role="edge")
+    gz.write_features(directory / "train.gd", [5, 2], role="ids")
+    return directory
+
+
+def adjacency(graph: gz.Graph, when: gz.FeatureStore) -> list[Any]:
+    """Neighbours of each node with weight and value of each edge, whatever the edge ids are."""
+    return [
+        sorted(
+            zip(
+                graph.get_neighbours(node).tolist(),
+                graph.get_weights(node).tolist(),
+                when.gather(graph.get_edge_ids(node)).tolist(),
+                strict=True,
+            )
+        )
+        for node in range(graph.num_nodes)
+    ]
+
+
+def test_npy_files_come_back_as_the_same_dataset(tmp_path: Path, dataset: Path) -> None:
+    report = gz.export_dataset(dataset, tmp_path / "out", format="npy")
+    before = gz.Graph(dataset)
+    gz.import_folder(tmp_path / "out", tmp_path / "again", undirected=report.undirected)
+    after = gz.Graph(tmp_path / "again", verify=True)
+    assert after.is_symmetric == before.is_symmetric
+    assert adjacency(after, gz.FeatureStore(tmp_path / "again/edge_when.gd")) == adjacency(
+        before, gz.FeatureStore(dataset / "when.gd")
+    )
+    np.testing.assert_array_equal(column(tmp_path / "again", "x"), column(dataset, "x").float())
+    for name in ("half", "y", "train"):
+        np.testing.assert_array_equal(column(tmp_path / "again", name), column(dataset, name))
+
+
+def test_parquet_files_come_back_as_the_same_dataset(tmp_path: Path, dataset: Path) -> None:
+    done = subprocess.run(
+        [GRAPHZERO, "export", dataset, "--out", tmp_path / "out"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{tmp_path}/out: 503 nodes, ")
+    assert parquet.read_schema(tmp_path / "out/nodes.parquet").field("half").type == pa.list_(
+        pa.float16(), 7
+    )
+    undirected = gz.Graph(dataset).is_symmetric
+    nodes = tmp_path / "out/nodes.parquet"
+    edges = tmp_path / "out/edges.parquet"
+    gz.import_files(
+        tmp_path / "again",
+        edges,
+        num_nodes=503,
+        undirected=undirected,
+        columns={name: f"{nodes}#{name}" for name in ("x", "half", "y")},
+        edge_columns={"when": f"{edges}#when"},
+        splits={"train": tmp_path / "out/train.parquet"},
+        dtypes={"x": "bfloat16"},
+    )
+    assert adjacency(
+        gz.Graph(tmp_path / "again", verify=True), gz.FeatureStore(tmp_path / "again/when.gd")
+    ) == adjacency(gz.Graph(dataset), gz.FeatureStore(dataset / "when.gd"))
+    assert (tmp_path / "again/x.gd").read_bytes() == (dataset / "x.gd").read_bytes()
+    for name in ("half", "y", "train"):
+        np.testing.assert_array_equal(column(tmp_path / "again", name), column(dataset, name))
+
+
+@pytest.mark.parametrize("ids", [["ann", "bob", "zoë"], [-4, 10**10, 3]])
+def test_original_ids_are_written_back(tmp_path: Path, ids: list[Any]) -> None:
+    table = pa.table({"src": ids, "dst": ids[1:] + ids[:1]})
+    parquet.write_table(table, tmp_path / "e.parquet")
+    gz.import_files(tmp_path / "ds", tmp_path / "e.parquet", relabel=True)
+    gz.export_dataset(tmp_path / "ds", tmp_path / "out")
+    found = parquet.read_table(tmp_path / "out/edges.parquet").to_pydict()
+    pairs = sorted(zip(found["source"], found["target"], strict=True))
+    assert pairs == sorted(zip(ids, ids[1:] + ids[:1], strict=True))
+    nodes = parquet.read_table(tmp_path / "out/nodes.parquet").to_pydict()
+    assert nodes == {"id": sorted(ids)}
+
+    gz.export_dataset(tmp_path / "ds", tmp_path / "numbers", original_ids=False)
+    numbers = parquet.read_table(tmp_path / "numbers/edges.parquet").to_pydict()
+    assert sorted(numbers["source"]) == [0, 1, 2]
+
+    gz.export_dataset(tmp_path / "ds", tmp_path / "npy", format="npy")
+    gz.import_folder(tmp_path / "npy", tmp_path / "again")
+    again, before = gz.OriginalIds(tmp_path / "again"), gz.OriginalIds(tmp_path / "ds")
+    assert list(again.gather([0, 1, 2])) == list(before.gather([0, 1, 2]))
+
+
+def test_a_graph_without_edges(tmp_path: Path) -> None:
+    (tmp_path / "ds").mkdir()
+    gz.write_graph(tmp_path / "ds/graph.gl", [], [], num_nodes=2)
+    for kind in ("parquet", "npy"):
+        report = gz.export_dataset(tmp_path / "ds", tmp_path / kind, format=kind)
+        assert report.num_edges == 0
+    assert np.load(tmp_path / "npy/edge_index.npy").shape == (2, 0)
+    assert parquet.read_table(tmp_path / "parquet/edges.parquet").num_rows == 0
+
+
+def test_nothing_is_replaced_and_nothing_half_done_is_left(tmp_path: Path, dataset: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(FileExistsError, match="choose another name"):
+        gz.export_dataset(dataset, tmp_path / "out")
+    x = dataset / "y.gd"
+    x.write_bytes(x.read_bytes()[:-4096])
+    with pytest.raises(gz.FormatError):
+        gz.export_dataset(dataset, tmp_path / "other")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ds", "out"]
