@@ -88,7 +88,7 @@ class Link:
 
     # Made anew in a forked child; _lock guards the three below it.
     _opening: threading.Lock
-    _lock: threading.Lock
+    _lock: threading.RLock
     _pending: dict[int, _Pending]
     _session: Session | None
     _reconnecting: bool
@@ -182,7 +182,12 @@ class Link:
                     return
             session = self._open_patiently()
             with self._lock:
-                self._session = session
+                closed = self._closed
+                if not closed:
+                    self._session = session
+            if closed:
+                session.close()
+                raise RequestCancelled("the client is closed")
 
     def _open(self) -> Session:
         session = Session(
@@ -246,7 +251,7 @@ class Link:
         with self._lock:
             self._session = session
             self._reconnecting = False
-            for pending in self._pending.values():
+            for pending in list(self._pending.values()):
                 session.send(pending.messages)
             closed = self._closed
         if closed:
@@ -272,7 +277,8 @@ class Link:
             pending.resolve(error)
 
     def _start_over(self) -> None:
-        self._lock = threading.Lock()
+        # Re-entrant: the collector may run while it is held, and cancel what an iterator left.
+        self._lock = threading.RLock()
         self._opening = threading.Lock()
         self._pending = {}
         self._session = None

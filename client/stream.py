@@ -13,12 +13,15 @@ import gc
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -145,6 +148,7 @@ class _Relay:
             "call": call,
             "timeout": timeout,
         }
+        _connections.relays.add(self)
         send_frame(self.socket, MESSAGE, json.dumps(order).encode())
 
     def payloads(self) -> Iterator[bytes]:
@@ -171,6 +175,8 @@ def _open_channel(address: Address) -> Any:
     import grpc
 
     _grpc_pid = os.getpid()
+    if address.socket is not None:
+        _connections.sockets.add(str(address.socket))
     # Without a pool of its own a channel waits for the back-off of one that failed before it.
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
     if address.secure:
@@ -221,7 +227,53 @@ class _CollectorDuringFork:
             gc.enable()
 
 
+class _InheritedConnections:
+    """Makes a forked child let go of its parent's connections.
+
+    As long as one descriptor of a connection is open anywhere, the daemon cannot see that the
+    trainer at its other end was killed, and keeps what that one held. The numbers stay in use, by
+    /dev/null: gRPC's remains in the child still believe that they are theirs.
+    """
+
+    def __init__(self) -> None:
+        self.sockets: set[str] = set()  # paths that gRPC has connected to
+        self.relays: weakref.WeakSet[_Relay] = weakref.WeakSet()
+
+    def leave(self) -> None:
+        if not self.sockets and not self.relays:
+            return
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for descriptor in self._descriptors():
+            os.dup2(null, descriptor, inheritable=False)
+        os.close(null)
+        self.relays.clear()
+
+    def _descriptors(self) -> Iterator[int]:
+        yield from [relay.socket.fileno() for relay in self.relays if relay.socket.fileno() >= 0]
+        if not self.sockets:
+            return
+        for entry in list(Path("/proc/self/fd").iterdir()):
+            if self._leads_to_a_daemon(int(entry.name)):
+                yield int(entry.name)
+
+    def _leads_to_a_daemon(self, descriptor: int) -> bool:
+        try:
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                return False
+            found = socket.socket(fileno=descriptor)
+        except OSError:  # closed since it was listed, or of another kind
+            return False
+        try:
+            return found.getpeername() in self.sockets
+        except OSError:
+            return False
+        finally:
+            found.detach()
+
+
 _collector = _CollectorDuringFork()
+_connections = _InheritedConnections()
+os.register_at_fork(after_in_child=_connections.leave)
 os.register_at_fork(
     before=_collector.before,
     after_in_child=_collector.after_in_child,

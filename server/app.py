@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 import time
@@ -29,6 +30,8 @@ log = logging.getLogger("graphzero.server")
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["SamplerService"].full_name
 _HOUSEKEEPING_EVERY_S = 1.0
+# For threads that are about to end, also when the time to drain is over.
+_LAST_MOMENT_S = 1.0
 
 
 async def run(config: Config) -> None:
@@ -36,10 +39,15 @@ async def run(config: Config) -> None:
     listen.prepare_socket_directory(config.listen)
     lock = SocketLock(config.listen.socket)
     try:
-        await _Daemon(config, lock).run()
+        daemon = _Daemon(config, lock)
+        await daemon.run()
     finally:
         config.listen.socket.unlink(missing_ok=True)
         lock.release()
+    if daemon.work_goes_on:
+        log.warning("leaving work behind that did not end in time")
+        logging.shutdown()
+        os._exit(0)
 
 
 class _Daemon:
@@ -59,6 +67,8 @@ class _Daemon:
         self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         self._warm_start = WarmStart(config.warm)
         self._stop = asyncio.Event()
+        self.work_goes_on = False
+        """After run(): whether a worker is busy with what cannot be interrupted."""
 
     async def run(self) -> None:
         await self._start()
@@ -76,6 +86,7 @@ class _Daemon:
             address, self._service.tcp_token = listen.bind_tcp(self._server, self._config.listen)
             addresses.append(address)
         loop = asyncio.get_running_loop()
+        _engine.never_wait_on_this_thread()  # brief requests run here
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
@@ -95,10 +106,10 @@ class _Daemon:
             try:
                 await asyncio.wait_for(self._stop.wait(), _HOUSEKEEPING_EVERY_S)
             except asyncio.TimeoutError:
-                self._keep_house()
+                await self._keep_house()
 
-    def _keep_house(self) -> None:
-        self._service.trim_memory()
+    async def _keep_house(self) -> None:
+        await self._service.trim_memory()
         idle_exit = self._config.life.idle_exit_s
         if idle_exit is not None and self._service.idle_seconds() > idle_exit:
             log.info("no session for %.0f s", idle_exit)
@@ -120,9 +131,13 @@ class _Daemon:
         self._warm_start.stop()
         log.info("stopping: finishing requests")
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        deadline = time.monotonic() + self._config.life.drain_timeout_s
         await self._service.drain(self._config.life.drain_timeout_s)
         await self._server.stop(grace=0.1)
-        self._service.shutdown()
+        left_s = max(_LAST_MOMENT_S, deadline - time.monotonic())
+        self.work_goes_on = not (
+            self._service.shutdown(left_s) and self._warm_start.join(_LAST_MOMENT_S)
+        )
 
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):

@@ -15,6 +15,8 @@ INLINE_LIMIT = 256 << 20
 class InlineBlock:
     """A result's bytes until they are sent."""
 
+    in_new_region = False
+
     def __init__(self, block_id: int, size: int) -> None:
         self.id = block_id
         self.size = size

@@ -26,6 +26,7 @@ class Request:
         self.retrying = False
         self.ids = bytearray()
         self.answered = False
+        self.complete = False  # all ids have come
         self.timer: asyncio.TimerHandle | None = None
         self._session = session
         self._message = message
@@ -84,6 +85,8 @@ class Request:
             self._tell(session.gate.released)  # what was set aside for it is free again
             raise OutOfMemory(str(error)) from error
         if block is not None:
+            if block.in_new_region:
+                self._tell(session.gate.released)
             try:
                 self._work.fill(block)
             except BaseException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -73,20 +74,23 @@ class Scheduler:
         with self._lock:
             self._lanes.pop(session, None)
 
-    def shutdown(self) -> None:
-        """Waits for the jobs that run; those that are queued never do."""
+    def shutdown(self, timeout_s: float) -> bool:
+        """Waits for the jobs that run; those that are queued never do. False: some still run."""
         with self._lock:
             self._lanes.clear()
         for _ in self._workers:
             self._calls.put(False)
+        deadline = time.monotonic() + timeout_s
         for worker in self._workers:
-            worker.join()
+            worker.join(max(0.0, deadline - time.monotonic()))
+        return not any(worker.is_alive() for worker in self._workers)
 
     def _work(self) -> None:
         while self._calls.get():
             job = self._next()
             if job is not None:
                 job()
+            del job  # with its session and that one's data, which must not live until the next one
 
     def _next(self) -> Job | None:
         """The oldest job of the session whose turn it is."""

@@ -223,10 +223,12 @@ class Service(SamplerServiceServicer):
         """How long there has been no session."""
         return 0.0 if self._sessions else time.monotonic() - self._last_busy
 
-    def trim_memory(self) -> None:
-        for session in self._sessions.values():
-            if not isinstance(session.memory, InlineMemory):
-                session.memory.trim(IDLE_MEMORY)
+    async def trim_memory(self) -> None:
+        """Gives idle memory back; on another thread, because it is slow."""
+        memories = [session.memory for session in self._sessions.values()]
+        for memory in memories:
+            if not isinstance(memory, InlineMemory):
+                await asyncio.to_thread(memory.trim, IDLE_MEMORY)
 
     async def drain(self, timeout_s: float) -> None:
         """Takes no more sessions; returns when all requests are answered, or time is up."""
@@ -237,10 +239,11 @@ class Service(SamplerServiceServicer):
                 timeout_s,
             )
 
-    def shutdown(self) -> None:
+    def shutdown(self, timeout_s: float) -> bool:
+        """False if work is still running that cannot be interrupted."""
         for session in list(self._sessions.values()):
             self._close(session)
-        self._scheduler.shutdown()
+        return self._scheduler.shutdown(timeout_s)
 
 
 def describe_dataset(dataset: Dataset) -> pb.Dataset:

@@ -139,6 +139,9 @@ class TrainerSession:
             self._take_ids(request, message.ids.ids, last=message.ids.last)
 
     def _take_ids(self, request: Request, piece: bytes, *, last: bool) -> None:
+        if request.complete:
+            raise ProtocolViolation(f"more ids for request {request.id} after its last")
+        request.complete = last
         if len(piece) % 8:
             self.fail(request, ValueError(f"found {len(piece)} bytes of ids, expected 8 for each"))
             return

@@ -39,7 +39,7 @@ class WarmStart:
         self._thread: threading.Thread | None = None
 
     def begin(self, datasets: Iterable[Dataset]) -> None:
-        self.stop()
+        self._stop.set()  # what it does now ends by itself; the event loop does not wait for it
         datasets = list(datasets)
         files = _files(datasets, self._mode)
         if not files:
@@ -51,10 +51,14 @@ class WarmStart:
         self._thread.start()
 
     def stop(self) -> None:
+        """Tells the thread to end."""
+        self._stop.set()
+
+    def join(self, timeout_s: float) -> bool:
+        """Whether it has ended, which it does after at most one step of reading."""
         if self._thread is not None:
-            self._stop.set()
-            self._thread.join()
-            self._thread = None
+            self._thread.join(timeout_s)
+        return self._thread is None or not self._thread.is_alive()
 
 
 def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:

@@ -261,6 +261,7 @@ void BindSample(nb::module_& m) {
   m.def("set_thread_limit", &sample::SetThreadLimit, "limit"_a);
   m.def("thread_usage", &sample::GetThreadUsage);
   m.def("has_idle_thread", &sample::HasIdleThread);
+  m.def("never_wait_on_this_thread", &sample::NeverWaitOnThisThread);
 }
 
 }  // namespace graphzero::bindings

@@ -58,6 +58,7 @@ void BindDaemonSide(nb::module_& m) {
       .def_ro("region_id", &shm::Block::region_id)
       .def_ro("offset", &shm::Block::offset)
       .def_ro("size", &shm::Block::size)
+      .def_ro("in_new_region", &shm::Block::in_new_region)
       .def("array", &ArrayInBlock, "offset"_a, "shape"_a, "dtype"_a);
 
   nb::class_<shm::RegionOffer>(m, "RegionOffer")
@@ -80,11 +81,13 @@ void BindDaemonSide(nb::module_& m) {
   nb::class_<shm::SessionMemory>(m, "SessionMemory")
       .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a,
            nb::call_guard<nb::gil_scoped_release>())
-      .def("release", &shm::SessionMemory::Release, "block_ids"_a)
-      .def("take_news", &shm::SessionMemory::TakeNews)
-      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a)
+      .def("release", &shm::SessionMemory::Release, "block_ids"_a,
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("take_news", &shm::SessionMemory::TakeNews, nb::call_guard<nb::gil_scoped_release>())
+      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a,
+           nb::call_guard<nb::gil_scoped_release>())
       .def("trim", &shm::SessionMemory::Trim, "idle"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("usage", &shm::SessionMemory::Usage)
+      .def("usage", &shm::SessionMemory::Usage, nb::call_guard<nb::gil_scoped_release>())
       .def("close", &shm::SessionMemory::Close, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<shm::MemoryBudget>(m, "MemoryBudget")

@@ -32,6 +32,7 @@ struct Budget {
 };
 
 std::atomic<bool> forked = false;
+thread_local bool never_waits = false;
 std::atomic<Budget*> current = nullptr;
 
 // In a child other threads may have held the lock or a share when the fork happened; they do not
@@ -106,7 +107,7 @@ class Helpers {
 int TakeOne(Budget& budget) {
   std::unique_lock lock(budget.mutex);
   ++budget.waiting;
-  budget.released.wait(lock, [&] { return budget.used < budget.limit; });
+  budget.released.wait(lock, [&] { return budget.used < budget.limit || never_waits; });
   --budget.waiting;
   budget.Take(1);
   return budget.limit;
@@ -137,6 +138,8 @@ ThreadUsage GetThreadUsage() {
   const std::lock_guard lock(budget.mutex);
   return {budget.limit, budget.peak};
 }
+
+void NeverWaitOnThisThread() { never_waits = true; }
 
 bool HasIdleThread() {
   Budget& budget = Shared();

@@ -26,6 +26,10 @@ ThreadUsage GetThreadUsage();
 // Whether a call that came now would find a thread at once.
 bool HasIdleThread();
 
+// Calls of the current thread never wait for one: for a thread that serves everyone and makes brief
+// calls only. The budget may be exceeded by it.
+void NeverWaitOnThisThread();
+
 // One call's share of the budget. Used by one thread; not copyable.
 class ThreadLease {
  public:

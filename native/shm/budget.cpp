@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <thread>
+#include <utility>
 
 #include "store/bytes.h"
 #include "store/errors.h"
@@ -15,6 +17,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kRegionStep = uint64_t{2} << 20;
 constexpr uint64_t kSmallestRegion = uint64_t{4} << 20;
+constexpr uint64_t kSlowToFree = uint64_t{64} << 20;
 
 // A little more than the batch that needs it, because the next one will differ.
 uint64_t RegionSize(uint64_t block) {
@@ -52,8 +55,9 @@ uint64_t MemoryBudget::Lendable() const {
 
 bool MemoryBudget::MayHold(const SessionMemory* session, uint64_t bytes) const {
   const Account& own = accounts_.at(session);
-  const uint64_t wanted = std::max(bytes, own.guarantee);
-  return bytes <= own.guarantee + Lendable() && Committed(session) + wanted <= limit_;
+  // What others were promised is committed, so it stays free for them; the rest of its own promise
+  // need not be free for a session to get a part of it.
+  return bytes <= own.guarantee + Lendable() && Committed(session) + bytes <= limit_;
 }
 
 void MemoryBudget::ReclaimIdle(const SessionMemory* for_session) {
@@ -144,7 +148,9 @@ std::unique_ptr<Block> SessionMemory::TryAllocate(uint64_t bytes) {
   if (!open_) throw InputError("the session has ended");
   news_.offers.push_back({region_id, region->name(), region_size});
   const auto [it, added] = pools_.emplace(region_id, Pool{region, FreeRanges(region_size)});
-  return TakeFrom(region_id, &it->second, size);
+  auto block = TakeFrom(region_id, &it->second, size);
+  if (block) block->in_new_region = true;
+  return block;
 }
 
 std::unique_ptr<Block> SessionMemory::TakeFromPools(uint64_t size) {
@@ -244,8 +250,19 @@ void SessionMemory::PunchIdle(Clock::time_point before) {
 }
 
 void SessionMemory::Trim(Clock::duration idle) {
-  std::lock_guard lock(budget_->mutex_);
-  if (open_) PunchIdle(Clock::now() - idle);
+  const Clock::time_point before = Clock::now() - idle;
+  std::vector<uint64_t> ids;
+  {
+    std::lock_guard lock(budget_->mutex_);
+    for (const auto& [id, pool] : pools_) ids.push_back(id);
+  }
+  // One region at a time: giving memory back is slow, and others wait for the lock.
+  for (const uint64_t id : ids) {
+    std::lock_guard lock(budget_->mutex_);
+    const auto it = pools_.find(id);
+    if (!open_ || it == pools_.end()) continue;
+    budget_->accounts_.at(this).resident -= Punch(&it->second, before);
+  }
 }
 
 SessionUsage SessionMemory::Usage() const {
@@ -268,13 +285,23 @@ SessionUsage SessionMemory::Usage() const {
 }
 
 void SessionMemory::Close() {
-  std::lock_guard lock(budget_->mutex_);
-  if (!open_) return;
-  open_ = false;
-  pools_.clear();
-  blocks_.clear();
-  budget_->accounts_.erase(this);
-  budget_->sessions_.erase(this);
+  std::map<uint64_t, Pool> regions;
+  {
+    std::lock_guard lock(budget_->mutex_);
+    if (!open_) return;
+    open_ = false;
+    regions.swap(pools_);
+    blocks_.clear();
+    budget_->accounts_.erase(this);
+    budget_->sessions_.erase(this);
+  }
+  uint64_t bytes = 0;
+  for (auto& [id, pool] : regions) {
+    pool.region->Unlink();  // no name outlives this call
+    bytes += pool.region->size();
+  }
+  // Giving gigabytes back takes long, and the caller serves everyone.
+  if (bytes > kSlowToFree) std::thread([gone = std::move(regions)] {}).detach();
 }
 
 }  // namespace graphzero::shm

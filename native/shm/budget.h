@@ -34,6 +34,7 @@ struct Block {
   uint64_t offset = 0;
   uint64_t size = 0;
   std::shared_ptr<Region> region;
+  bool in_new_region = false;  // which may have room for others who found none
 
   std::byte* data() const { return region->data() + offset; }
 };

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,16 +37,31 @@ GuardedMapping* Find(uintptr_t address) {
   return nullptr;
 }
 
+bool PutZeros(uintptr_t begin, uintptr_t length) {
+  return ::syscall(SYS_mmap, begin, length, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != -1;
+}
+
+// Size of the mapped file in whole pages; more than any file has if it cannot be told.
+uintptr_t SizeNow(const GuardedMapping& mapping) {
+  struct stat info;
+  if (::fstat(mapping.descriptor.load(), &info) != 0) return UINTPTR_MAX / 2;
+  return (static_cast<uintptr_t>(info.st_size) + page_size - 1) / page_size * page_size;
+}
+
 bool ReplacePage(uintptr_t address) {
   GuardedMapping* mapping = accesses > 0 ? Find(address) : nullptr;
   if (mapping == nullptr) return false;
   const uintptr_t page = address / page_size * page_size;
-  const long replaced = ::syscall(SYS_mmap, page, page_size, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-  if (replaced == -1) return false;
+  const uintptr_t begin = mapping->begin.load();
+  // Before zeros can be read there: whoever reads them finds the mark.
   uint64_t sound = GuardedMapping::kSound;
-  mapping->damaged_at.compare_exchange_strong(sound, page - mapping->begin.load());
-  return true;
+  mapping->damaged_at.compare_exchange_strong(sound, page - begin);
+  // What a file was cut by goes in one piece: page by page, a process would run out of mappings.
+  const uintptr_t end = mapping->end.load();
+  const uintptr_t missing = begin + SizeNow(*mapping);
+  if (missing <= page) return PutZeros(missing, end - missing);
+  return PutZeros(page, page_size) || PutZeros(begin, end - begin);
 }
 
 void HandToPrevious(int signal, siginfo_t* info, void* context) {
@@ -90,13 +106,14 @@ GuardedMapping* FindUnused() {
 
 }  // namespace
 
-FaultGuard::FaultGuard(std::byte* data, uint64_t size) {
+FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor) {
   static std::once_flag once;
   std::call_once(once, InstallHandler);
   const std::lock_guard lock(registering);
   mapping_ = FindUnused();
   mapping_->damaged_at = GuardedMapping::kSound;
   const auto begin = reinterpret_cast<uintptr_t>(data);
+  mapping_->descriptor = descriptor;
   mapping_->begin = begin;
   mapping_->end = begin + size;  // last: before, no address is inside
 }

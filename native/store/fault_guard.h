@@ -9,7 +9,8 @@
 // be in the middle of a parallel loop.
 //
 // Faults anywhere else, also on views that were handed to users, go to whoever handled SIGBUS
-// before: there, zeros would be a silent wrong answer.
+// before: there, zeros would be a silent wrong answer. (A page that a failed call has replaced
+// stays replaced, also for views of it.)
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,7 @@ namespace graphzero::store {
 struct GuardedMapping {
   std::atomic<uintptr_t> begin = 0;  // 0: unused
   std::atomic<uintptr_t> end = 0;
+  std::atomic<int> descriptor = -1;  // of the file
   static constexpr uint64_t kSound = UINT64_MAX;
   std::atomic<uint64_t> damaged_at = kSound;  // offset of the first page that was replaced
 };
@@ -30,7 +32,8 @@ struct GuardedMapping {
 // Registers a mapping for as long as it lives. Thread-safe.
 class FaultGuard {
  public:
-  FaultGuard(std::byte* data, uint64_t size);
+  // The descriptor stays open as long as this lives.
+  FaultGuard(std::byte* data, uint64_t size, int descriptor);
   FaultGuard(const FaultGuard&) = delete;
   FaultGuard& operator=(const FaultGuard&) = delete;
   ~FaultGuard();

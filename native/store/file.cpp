@@ -77,9 +77,11 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::ThrowIfDamaged() const {
-  const uint64_t at = guard_->damaged_at();
-  if (at == GuardedMapping::kSound) return;
+  // Also by its size: what is missing of the last page reads as zeros without a fault.
   const uint64_t now = RegularFileSize(fd_, path_);
+  uint64_t at = guard_->damaged_at();
+  if (at == GuardedMapping::kSound && now >= size_) return;
+  at = std::min(at, now);
   throw IoError(EIO,
                 "cannot read at byte " + std::to_string(at) +
                     (now < size_ ? ": the file was cut short to " + std::to_string(now) +

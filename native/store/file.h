@@ -79,7 +79,7 @@ class MappedFile {
   static std::shared_ptr<const MappedFile> Map(const std::string& path, Fd fd);
   MappedFile(std::string path, Fd fd, std::byte* data, uint64_t size)
       : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {
-    guard_.emplace(data, size);
+    guard_.emplace(data, size, fd_.get());
   }
 
   std::string path_;

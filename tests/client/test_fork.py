@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -12,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import graphzero as gz
+import grpc
 import pytest
 import torch
+from graphzero.proto.graphzero_pb2 import GetStatsRequest
+from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
 FANOUT = [3, 2]
 
@@ -149,3 +153,45 @@ def test_dataloader_workers_use_the_client_they_inherit(client: gz.Client) -> No
     )
     assert [contents(batch) for batch in workers] == expected
     assert contents(data[0]) == expected[0]
+
+
+KILLED_PARENT = """
+import os, signal, sys, time
+import graphzero as gz
+client = gz.connect(sys.argv[1])
+batch = client.sample(range(50), [3, 2])
+child = os.fork()
+if child == 0:
+    signal.pause()
+print(child, flush=True)
+signal.pause()
+"""
+
+
+def test_a_child_that_lives_on_does_not_keep_what_its_killed_parent_held(daemon: Any) -> None:
+    trainer = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", KILLED_PARENT, daemon.address],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert trainer.stdout is not None
+    child = int(trainer.stdout.readline())
+    try:
+        with grpc.insecure_channel(daemon.address) as channel:
+            stats = SamplerServiceStub(channel).GetStats
+
+            def sessions() -> list[str]:
+                found = stats(GetStatsRequest(), timeout=60).sessions
+                return [one.client_name for one in found if str(trainer.pid) in one.client_name]
+
+            assert sessions()
+            trainer.kill()
+            trainer.wait()
+            for _ in range(600):
+                if not sessions():
+                    break
+                time.sleep(0.1)
+            os.kill(child, 0)  # it is still there
+            assert not sessions()
+    finally:
+        os.kill(child, signal.SIGKILL)

@@ -37,7 +37,12 @@ def _train(address: str, options: dict[str, Any]) -> None:
     """Asks for batches without end, `ahead` at a time, and keeps the last `keep`."""
     rng = random.Random(options["seed"])
     ahead, keep = options["ahead"], options["keep"]
-    session = RawSession(address, client_name=f"victim-{os.getpid()}", window=ahead + keep + 1)
+    session = RawSession(
+        address,
+        client_name=f"victim-{os.getpid()}",
+        window=ahead + keep + 1,
+        stream_timeout=None,
+    )
     kept: deque[Any] = deque()
     numbers = iter(range(2, 1 << 30))
     for _ in range(ahead):

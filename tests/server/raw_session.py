@@ -19,7 +19,8 @@ class RawSession:
         self.channel = grpc.insecure_channel(address)
         self.stub = SamplerServiceStub(self.channel)
         self._up: queue.Queue[pb.SessionRequest | None] = queue.Queue()
-        self._down = self.stub.Session(iter(self._up.get, None), timeout=TIMEOUT_S)
+        timeout = hello.pop("stream_timeout", TIMEOUT_S)
+        self._down = self.stub.Session(iter(self._up.get, None), timeout=timeout)
         self._regions: dict[int, Any] = {}
         self.offers: list[pb.RegionOffer] = []
         self.released = _engine.ReleaseQueue()

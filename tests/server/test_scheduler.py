@@ -20,7 +20,7 @@ async def run_behind_a_busy_worker(plan: Callable[[Scheduler, list[str]], None])
     while any(lane.jobs for lane in scheduler._lanes.values()):
         await run_one(scheduler)
     await run_one(scheduler)
-    scheduler.shutdown()
+    assert scheduler.shutdown(timeout_s=60)
     return ran
 
 

@@ -40,7 +40,7 @@ def cut(path: Path, share: float) -> int:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_gather_names_file_and_place(column: Path, threads: int) -> None:
-    store = gz.FeatureStore(column)
+    store = gz.FeatureStore(column, io="mapped")
     whole = column.stat().st_size
     size = cut(column, 0.5)
     expected = f"cut short to {size} bytes, expected {whole}"
@@ -49,9 +49,36 @@ def test_gather_names_file_and_place(column: Path, threads: int) -> None:
     assert caught.value.filename == str(column)
 
 
+def test_zeros_behind_the_end_of_the_last_page_are_no_values(tmp_path: Path) -> None:
+    gz.write_features(tmp_path / "x.gd", np.ones((1024, 16), np.float32))
+    store = gz.FeatureStore(tmp_path / "x.gd", io="mapped")
+    size = (tmp_path / "x.gd").stat().st_size
+    os.truncate(tmp_path / "x.gd", 4096 + 1024 * 64 - 100)  # in the last rows
+    with pytest.raises(OSError, match=f"cut short to .* expected {size}"):
+        store.gather([1020, 1021, 1022, 1023])
+
+
+def test_more_holes_than_a_process_may_have_mappings(tmp_path: Path) -> None:
+    limit = int(Path("/proc/sys/vm/max_map_count").read_text())
+    rows = 2 * limit + 10_000
+    if rows > 300_000:
+        pytest.skip(f"vm.max_map_count is {limit}: the file would be too large")
+    gz.write_features(
+        tmp_path / "x.gd",
+        (np.ones((1000, 4096), np.uint8) for _ in range(rows // 1000)),
+        shape=(rows // 1000 * 1000, 4096),
+        dtype="uint8",
+    )
+    store = gz.FeatureStore(tmp_path / "x.gd", io="mapped")
+    os.truncate(tmp_path / "x.gd", 1 << 20)
+    ids = np.arange(0, rows // 1000 * 1000, 2)
+    with pytest.raises(OSError, match="cut short"):
+        store.gather(ids)
+
+
 def test_file_is_sound_again_when_it_is_opened_anew(column: Path) -> None:
     content = column.read_bytes()
-    store = gz.FeatureStore(column)
+    store = gz.FeatureStore(column, io="mapped")
     cut(column, 0.5)
     for _ in range(2):
         with pytest.raises(OSError, match="cut short"):
@@ -114,12 +141,12 @@ def test_daemon_fails_the_request_and_lives(
         expected = client.sample(seeds, [5], seed=3).clone()
         cut_client.sample(seeds, [5], seed=3)
         cut(tmp_path / "data" / "cut" / "x.gd", 0.5)
-        with pytest.raises(gz.ClientError, match=r"cannot read at byte .*cut short.*cut/x\.gd"):
+        with pytest.raises(gz.ServerError, match=r"cannot read at byte .*cut short.*cut/x\.gd"):
             cut_client.sample(seeds, [5], seed=3)
         topology = cut_client.sample(seeds, [5], seed=3, columns=[])
         assert (topology.n_id == expected.n_id).all()
         cut(tmp_path / "data" / "cut" / "graph.gl", 0.1)
-        with pytest.raises(gz.ClientError, match=r"cannot read at byte .*cut/graph\.gl"):
+        with pytest.raises(gz.ServerError, match=r"cannot read at byte .*cut/graph\.gl"):
             cut_client.sample(seeds, [5], seed=3, columns=[])
         again = client.sample(seeds, [5], seed=3)
         assert (again.x == expected.x).all()
