@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from graphzero._links import ExcludeSeedEdges, LinkRequest, Negatives
 from graphzero.client.batch import Batch
@@ -85,7 +86,7 @@ class LinkNeighborLoader(BatchLoader):
         self._labels = checked_labels(self._plan, edge_label)
         self._exclude = exclude_seed_edges
         self._num_nodes = client.info().dataset.num_nodes
-        self._sources, self._targets = _links(client, edge_label_index)
+        self._sources, self._targets = _links(client, edge_label_index, edge_label)
         if self._labels is not None and len(self._labels) != len(self._sources):
             raise ValueError(
                 f"edge_label has {len(self._labels)} items, expected {len(self._sources)}, one for "
@@ -118,10 +119,9 @@ class LinkNeighborLoader(BatchLoader):
         return data
 
 
-def _links(client: Client, edge_label_index: Any) -> tuple[IdArray, IdArray]:
+def _links(client: Client, edge_label_index: Any, labels: Any) -> tuple[IdArray, IdArray]:
     if edge_label_index is None:
-        every = whole_topology(client, "edge_label_index=None")
-        return every.edge_index[0], every.edge_index[1]
+        return _every_link(client, labels)
     if len(edge_label_index) != 2:
         raise ValueError(
             f"edge_label_index has {len(edge_label_index)} rows, expected 2: sources and targets"
@@ -131,3 +131,19 @@ def _links(client: Client, edge_label_index: Any) -> tuple[IdArray, IdArray]:
     if len(sources) != len(targets):
         raise ValueError(f"edge_label_index has {len(sources)} sources, {len(targets)} targets")
     return sources, targets
+
+
+def _every_link(client: Client, labels: Any) -> tuple[IdArray, IdArray]:
+    """In the order of the input where the graph knows it, which is the order of its labels."""
+    every = whole_topology(client, "edge_label_index=None")
+    source, target = every.edge_index
+    if every.e_id is not None:
+        order = np.argsort(every.e_id, kind="stable")
+        return source[order], target[order]
+    if labels is not None:
+        raise ValueError(
+            "edge_label is given without edge_label_index, and the graph stores no edge ids, so "
+            "that nobody knows which label is whose: give edge_label_index, or convert with "
+            "--edge-ids"
+        )
+    return source, target

@@ -137,5 +137,5 @@ def checked_labels(plan: NegativePlan, labels: Any) -> torch.Tensor | None:
             "and dst_neg_index of a batch tell links and negatives apart"
         )
     given: torch.Tensor = torch.as_tensor(labels).cpu()
-    shifted = plan.is_binary and given.numel() > 0 and int(given.min()) == 0
+    shifted = plan.is_binary and given.numel() > 0 and bool(given.min() == 0)
     return given + 1 if shifted else given

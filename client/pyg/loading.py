@@ -59,7 +59,7 @@ class BatchLoader(DataLoader[int]):
         self.num_neighbors = list(sampling.fanout)
         self.sampling = sampling
         self.transform = transform
-        self.columns = columns
+        self.columns = _all_columns(client) if columns is None else columns
         self.prefetch = prefetch
         super().__init__(range(num_items), **kwargs)  # type: ignore[arg-type]
         if self.batch_sampler is None:
@@ -125,6 +125,12 @@ def _requests(loader: BatchLoader, batches: Any, under_way: deque[torch.Tensor])
         positions = torch.as_tensor(index, dtype=torch.int64, device="cpu")
         under_way.append(positions)
         yield loader._request(positions.numpy())
+
+
+def _all_columns(client: Client) -> list[str]:
+    """Of nodes and, where the graph knows which is whose, of edges: what PyG's loaders slice."""
+    info = client.info().dataset
+    return [*info.node_columns, *(info.edge_columns if info.has_edge_ids else ())]
 
 
 def _draw_seed(generator: torch.Generator | None) -> int:

@@ -24,7 +24,7 @@ class NeighborLoader(BatchLoader):
     data: a client, the directory of a dataset (a daemon is started if need be), or an address.
     input_nodes: ids, a bool mask, None for all nodes, or the name of a split.
     weight_attr: "edge_weight", the weights that the graph stores.
-    columns: which node columns batches have; None for all.
+    columns: which columns of nodes and edges batches have; None for all.
     prefetch: batches that the daemon prepares ahead.
 
     num_workers, persistent_workers and prefetch_factor are accepted and without effect, as are

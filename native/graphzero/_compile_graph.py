@@ -85,6 +85,13 @@ def compile_edges(
         return _compile_stream(source, target, options, resources, report)
     name = os.fspath(source)
     suffix = Path(name).suffix
+    from graphzero._inputs.locations import has_stream
+
+    if names is not None and names.given and not has_stream(name):
+        raise InputError(
+            f"{name}: found names of its columns (--source, --target, --weight), which only tables "
+            "(Parquet, Arrow) have here; text and .npy go by position: source, target, weight"
+        )
     if suffix == ".gl":
         return _compile_topology(name, target, options, resources, report)
     if suffix == ".npy":
@@ -92,8 +99,6 @@ def compile_edges(
 
         src, dst = npy_edge_ends(name)
         return _compile_arrays(name, src, dst, None, target, options, resources, report)
-    from graphzero._inputs.locations import has_stream
-
     if has_stream(name):
         from graphzero._inputs.edges import EdgeNames, stream_edges
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero._dataset import Dataset, open_dataset
 from graphzero._dtypes import DataType
+from graphzero._errors import InputError
 from graphzero._extras import import_extra
 from graphzero._features import FeatureStore
 from graphzero._files import ORIGINAL_IDS
@@ -124,6 +125,17 @@ class _Writer(ABC):
     @abstractmethod
     def write_columns(self, report: Report | None) -> None: ...
 
+    def _require_distinct(self, place: str, reserved: Iterable[str], names: Iterable[str]) -> None:
+        """Before anything is written: two of one name would overwrite each other."""
+        taken = set(reserved)
+        for name in names:
+            if name in taken:
+                raise InputError(
+                    f"{self._dataset.path}: found two things that would be called {name!r} among "
+                    f"the {place}, expected one of a name; rename NAME.gd of that column"
+                )
+            taken.add(name)
+
     def _of_role(self, role: str) -> dict[str, FeatureStore]:
         columns = self._dataset.columns
         return {name: column for name, column in columns.items() if column.role == role}
@@ -136,6 +148,10 @@ class _Writer(ABC):
 class _ParquetWriter(_Writer):
     def __init__(self, dataset: Dataset, directory: Path, names: _Names) -> None:
         super().__init__(dataset, directory, names)
+        edge_fields = ("source", "target", "weight")
+        self._require_distinct("columns of edges", edge_fields, self._edge_columns())
+        self._require_distinct("columns of nodes", ("id",), self._of_role("node"))
+        self._require_distinct("files", ("nodes", "edges"), self._of_role("ids"))
         import_extra("pyarrow", "arrow", "writing Parquet needs pyarrow")
         self._edges: Any = None
         if dataset.graph.num_edges == 0:
@@ -182,6 +198,12 @@ class _ParquetWriter(_Writer):
 class _NpyWriter(_Writer):
     def __init__(self, dataset: Dataset, directory: Path, names: _Names) -> None:
         super().__init__(dataset, directory, names)
+        others = (self._of_role("node") | self._of_role("ids")).keys()
+        self._require_distinct(
+            "files",
+            ("edge_index", "edge_weight", "num_nodes"),
+            [*map(_edge_name, self._edge_columns()), *others],
+        )
         rows = _count_edges(dataset)
         self._at = 0
         self._index = self._new("edge_index", np.dtype(np.int64), (2, rows))

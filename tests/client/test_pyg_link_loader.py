@@ -179,7 +179,9 @@ def test_torch_s_seed_repeats_negatives_and_draws(client: gz.Client, links: torc
     assert run(1) == run(1) != run(2)
 
 
-def test_all_edges_are_links_by_default(client: gz.Client, edge_index: torch.Tensor) -> None:
+def test_all_edges_are_links_by_default(client: gz.Client, dataset: Any) -> None:
+    drawn = gz.Graph(dataset).sample(range(NUM_NODES), [-1])
+    edge_index = torch.from_numpy(drawn.edge_index[:, drawn.e_id.argsort()])
     loader = LinkNeighborLoader(client, [1], batch_size=10_000)
     assert len(loader.dataset) == edge_index.shape[1]
     found = torch.cat([data.n_id[data.edge_label_index] for data in loader], dim=1)
@@ -218,3 +220,33 @@ def test_wrong_arguments_are_named(
 ) -> None:
     with pytest.raises(kind, match=message):
         LinkNeighborLoader(client, [1], **{"edge_label_index": links, **options})
+
+
+def test_every_link_comes_in_the_order_of_the_input(client: gz.Client, dataset: Any) -> None:
+    when = torch.from_numpy(gz.FeatureStore(dataset / "when.gd").get_tensor().copy())
+    loader = LinkNeighborLoader(client, [0], edge_label=when, batch_size=5_000)
+    graph = gz.Graph(dataset)
+    drawn = graph.sample(range(NUM_NODES), [-1])
+    labels = {}
+    for source, target, row in zip(*drawn.edge_index.tolist(), drawn.e_id.tolist(), strict=True):
+        labels.setdefault((source, target), set()).add(when[row].item())
+    seen = 0
+    for data in loader:
+        ends = data.n_id[data.edge_label_index].T.tolist()
+        assert data.input_id[0] == seen
+        for (source, target), label in zip(ends, data.edge_label.tolist(), strict=True):
+            assert label in labels[source, target]
+        seen += len(ends)
+    assert seen == len(when)
+
+
+def test_labels_above_zero_are_not_shifted(client: gz.Client, links: torch.Tensor) -> None:
+    given = torch.linspace(0.25, 0.75, LINKS)
+    loader = LinkNeighborLoader(client, [0], links, given, neg_sampling="binary", batch_size=LINKS)
+    assert torch.equal(next(iter(loader)).edge_label[:LINKS], given)
+
+
+def test_columns_of_edges_come_along(client: gz.Client, links: torch.Tensor, dataset: Any) -> None:
+    when = torch.from_numpy(gz.FeatureStore(dataset / "when.gd").get_tensor().copy())
+    data = next(iter(LinkNeighborLoader(client, [3], links, batch_size=LINKS)))
+    assert torch.equal(data.when, when[data.e_id])

@@ -60,7 +60,7 @@ def test_a_batch_has_the_fields_that_pyg_sets(
     assert isinstance(first, Data)
     assert set(first.keys()) == {
         "x", "y", "edge_index", "n_id", "e_id", "edge_weight", "input_id", "batch_size",
-        "num_sampled_nodes", "num_sampled_edges", "num_nodes",
+        "when", "num_sampled_nodes", "num_sampled_edges", "num_nodes",
     }  # fmt: skip
     assert first.n_id[:3].tolist() == [5, 17, 3]
     assert first.input_id.tolist() == [0, 1, 2]

@@ -136,3 +136,28 @@ def test_nothing_is_replaced_and_nothing_half_done_is_left(tmp_path: Path, datas
     with pytest.raises(gz.FormatError):
         gz.export_dataset(dataset, tmp_path / "other")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ds", "out"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "role"),
+    [
+        ("npy", "index", "edge"),
+        ("npy", "weight", "edge"),
+        ("npy", "num_nodes", "node"),
+        ("parquet", "source", "edge"),
+        ("parquet", "id", "node"),
+        ("parquet", "nodes", "ids"),
+        ("parquet", "edges", "ids"),
+    ],
+)
+def test_names_that_would_overwrite_each_other_are_refused(
+    tmp_path: Path, small: SmallGraph, kind: str, name: str, role: str
+) -> None:
+    (tmp_path / "ds").mkdir()
+    gz.write_graph(tmp_path / "ds/graph.gl", small.src, small.dst, edge_ids=True)
+    nodes = gz.Graph(tmp_path / "ds").num_nodes
+    rows = {"node": nodes, "edge": len(small.src), "ids": 2}[role]
+    gz.write_features(tmp_path / f"ds/{name}.gd", np.arange(rows) % nodes, role=role)
+    with pytest.raises(gz.InputError, match="would be called"):
+        gz.export_dataset(tmp_path / "ds", tmp_path / "out", format=kind)
+    assert not (tmp_path / "out").exists()

@@ -186,7 +186,9 @@ def test_the_layout_of_igb(tmp_path: Path, small: SmallGraph) -> None:
     )
     pairs = np.stack([small.src, small.dst], 1)
     save_all(processed / "paper__cites__paper", edge_index=pairs)
-    gz.import_folder(tmp_path / "tiny", tmp_path / "ds")
+    np.save(processed / "paper/paper_id_index_mapping.npy", {"a paper": 0}, allow_pickle=True)
+    report = gz.import_folder(tmp_path / "tiny", tmp_path / "ds")
+    assert [note.split(" ")[0] for note in report.notes] == ["paper_id_index_mapping.npy"]
     expected = small.write(tmp_path / "expected")
     assert (tmp_path / "ds/graph.gl").read_bytes() == expected.read_bytes()
     assert column(tmp_path / "ds", "node_label_2K").tolist() == (small.y * 7).tolist()

@@ -49,7 +49,7 @@ def plan_npy_folder(folder: Path) -> Plan:
     for file in sorted({*nodes.glob("*.npy"), *edges.parent.glob("*.npy")}):
         if file.name in EDGE_FILES or file.stem in (NUM_NODES, ORIGINAL_IDS, WEIGHTS):
             continue
-        column = _column(file, load_npy(str(file)), num_nodes, num_edges)
+        column = _column_or_note(file, num_nodes, num_edges)
         if isinstance(column, str):
             notes.append(column)
         else:
@@ -58,6 +58,14 @@ def plan_npy_folder(folder: Path) -> Plan:
     return Plan(
         _edges(edges), _with_unique_names(columns), num_nodes, _original_ids(nodes), tuple(notes)
     )
+
+
+def _column_or_note(file: Path, num_nodes: int | None, num_edges: int) -> ColumnSource | str:
+    try:
+        values = load_npy(str(file))
+    except InputError as error:  # such as a pickled dictionary, which IGB ships
+        return f"{file.name} is left out: {error}"
+    return _column(file, values, num_nodes, num_edges)
 
 
 def _edge_files(folder: Path) -> list[Path]:
