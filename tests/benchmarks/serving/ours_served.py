@@ -11,7 +11,14 @@ from measure import BATCH, FANOUT, run
 def batches(address: str, rank: int, world: int) -> Iterator[list[Any]]:
     client = gz.connect(address)
     loader = client.loader(
-        "train", FANOUT, BATCH, shuffle=True, drop_last=True, rank=rank, world_size=world
+        "train",
+        FANOUT,
+        BATCH,
+        shuffle=True,
+        drop_last=True,
+        rank=rank,
+        world_size=world,
+        prefetch=4,
     )
     while True:
         for batch in loader:
