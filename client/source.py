@@ -25,5 +25,22 @@ def open_source(data: Any) -> Client:
     )
 
 
+class OpenedSource:
+    """A client that can be sent to another process, which then connects for itself."""
+
+    def __init__(self, data: Any) -> None:
+        self._client: Client | None = open_source(data)
+        self.info = self._client.info()
+
+    @property
+    def client(self) -> Client:
+        if self._client is None:  # in a process that was spawned
+            self._client = connect(self.info.address, dataset=self.info.dataset.name)
+        return self._client
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_client": None}
+
+
 def _kind(data: Any) -> str:
     return f"a {type(data).__module__}.{type(data).__qualname__}"

@@ -21,14 +21,9 @@ from torch_geometric.data import Data
 Positions = npt.NDArray[np.int64]
 
 # Arguments of DataLoader about processes that this loader does not need: the daemon is its worker.
-_WITHOUT_EFFECT = (
-    "num_workers",
-    "persistent_workers",
-    "prefetch_factor",
-    "worker_init_fn",
-    "multiprocessing_context",
-    "in_order",
-)
+_WITHOUT_EFFECT = ("num_workers", "persistent_workers", "prefetch_factor")
+# Those that would have to run what the user wrote in such processes.
+_NOT_SUPPORTED = ("worker_init_fn", "multiprocessing_context")
 
 
 class BatchLoader(DataLoader[int]):
@@ -50,6 +45,12 @@ class BatchLoader(DataLoader[int]):
         prefetch: int,
         **kwargs: Any,
     ) -> None:
+        for name in _NOT_SUPPORTED:
+            if kwargs.get(name) is not None:
+                raise NotImplementedError(
+                    f"{name} is not supported: this loader has no processes of its own, the daemon "
+                    "prepares the batches; use transform= for work on each batch"
+                )
         for name in (*_WITHOUT_EFFECT, "dataset", "collate_fn"):
             kwargs.pop(name, None)
         self.client = client

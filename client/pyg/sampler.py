@@ -8,11 +8,11 @@ import torch
 from graphzero._links import ExcludeSeedEdges, Negatives
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
-from graphzero.client.client import Client, connect
+from graphzero.client.client import Client
 from graphzero.client.pyg.arguments import refuse, sampling_arguments
 from graphzero.client.pyg.links import LinkFields, NegativePlan
 from graphzero.client.requests import sample_messages
-from graphzero.client.source import Source, open_source
+from graphzero.client.source import OpenedSource, Source
 from torch_geometric.sampler import (
     BaseSampler,
     EdgeSamplerInput,
@@ -50,10 +50,10 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
         exclude_seed_edges: ExcludeSeedEdges = False,
     ) -> None:
         refuse(time_attr=time_attr, temporal_strategy=temporal_strategy)
-        self._client: Client | None = open_source(data)
+        self._source = OpenedSource(data)
         self._exclude = exclude_seed_edges
         self._sampling = sampling_arguments(
-            self._client,
+            self.client,
             num_neighbors,
             replace=replace,
             subgraph_type=subgraph_type,
@@ -61,13 +61,10 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
             weight_attr=weight_attr,
             directed=directed,
         )
-        self._info = self._client.info()
 
     @property
     def client(self) -> Client:
-        if self._client is None:  # in a process that was spawned
-            self._client = connect(self._info.address, dataset=self._info.dataset.name)
-        return self._client
+        return self._source.client
 
     def sample_from_nodes(self, index: NodeSamplerInput, **kwargs: Any) -> SamplerOutput:
         if index.time is not None:
@@ -87,7 +84,7 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
         if index.time is not None:
             refuse(edge_label_time=index.time)
         plan = NegativePlan.of(neg_sampling)
-        plan.check(self._exclude, self._info.dataset.num_nodes)
+        plan.check(self._exclude, self._source.info.dataset.num_nodes)
         batch = self._draw_links(index, plan)
         output = _output(batch)
         fields = LinkFields.of(batch, plan, index.label, len(index.row))
@@ -104,7 +101,7 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
         client = self.client
         client._require_features(["links"])
         request = plan.request(
-            index.row.numpy(), index.col.numpy(), self._exclude, self._info.dataset.num_nodes
+            index.row.numpy(), index.col.numpy(), self._exclude, self._source.info.dataset.num_nodes
         )
         options = client._sample_options(
             **self._sampling.as_options(), columns=[], seed_columns=None, edge_ids=False
@@ -112,9 +109,6 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
         link = client._pool.direct()
         messages = sample_messages(request, options, _draw_seed())
         return link.wait(link.submit(messages, Batch.from_reply))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client": None}
 
 
 def _output(batch: Batch) -> SamplerOutput:

@@ -8,7 +8,7 @@ import torch
 from graphzero.client.client import Client
 from graphzero.client.errors import NotFound
 from graphzero.client.pyg.topology import whole_topology
-from graphzero.client.source import Source, open_source
+from graphzero.client.source import OpenedSource, Source
 from torch_geometric import data as pyg_data
 from torch_geometric.data import EdgeAttr, TensorAttr
 from torch_geometric.data.graph_store import EdgeLayout
@@ -22,12 +22,12 @@ class FeatureStore(pyg_data.FeatureStore):  # type: ignore[misc]
     def __init__(self, data: Source) -> None:
         super().__init__()
         # PyG's class turns attributes into views of tensors.
-        self.__dict__["_client"] = open_source(data)
+        self.__dict__["_source"] = OpenedSource(data)
 
     @property
     def client(self) -> Client:
-        client: Client = self.__dict__["_client"]
-        return client
+        source: OpenedSource = self.__dict__["_source"]
+        return source.client
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
         names = self.client.info().dataset.node_columns
@@ -71,12 +71,12 @@ class GraphStore(pyg_data.GraphStore):  # type: ignore[misc]
 
     def __init__(self, data: Source) -> None:
         super().__init__()
-        self.__dict__["_client"] = open_source(data)
+        self.__dict__["_source"] = OpenedSource(data)
 
     @property
     def client(self) -> Client:
-        client: Client = self.__dict__["_client"]
-        return client
+        source: OpenedSource = self.__dict__["_source"]
+        return source.client
 
     def get_all_edge_attrs(self) -> list[EdgeAttr]:
         nodes = self.client.info().dataset.num_nodes

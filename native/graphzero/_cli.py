@@ -8,6 +8,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -72,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         _parser(None).print_help()
         return EXIT_USAGE
+    stopped_by = _interrupt_on_sigterm()
     try:
         _require_utf8(arguments)
         code: int = import_module(f"graphzero._commands.{args.command}").run(args)
@@ -82,10 +84,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         print("graphzero: interrupted", file=sys.stderr)
-        return 128 + signal.SIGINT
+        return 128 + (stopped_by[-1] if stopped_by else signal.SIGINT)
     except (GraphZeroError, MissingExtra, OSError, ValueError, MemoryError) as error:
         print(f"graphzero {args.command}: error: {describe(error)}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _interrupt_on_sigterm() -> list[int]:
+    """Lets SIGTERM, which batch schedulers send, clean up as Ctrl-C does; it stands in the list."""
+    received: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, stop)
+    return received
 
 
 def _require_utf8(arguments: Sequence[str]) -> None:

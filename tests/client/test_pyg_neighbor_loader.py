@@ -215,6 +215,8 @@ def test_induced_is_pyg_s_subgraph(client: gz.Client, whole: Data) -> None:
 @pytest.mark.parametrize(
     "options",
     [
+        {"worker_init_fn": print},
+        {"multiprocessing_context": "spawn"},
         {"time_attr": "time"},
         {"input_time": torch.zeros(5)},
         {"temporal_strategy": "last"},

@@ -156,6 +156,16 @@ def test_the_graph_store_hands_out_csc_with_edge_ids(client: gz.Client, whole: D
     assert torch.equal(torch.stack([row, col]), torch.stack([sources, targets]))
 
 
+@pytest.mark.parametrize("kind", [FeatureStore, GraphStore])
+def test_a_store_that_was_sent_to_another_process_connects_for_itself(
+    client: gz.Client, kind: Any
+) -> None:
+    copy = pickle.loads(pickle.dumps(kind(client)))
+    assert copy.client is not client
+    assert copy.client.info().dataset == client.info().dataset
+    copy.client.close()
+
+
 def test_a_graph_that_does_not_fit_points_to_the_sampler(
     client: gz.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

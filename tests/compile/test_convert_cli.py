@@ -254,16 +254,19 @@ def wait_for_draft(process: subprocess.Popen[Any], directory: Path) -> None:
     assert process.poll() is None, "ended before it could be interrupted"
 
 
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path, slow_edges: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing_behind(
+    tmp_path: Path, slow_edges: Path, number: int
+) -> None:
     process = subprocess.Popen(
         [GRAPHZERO, "convert", "--edges", slow_edges, "--out", tmp_path / "ds", "--memory", "64M"],
         stderr=subprocess.PIPE,
         text=True,
     )
     wait_for_draft(process, tmp_path)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert error == "graphzero: interrupted\n"
     assert names(tmp_path) == ["edges.npy"]
 

@@ -156,3 +156,12 @@ def test_a_dgl_graph(tmp_path: Path, small: SmallGraph) -> None:
     assert column(tmp_path / "ds", "y").tolist() == small.y.tolist()
     assert column(tmp_path / "ds", "t").tolist() == list(range(len(small.src)))
     assert column(tmp_path / "ds", "train").tolist() == list(range(0, small.num_nodes, 2))
+
+
+def test_weights_are_a_number_for_each_edge(tmp_path: Path) -> None:
+    pyg = pytest.importorskip("torch_geometric.data", reason="needs the extra [pyg]")
+    import torch
+
+    data = pyg.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_weight=torch.ones(2, 1))
+    with pytest.raises(gz.InputError, match=r"weights of shape \(2, 1\), expected \(2,\)"):
+        gz.import_pyg(data, tmp_path / "ds")

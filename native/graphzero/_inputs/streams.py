@@ -94,6 +94,11 @@ def rows_per_chunk(row_bytes: int) -> int:
 
 def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> EdgeStream:
     """Edges of arrays that are there, also mapped ones."""
+    if weights is not None and weights.shape != src.shape:
+        raise InputError(
+            f"{name}: found weights of shape {weights.shape}, expected {src.shape}, a number for "
+            "each edge"
+        )
 
     def chunks() -> Iterator[EdgeChunk]:
         step = rows_per_chunk(16)
