@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from graphzero._dtypes import DataType, widen
 from graphzero._extras import require_pyg
-from graphzero._torch import import_torch
+from graphzero._torch import has_accelerator, import_torch
 from graphzero.client.dgl_blocks import dgl_blocks
 from graphzero.client.layers import Layer, nested_layers
 from graphzero.client.session import Reply, Tensor
@@ -127,8 +127,15 @@ class Batch:
         return self._map(lambda tensor: _as_torch(tensor).to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
-        """A copy in page-locked memory, from which copies to a GPU do not block."""
-        import_torch("pinned memory needs torch")
+        """A copy in page-locked memory, from which copies to a GPU do not block.
+
+        Raises RuntimeError where torch finds no GPU or other accelerator.
+        """
+        if not has_accelerator(import_torch("pinned memory needs torch")):
+            raise RuntimeError(
+                "pin_memory() is for copies to an accelerator, and torch finds none; use the batch "
+                "as it is"
+            )
         return self._map(lambda tensor: _as_torch(tensor).pin_memory())
 
     def clone(self) -> Batch:

@@ -7,6 +7,7 @@ detached from the process that started it and leaves when nobody has been connec
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import shutil
@@ -36,6 +37,14 @@ _LOG_TAIL_BYTES = 4000
 
 # Children that are running: a Popen that is dropped before its process ends complains.
 _started: list[subprocess.Popen[bytes]] = []
+
+
+@atexit.register
+def _leave_to_others() -> None:
+    """They go on serving when this process ends, which is not the mistake that Popen warns of."""
+    for process in _started:
+        if process.poll() is None:
+            process.returncode = 0
 
 
 def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Address:
@@ -101,6 +110,7 @@ def _let_former_daemon_leave(path: Path, deadline: float) -> None:
 
 
 def _start(data: Path, path: Path, deadline: float) -> None:
+    _started[:] = [process for process in _started if process.poll() is None]
     log = path.with_suffix(".log")
     command = [*_server_command(), "--data", str(data), "--socket", str(path)]
     with log.open("wb") as output:
