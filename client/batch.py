@@ -74,19 +74,6 @@ class Batch:
         self.num_sampled_edges = num_sampled_edges
         self.seed = seed
 
-    @classmethod
-    def from_reply(cls, reply: Reply, upcast: bool = False) -> Batch:
-        """`upcast`: 16-bit floating columns become float32 when they are first looked at."""
-        result = reply.result
-        return cls(
-            dict(reply.tensors),
-            batch_size=result.batch_size,
-            num_sampled_nodes=list(result.num_sampled_nodes),
-            num_sampled_edges=list(result.num_sampled_edges),
-            seed=result.seed,
-            upcast=upcast,
-        )
-
     def keys(self) -> list[str]:
         """Names of the tensors: the topology's, then the columns."""
         return list(self._held())
@@ -235,13 +222,26 @@ class Walks:
     seed: int
     """Draws the same walks again."""
 
-    @classmethod
-    def from_reply(cls, reply: Reply) -> Walks:
-        return cls(
-            nodes=users_tensor(reply.tensors["nodes"]),
-            lengths=users_tensor(reply.tensors["lengths"]),
-            seed=reply.result.seed,
-        )
+
+def batch_of_reply(reply: Reply, upcast: bool = False) -> Batch:
+    """`upcast`: 16-bit floating columns become float32 when they are first looked at."""
+    result = reply.result
+    return Batch(
+        dict(reply.tensors),
+        batch_size=result.batch_size,
+        num_sampled_nodes=list(result.num_sampled_nodes),
+        num_sampled_edges=list(result.num_sampled_edges),
+        seed=result.seed,
+        upcast=upcast,
+    )
+
+
+def walks_of_reply(reply: Reply) -> Walks:
+    return Walks(
+        nodes=users_tensor(reply.tensors["nodes"]),
+        lengths=users_tensor(reply.tensors["lengths"]),
+        seed=reply.result.seed,
+    )
 
 
 def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:

@@ -14,7 +14,13 @@ from graphzero._dtypes import DataType
 from graphzero._ids import Ids
 from graphzero._links import ExcludeSeedEdges, Negatives, link_request
 from graphzero._sampling import Direction, Subgraph, resolve_seed
-from graphzero.client.batch import Batch, Walks, users_tensor
+from graphzero.client.batch import (
+    Batch,
+    Walks,
+    batch_of_reply,
+    users_tensor,
+    walks_of_reply,
+)
 from graphzero.client.connection import ConnectOptions
 from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.files import open_visible
@@ -186,7 +192,7 @@ class Client:
             weighted=weighted,
             seed=resolve_seed(seed),
         )
-        return Walks.from_reply(self._ask(messages, timeout))
+        return walks_of_reply(self._ask(messages, timeout))
 
     def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
         """The rows `ids` of a column, in that order."""
@@ -364,7 +370,7 @@ class Client:
                 )
 
     def _make_batch(self, reply: Reply) -> Batch:
-        return Batch.from_reply(reply, self._options.upcast)
+        return batch_of_reply(reply, self._options.upcast)
 
     def _node_ids(
         self, ids: Any, what: str, original: bool, timeout: float | None

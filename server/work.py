@@ -356,7 +356,7 @@ def _array(block: Any, placement: Placement) -> Any:
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
     rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
     with reading():
-        column.rows.gather(ids, rows)
+        column._rows.gather(ids, rows)
 
 
 def _byte_count(block: Any, placement: Placement) -> int:

@@ -72,11 +72,7 @@ class SamplingMixin:
 
     _topology: _engine.Topology
     _symmetric: bool  # the file says so, or the user does
-
-    @property
-    def staged(self) -> _engine.StagedTopology | None:
-        """Reads at full depth, for a file that does not fit into memory; else None."""
-        raise NotImplementedError
+    _staged: _engine.StagedTopology | None  # reads of a file that does not fit into memory
 
     def sample(
         self,
@@ -278,7 +274,7 @@ def draw(
         seed=seed,
         max_edges=max_edges,
         threads=thread_count(threads),
-        staged=graph.staged,
+        staged=graph._staged,
         disjoint=disjoint,
         subgraph=SUBGRAPHS[subgraph],
         exclude_sources=None if exclude is None else exclude[0],
