@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from graphzero._dataset import open_dataset
 from graphzero.client.client import Client
 from graphzero.client.connection import (
     DEFAULT_TIMEOUT_S,
@@ -14,6 +15,8 @@ from graphzero.client.connection import (
     Transport,
 )
 from graphzero.client.errors import DatasetChanged, ServerUnavailable, StartFailed
+from graphzero.client.info import DatasetInfo
+from graphzero.client.launch import let_reload
 
 # A daemon found by connect(data=) may be leaving at that moment: how often to try, and the pause.
 _LEAVING_DAEMONS = 3
@@ -40,7 +43,8 @@ def connect(
     address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
     socket.
     data: a directory, instead of an address: a daemon that serves it, started if need be; that one
-    leaves by itself a minute after its last client.
+    leaves by itself a minute after its last client. One that serves an older version of it reads it
+    anew.
     dataset: which one, where the daemon has several.
     timeout: seconds for connecting, and for each request unless it says otherwise.
     retry: when the daemon goes away, wait up to retry_timeout seconds for the next one and go on;
@@ -72,6 +76,31 @@ def connect(
 
 
 def open_client(options: ConnectOptions) -> Client:
+    client = _open_patiently(options)
+    if options.data is None:
+        return client
+    served = client.info()
+    newer = _replaced_by(served.dataset)
+    if newer is None:
+        return client
+    # Whoever names a directory means what is in it now, also while a daemon for it still runs.
+    client.close()
+    if let_reload(options.find(), newer, timeout=options.timeout):
+        return _open_patiently(options)
+    raise DatasetChanged(
+        f"{served.dataset.path} was replaced: found fingerprint {newer}, but the daemon at "
+        f"{served.address} serves {served.dataset.fingerprint}; send it SIGHUP, and see its log if "
+        "that does not help"
+    )
+
+
+def _replaced_by(served: DatasetInfo) -> str | None:
+    """The fingerprint of the files, if it is not that of what is served."""
+    found = open_dataset(Path(served.path)).fingerprint.hex()
+    return None if found == served.fingerprint else found
+
+
+def _open_patiently(options: ConnectOptions) -> Client:
     for _ in range(_LEAVING_DAEMONS if options.data is not None else 0):
         try:
             return Client(options)
