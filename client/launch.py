@@ -10,7 +10,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -55,6 +57,38 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
         if not _listens(own):
             _start(data, own, deadline)
     return Address(f"unix:{own}")
+
+
+def let_reload(address: Address, fingerprint: str, *, timeout: float) -> bool:
+    """Makes the daemon open its files anew, as SIGHUP does; whether it then serves that version.
+
+    For daemons on a socket of this machine that this user may signal.
+    """
+    try:
+        os.kill(_listener(address), signal.SIGHUP)
+    except OSError:
+        return False
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        served = list_datasets(address, timeout).datasets
+        if any(dataset.fingerprint.hex() == fingerprint for dataset in served):
+            return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def _listener(address: Address) -> int:
+    """The process behind a socket. Asked of the kernel: a file could name a pid that is another
+    process by now, or in this container."""
+    if address.socket is None:
+        raise OSError("a daemon over TCP has no process here")
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(os.fspath(address.socket))
+        found = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid: int = struct.unpack("3i", found)[0]
+    if pid == 0:
+        raise OSError(f"{address.socket}: its daemon is not visible from here")
+    return pid
 
 
 def _listens(path: Path) -> bool:

@@ -342,4 +342,4 @@ def _array(block: Any, placement: Placement) -> Any:
 
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
-    column.rows.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))
+    column._rows.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))
