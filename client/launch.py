@@ -7,7 +7,6 @@ detached from the process that started it and leaves when nobody has been connec
 
 from __future__ import annotations
 
-import atexit
 import fcntl
 import os
 import shutil
@@ -17,6 +16,7 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,17 +36,6 @@ IDLE_EXIT_S = 60
 
 _POLL_S = 0.02
 _LOG_TAIL_BYTES = 4000
-
-# Children that are running: a Popen that is dropped before its process ends complains.
-_started: list[subprocess.Popen[bytes]] = []
-
-
-@atexit.register
-def _leave_to_others() -> None:
-    """They go on serving when this process ends, which is not the mistake that Popen warns of."""
-    for process in _started:
-        if process.poll() is None:
-            process.returncode = 0
 
 
 def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Address:
@@ -143,12 +132,18 @@ def _let_former_daemon_leave(path: Path, deadline: float) -> None:
             time.sleep(_POLL_S)
 
 
+class _Outliving(subprocess.Popen[bytes]):
+    """A process that is meant to go on when this one ends, which is no reason for a warning."""
+
+    def __del__(self) -> None:
+        return
+
+
 def _start(data: Path, path: Path, deadline: float) -> None:
-    _started[:] = [process for process in _started if process.poll() is None]
     log = path.with_suffix(".log")
     command = [*_server_command(), "--data", str(data), "--socket", str(path)]
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        process = _Outliving(
             [*command, "--idle-exit", str(IDLE_EXIT_S)],
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -156,16 +151,18 @@ def _start(data: Path, path: Path, deadline: float) -> None:
             cwd="/",
             start_new_session=True,  # it serves others too: not ended with this terminal
         )
-    _started.append(process)
     while not _listens(path):
         if process.poll() is not None:
             raise StartFailed(
                 f"the daemon for {data} ended with status {process.returncode}:\n{_tail(log)}"
             )
         if time.monotonic() > deadline:
-            process.terminate()
+            process.kill()  # it has served nobody yet
+            process.wait()
             raise StartFailed(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
         time.sleep(_POLL_S)
+    # It is our child: should it end before us, someone must ask for its status.
+    threading.Thread(target=process.wait, name="graphzero-daemon", daemon=True).start()
 
 
 def _server_command() -> list[str]:
