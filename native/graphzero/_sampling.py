@@ -214,6 +214,7 @@ class SamplingMixin:
             threads=0,
             neighbours=neighbours,
             counts=counts,
+            staged=self.staged,
         )
         return (neighbours, counts) if return_counts else neighbours
 
@@ -336,6 +337,7 @@ def walk_into(
         threads=thread_count(threads),
         nodes=nodes,
         lengths=lengths,
+        staged=graph.staged,
     )
 
 
