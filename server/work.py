@@ -174,7 +174,8 @@ class SampleWork(Work):
         if request.HasField("links"):
             asked = _link_request(request.links, self._seeds)
             excluded = asked.excluded()
-            links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
+            with reading():
+                links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
             self._seeds = links.seeds
         with reading():
             self._drawn = draw(
@@ -266,17 +267,18 @@ class WalkWork(Work):
 
     def fill(self, block: Any) -> None:
         request = self._request
-        walk_into(
-            self.dataset.graph,
-            self._starts,
-            _array(block, self._nodes),
-            _array(block, self._lengths),
-            p=request.p,
-            q=request.q,
-            restart=request.restart,
-            weighted=request.weighted,
-            seed=request.seed,
-        )
+        with reading():
+            walk_into(
+                self.dataset.graph,
+                self._starts,
+                _array(block, self._nodes),
+                _array(block, self._lengths),
+                p=request.p,
+                q=request.q,
+                restart=request.restart,
+                weighted=request.weighted,
+                seed=request.seed,
+            )
 
     def describe(self, result: pb.Result) -> None:
         result.seed = self._request.seed
@@ -317,7 +319,8 @@ class FindWork(Work):
             raise ValueError(
                 f"found {kinds[bool(texts)]} as original ids, expected {kinds[original.are_texts]}"
             )
-        self._found = original.find(texts if original.are_texts else self._ids)
+        with reading():
+            self._found = original.find(texts if original.are_texts else self._ids)
         self._n_id = self.layout.add("n_id", "int64", (len(self._found),))
 
     def fill(self, block: Any) -> None:
