@@ -1,7 +1,9 @@
 """A dataset back into files that other programs read: Parquet tables or .npy arrays.
 
 Edges come in the order of the file, and columns per edge in the order of the edges. Of an
-undirected graph every edge comes once. bfloat16, which neither format has, becomes float32.
+undirected graph every edge comes once. bfloat16, which neither format has, becomes float32. What
+such files cannot say is in `graphzero.json` beside them, and importing the folder gives the dataset
+again; edge ids then count the rows of the export.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from graphzero import _engine
 from graphzero._dataset import Dataset, open_dataset
 from graphzero._dtypes import DataType
 from graphzero._errors import InputError
+from graphzero._export_manifest import ExportedColumn, Ids, Manifest
 from graphzero._extras import import_extra
 from graphzero._features import FeatureStore
 from graphzero._files import ORIGINAL_IDS
@@ -29,6 +32,7 @@ Format: TypeAlias = Literal["parquet", "npy"]
 Report: TypeAlias = Callable[[str, int, int], None]
 Array: TypeAlias = npt.NDArray[Any]
 
+_DIRECTIONS: tuple[Literal["in", "out"], ...] = ("in", "out")
 _EDGES_AT_ONCE = 1 << 19
 _BYTES_AT_ONCE = 8 << 20
 
@@ -41,6 +45,7 @@ class ExportReport(NamedTuple):
     undirected: bool
     files: dict[str, int]  # bytes of each
     seconds: float
+    notes: tuple[str, ...] = ()  # what was left out, and why
 
 
 class Edges(NamedTuple):
@@ -65,8 +70,9 @@ def export_dataset(
     "parquet": edges.parquet (source, target, weight, columns per edge), nodes.parquet (id, columns
     per node), and a file for each split. Of a relabelled dataset, ids are the original ones unless
     `original_ids` is false.
-    "npy": edge_index.npy, edge_weight.npy, num_nodes.npy, and a file for each column and split,
-    which import_folder() reads back. Ids are 0 to N - 1; original ones are a file of their own.
+    "npy": edge_index.npy, edge_weight.npy, num_nodes.npy, and a file for each column and split. Ids
+    are 0 to N - 1; original ones are a file of their own.
+    import_folder() makes the dataset again from either.
     """
     started = time.monotonic()
     opened = open_dataset(Path(dataset))
@@ -84,6 +90,7 @@ def export_dataset(
                 done += len(edges.src)
                 _tell(report, "writing edges", done, rows)
         writer.write_columns(report)
+        _manifest(opened, format, names).write(directory)
         files = {file.name: file.stat().st_size for file in sorted(directory.iterdir())}
     return ExportReport(
         opened.graph.num_nodes,
@@ -91,6 +98,38 @@ def export_dataset(
         opened.graph.is_symmetric,
         files,
         time.monotonic() - started,
+        _left_out(opened),
+    )
+
+
+def _manifest(dataset: Dataset, format: Format, names: _Names) -> Manifest:
+    graph = dataset.graph
+    left_out = () if graph.has_edge_ids else ("edge",)
+    stored = [direction for direction in _DIRECTIONS if graph.has_direction(direction)]
+    return Manifest(
+        format=format,
+        num_nodes=graph.num_nodes,
+        undirected=graph.is_symmetric,
+        direction="both" if graph.is_symmetric or len(stored) == 2 else stored[0],
+        dedup=graph._topology.multi_edges_dropped,
+        weights=graph.has_weights,
+        edge_ids=graph.has_edge_ids,
+        ids=names.kind,
+        columns={
+            name: ExportedColumn(column.role, column.dtype.label, column._matrix.row_stride)
+            for name, column in dataset.columns.items()
+            if column.role not in left_out
+        },
+    )
+
+
+def _left_out(dataset: Dataset) -> tuple[str, ...]:
+    if dataset.graph.has_edge_ids:
+        return ()
+    return tuple(
+        f"{name}: left out, the graph has no edge ids, which tell its rows"
+        for name, column in dataset.columns.items()
+        if column.role == "edge"
     )
 
 
@@ -99,6 +138,9 @@ class _Names:
 
     def __init__(self, dataset: Dataset, original: bool) -> None:
         self.original = dataset.original_ids if original else None
+        self.kind: Ids = "none"
+        if dataset.original_ids is not None:
+            self.kind = "original" if original else "column"
 
     def of(self, ids: Array) -> Any:
         return ids if self.original is None else self.original.gather(ids)
@@ -173,7 +215,10 @@ class _ParquetWriter(_Writer):
             del nodes[ORIGINAL_IDS]  # they are the ids
         total = self._dataset.graph.num_nodes
         with self._stack:
-            writer = None
+            empty = np.empty(0, np.int64)
+            columns = {"id": self._names.of(empty)}
+            columns |= {name: _values(column, empty) for name, column in nodes.items()}
+            writer = self._append(None, "nodes", columns)  # also of a graph without nodes
             for ids in _ranges(total, sum(column.row_bytes for column in nodes.values()) + 8):
                 columns = {"id": self._names.of(ids)}
                 columns |= {name: _values(column, ids) for name, column in nodes.items()}
@@ -200,9 +245,7 @@ class _NpyWriter(_Writer):
         super().__init__(dataset, directory, names)
         others = (self._of_role("node") | self._of_role("ids")).keys()
         self._require_distinct(
-            "files",
-            ("edge_index", "edge_weight", "num_nodes"),
-            [*map(_edge_name, self._edge_columns()), *others],
+            "files", ("edge_index", "edge_weight", "num_nodes"), [*self._edge_columns(), *others]
         )
         rows = _count_edges(dataset)
         self._at = 0
@@ -211,7 +254,7 @@ class _NpyWriter(_Writer):
         if dataset.graph.has_weights:
             self._weights = self._new("edge_weight", np.dtype(np.float32), (rows,))
         self._columns = [
-            (column, self._new(_edge_name(name), _dtype(column), (rows, *column.shape[1:])))
+            (column, self._new(name, _dtype(column), (rows, *column.shape[1:])))
             for name, column in self._edge_columns().items()
         ]
 
@@ -303,15 +346,12 @@ def _dtype(column: FeatureStore) -> np.dtype[Any]:
     return column.dtype.storage
 
 
-def _edge_name(name: str) -> str:
-    """As import_folder() tells columns of edges."""
-    return name if name.startswith("edge") else f"edge_{name}"
-
-
 def _arrow(values: Any) -> Any:
     import pyarrow
 
-    if not isinstance(values, np.ndarray) or values.ndim == 1:
+    if not isinstance(values, np.ndarray):
+        return pyarrow.array(values, pyarrow.string())
+    if values.ndim == 1:
         return pyarrow.array(values)
     flat = pyarrow.array(np.ascontiguousarray(values).reshape(-1))
     return pyarrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
