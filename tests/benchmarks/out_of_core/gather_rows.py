@@ -50,7 +50,7 @@ def main() -> None:
     with ThreadPoolExecutor(args.callers) as pool:
         batches = sum(pool.map(work, range(args.callers)))
     seconds = time.perf_counter() - started
-    stats = store.rows.stats()
+    stats = store._rows.stats()
     rows = batches * batch
     print(
         json.dumps(
