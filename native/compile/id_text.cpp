@@ -12,8 +12,6 @@ namespace {
 
 constexpr char kNoDelimiter = '\0';
 
-bool IsBlankChar(char c) { return c == ' ' || c == '\t'; }
-
 // Without its end, and without blanks that do not separate fields.
 std::string_view TrimEnd(std::string_view text, char delimiter) {
   while (!text.empty() &&
@@ -85,9 +83,10 @@ class FieldReader {
       at += 2;
     }
     if (at == std::string_view::npos) return at;
-    const size_t next = rest_.find_first_not_of(" \t", at + 1);
-    const bool ends = next == std::string_view::npos || rest_[next] == delimiter_ ||
-                      (IsBlankChar(delimiter_) && next > at + 1);
+    size_t next = at + 1;
+    while (next < rest_.size() && IsBlank(rest_[next], delimiter_)) ++next;
+    const bool ends =
+        next == rest_.size() || (delimiter_ == ' ' ? next > at + 1 : rest_[next] == delimiter_);
     return ends ? at + 1 : std::string_view::npos;
   }
 

@@ -146,6 +146,7 @@ LINES: list[tuple[str | bytes, dict[str, Any], str]] = [
     ("a,b\n#\nc,\n", {}, r"line 3: found an empty id"),
     ('a,b\n"c,d\n', {}, r"line 2: found a quote that does not end with its field"),
     ('a,b\n"c"x,d\n', {}, r"line 2: found a quote that does not end with its field"),
+    ('a\tb\n"c" x\td\n', {}, r"line 2: found a quote that does not end with its field"),
     (b"a,b\nc,caf\xe9\n", {}, r"line 2: found an id that is not UTF-8"),
     (b"a,b\nc,\xed\xa0\x80\n", {}, r"line 2: found an id that is not UTF-8"),
     ("a,b\nc,x\0y\n", {}, r"line 2: found an id with a zero byte"),

@@ -49,7 +49,8 @@ def stream_edges(source: str, names: EdgeNames) -> EdgeStream:
 
 def table_edges(table: Table, names: EdgeColumns) -> EdgeStream:
     """Edges of a table."""
-    from graphzero._inputs.tables import ids_of, is_integer, is_text, values_of
+    from graphzero._inputs.arrow_types import is_integer, is_text
+    from graphzero._inputs.table_values import ids_of, values_of
 
     source, target, weight = names
     for column in (source, target):

@@ -56,7 +56,8 @@ def table_rows(table: Table, member: str | None, *, role: str, nan: Number | Non
     if role == "ids":
         return _table_split(table, member)
     from graphzero._compile_column import parse_number
-    from graphzero._inputs.tables import ids_of, is_text, values_of
+    from graphzero._inputs.arrow_types import is_text
+    from graphzero._inputs.table_values import ids_of, values_of
 
     id_column = usual_column(table.columns, ID_NAMES) if role == "node" else None
     if member is not None:
@@ -124,7 +125,7 @@ def select_ids(ids: IdColumn, chosen: Array) -> IdColumn:
 
 def _table_split(table: Table, member: str | None) -> RowStream:
     """A column of node ids, or a mask."""
-    from graphzero._inputs.tables import is_bool
+    from graphzero._inputs.arrow_types import is_bool
 
     if member is None and len(table.columns) != 1:
         known = ", ".join(map(repr, table.columns))
@@ -140,7 +141,8 @@ def _table_split(table: Table, member: str | None) -> RowStream:
 
 def _table_mask(table: Table, column: str) -> RowStream:
     """A bool for each node: in order, or beside a column of ids, which then tells whose it is."""
-    from graphzero._inputs.tables import ids_of, is_text, mask_of
+    from graphzero._inputs.arrow_types import is_text
+    from graphzero._inputs.table_values import ids_of, mask_of
 
     id_column = usual_column(table.columns, ID_NAMES)
     wanted = [column] if id_column is None else [column, id_column]
@@ -167,7 +169,8 @@ def _table_mask(table: Table, column: str) -> RowStream:
 
 def table_ids(table: Table, column: str) -> RowStream:
     """A column of node ids. They stand where other streams have theirs: texts cannot be values."""
-    from graphzero._inputs.tables import ids_of, is_integer, is_text
+    from graphzero._inputs.arrow_types import is_integer, is_text
+    from graphzero._inputs.table_values import ids_of
 
     kind = table.type_of(column)
     if not (is_integer(kind) or is_text(kind)):
@@ -199,7 +202,8 @@ def _row_kind(
     """Shape and type of a row, as the schema tells and, for lists, the first rows."""
     import numpy as np
 
-    from graphzero._inputs.tables import is_list, values_of, width_of
+    from graphzero._inputs.arrow_types import is_list, width_of
+    from graphzero._inputs.table_values import values_of
 
     def dtype_of(arrow_type: Any) -> Any:
         scalar = arrow_type.value_type if is_list(arrow_type) else arrow_type
