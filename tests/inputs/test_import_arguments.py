@@ -114,6 +114,15 @@ def test_a_split_of_text_is_one_column(tmp_path: Path, edges: Path) -> None:
         gz.import_files(edges, tmp_path / "ds", splits={"train": tmp_path / "s.csv"})
 
 
+@pytest.mark.parametrize("option", ["--relabel", "--source=a", "--target=a", "--weight=a"])
+def test_a_folder_says_itself_what_its_edges_are(tmp_path: Path, option: str) -> None:
+    (tmp_path / "f").mkdir()
+    np.save(tmp_path / "f/edge_index.npy", np.array([[0], [1]]))
+    done = convert(tmp_path / "f", option, "--out", tmp_path / "ds")
+    name = option.split("=")[0]
+    assert (done.returncode, f"f: found {name}, which is for files" in done.stderr) == (1, True)
+
+
 def test_values_of_types_that_no_column_has(tmp_path: Path, edges: Path) -> None:
     np.save(tmp_path / "v.npy", np.arange(3, dtype=np.uint64))
     source = {"v": tmp_path / "v.npy"}

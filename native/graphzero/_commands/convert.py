@@ -176,8 +176,13 @@ def _plan(args: argparse.Namespace) -> Plan:
         from graphzero._inputs.layouts import plan_folder
 
         plan = plan_folder(folders[0])
-        relabel = plan.relabel if args.relabel is None else args.relabel
-        return plan._replace(columns=[*plan.columns, *_columns(args)], relabel=relabel)
+        for option in ("relabel", "source", "target", "weight"):
+            if getattr(args, option) is not None:
+                raise InputError(
+                    f"{folders[0]}: found --{option}, which is for files that --edges names: a "
+                    "folder in a known layout says itself what its edges are"
+                )
+        return plan._replace(columns=[*plan.columns, *_columns(args)])
     edges = list(args.edges)
     columns = _columns(args)
     for file in args.files:
