@@ -26,7 +26,7 @@ def relabelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     parquet.write_table(
         pa.table({"src": ids, "dst": ids[1:] + ids[:1]}), directory / "ring.parquet"
     )
-    gz.import_files(directory / "ds", directory / "ring.parquet", relabel=True)
+    gz.import_files(directory / "ring.parquet", directory / "ds", relabel=True)
     return ids, directory / "ds"
 
 
