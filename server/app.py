@@ -54,7 +54,7 @@ class _Daemon:
     def __init__(self, config: Config, lock: SocketLock) -> None:
         self._config = config
         self._lock = lock
-        self._plan = ReadPlan(config.io)
+        self._plan = ReadPlan(config.io, config.memory)
         self._catalog = Catalog(config.data, self._plan)
         _engine.set_thread_limit(config.limits.threads)
         _engine.set_workspace_limit(config.memory.work // 2)

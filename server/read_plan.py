@@ -10,6 +10,7 @@ from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero.server.config import IoConfig
+from graphzero.server.memory_plan import MemoryPlan
 
 _SHARE_IF_ALL_FIT = 0.75
 _SHARE_IF_NOT = 0.5
@@ -21,8 +22,9 @@ class ReadPlan:
     Used by the event loop's thread.
     """
 
-    def __init__(self, config: IoConfig) -> None:
+    def __init__(self, config: IoConfig, memory: MemoryPlan) -> None:
         self._config = config
+        self._memory = memory
         self.row_cache: _engine.RowCache | None = None
 
     def apply(self, datasets: Iterable[Dataset]) -> None:
@@ -33,7 +35,8 @@ class ReadPlan:
         pages of what did not fit. More than that would push out what it keeps.
         """
         datasets = list(datasets)
-        memory = available_memory()
+        # After a reload the daemon itself holds some: that must not make files look too large.
+        memory = min(self._memory.available, available_memory() + self._memory.daemon)
         total = sum(dataset.byte_size for dataset in datasets)
         all_fit = total <= memory * _SHARE_IF_ALL_FIT
         room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))

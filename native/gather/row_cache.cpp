@@ -95,6 +95,7 @@ class RowCache::Shard {
     RowPlace place;
     // Two callers missed it at the same time.
     if (index_.Find(hash, &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) return;
+    index_.MakeRoomForOne();
     if (index_.Recall(hash)) {
       AppendToMain(key, row);
     } else {
