@@ -112,9 +112,9 @@ bench-serving: $(PACKAGE) ## compare serving with the engine alone and, given BE
 .PHONY: bench-out-of-core
 bench-out-of-core: $(PACKAGE) ## compare reading beyond memory with the disk and with mappings (as root, with fio)
 	@mkdir -p build/bench/out_of_core
-	@for name in rows topology end_to_end; do \
-	  $(BIN)/python tests/benchmarks/out_of_core/$$name.py --directory build/bench/out_of_core/$$name \
-	    $(BENCH_ARGS) || exit 1; \
+	@for run in rows:rows topology:topology walks:topology end_to_end:end_to_end; do \
+	  $(BIN)/python tests/benchmarks/out_of_core/$${run%:*}.py \
+	    --directory build/bench/out_of_core/$${run#*:} $(BENCH_ARGS) || exit 1; \
 	done
 
 .PHONY: stubs

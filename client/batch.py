@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from graphzero._dtypes import DataType, widen
 from graphzero._extras import require_pyg
-from graphzero._torch import import_torch
+from graphzero._torch import has_accelerator, import_torch
 from graphzero.client.dgl_blocks import dgl_blocks
 from graphzero.client.layers import Layer, nested_layers
 from graphzero.client.session import Reply, Tensor
@@ -74,19 +74,6 @@ class Batch:
         self.num_sampled_edges = num_sampled_edges
         self.seed = seed
 
-    @classmethod
-    def from_reply(cls, reply: Reply, upcast: bool = False) -> Batch:
-        """`upcast`: 16-bit floating columns become float32 when they are first looked at."""
-        result = reply.result
-        return cls(
-            dict(reply.tensors),
-            batch_size=result.batch_size,
-            num_sampled_nodes=list(result.num_sampled_nodes),
-            num_sampled_edges=list(result.num_sampled_edges),
-            seed=result.seed,
-            upcast=upcast,
-        )
-
     def keys(self) -> list[str]:
         """Names of the tensors: the topology's, then the columns."""
         return list(self._held())
@@ -127,8 +114,15 @@ class Batch:
         return self._map(lambda tensor: _as_torch(tensor).to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
-        """A copy in page-locked memory, from which copies to a GPU do not block."""
-        import_torch("pinned memory needs torch")
+        """A copy in page-locked memory, from which copies to a GPU do not block.
+
+        Raises RuntimeError where torch finds no GPU or other accelerator.
+        """
+        if not has_accelerator(import_torch("pinned memory needs torch")):
+            raise RuntimeError(
+                "pin_memory() is for copies to an accelerator, and torch finds none; use the batch "
+                "as it is"
+            )
         return self._map(lambda tensor: _as_torch(tensor).pin_memory())
 
     def clone(self) -> Batch:
@@ -228,13 +222,26 @@ class Walks:
     seed: int
     """Draws the same walks again."""
 
-    @classmethod
-    def from_reply(cls, reply: Reply) -> Walks:
-        return cls(
-            nodes=users_tensor(reply.tensors["nodes"]),
-            lengths=users_tensor(reply.tensors["lengths"]),
-            seed=reply.result.seed,
-        )
+
+def batch_of_reply(reply: Reply, upcast: bool = False) -> Batch:
+    """`upcast`: 16-bit floating columns become float32 when they are first looked at."""
+    result = reply.result
+    return Batch(
+        dict(reply.tensors),
+        batch_size=result.batch_size,
+        num_sampled_nodes=list(result.num_sampled_nodes),
+        num_sampled_edges=list(result.num_sampled_edges),
+        seed=result.seed,
+        upcast=upcast,
+    )
+
+
+def walks_of_reply(reply: Reply) -> Walks:
+    return Walks(
+        nodes=users_tensor(reply.tensors["nodes"]),
+        lengths=users_tensor(reply.tensors["lengths"]),
+        seed=reply.result.seed,
+    )
 
 
 def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:

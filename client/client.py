@@ -1,121 +1,47 @@
-"""`connect` and `Client`: batches from a daemon."""
+"""`Client`: batches from a daemon. `connect` makes one."""
 
 from __future__ import annotations
 
-import os
-import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._dataset import open_dataset
 from graphzero._dtypes import DataType
 from graphzero._ids import Ids
 from graphzero._links import ExcludeSeedEdges, Negatives, link_request
 from graphzero._sampling import Direction, Subgraph, resolve_seed
-from graphzero.client.address import Address, find_address
-from graphzero.client.batch import Batch, Walks, users_tensor
-from graphzero.client.errors import (
-    DatasetChanged,
-    InvalidRequest,
-    NotFound,
-    ServerUnavailable,
-    StartFailed,
+from graphzero.client.batch import (
+    Batch,
+    Walks,
+    batch_of_reply,
+    users_tensor,
+    walks_of_reply,
 )
+from graphzero.client.connection import ConnectOptions
+from graphzero.client.errors import InvalidRequest, NotFound
+from graphzero.client.files import open_visible
 from graphzero.client.info import ClientInfo, DatasetInfo
-from graphzero.client.launch import ensure_daemon
-from graphzero.client.link import Patience
 from graphzero.client.original_ids import find_nodes, original_ids
 from graphzero.client.pool import LinkPool
 from graphzero.client.requests import (
     SampleOptions,
+    Seeds,
     gather_messages,
     sample_messages,
     walk_messages,
     wire_ids,
 )
-from graphzero.client.session import Reply, SessionOptions, Tensor
+from graphzero.client.session import Reply, Tensor
+from graphzero.client.signatures import with_arguments_of
 from graphzero.client.stream import list_datasets
 from graphzero.proto.graphzero_pb2 import SessionRequest
 
 if TYPE_CHECKING:
     from graphzero.client.loader import Loader
-
-Transport: TypeAlias = Literal["shared_memory", "inline"]
-
-DEFAULT_TIMEOUT_S = 60.0
-DEFAULT_WINDOW = 4
-
-# A daemon found by connect(data=) may be leaving at that moment: how often to try, and the pause.
-_LEAVING_DAEMONS = 3
-_LEAVING_S = 0.1
-
-
-def connect(
-    address: str | os.PathLike[str] | None = None,
-    *,
-    data: str | os.PathLike[str] | None = None,
-    dataset: str | None = None,
-    timeout: float = DEFAULT_TIMEOUT_S,
-    retry: bool = False,
-    retry_timeout: float = DEFAULT_TIMEOUT_S,
-    transport: Transport | None = None,
-    window: int = DEFAULT_WINDOW,
-    upcast: bool = False,
-    token: str | None = None,
-    root_certificate: str | os.PathLike[str] | None = None,
-    server_uid: int | None = None,
-) -> Client:
-    """Connects to a daemon; raises ServerUnavailable if there is none.
-
-    address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
-    socket.
-    data: a directory, instead of an address: a daemon that serves it, started if need be; that one
-    leaves by itself a minute after its last client.
-    dataset: which one, where the daemon has several.
-    timeout: seconds for connecting, and for each request unless it says otherwise.
-    retry: when the daemon goes away, wait up to retry_timeout seconds for the next one and go on;
-    batches are the same. Otherwise requests raise ServerUnavailable.
-    transport: "shared_memory" (the default on a socket) or "inline" (the default for TCP), for
-    containers that do not share /dev/shm with the daemon.
-    window: batches in flight or in use at a time that direct calls get shared memory for.
-    upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; the
-    copy is made here, of those columns of a batch that are looked at.
-    token, root_certificate: for TCP beyond this machine; the token also from GRAPHZERO_TOKEN.
-    server_uid: a user whose daemon is trusted beside one's own and root's.
-    """
-    if transport not in (None, "shared_memory", "inline"):
-        raise ValueError(f'transport is {transport!r}, expected "shared_memory" or "inline"')
-    if window < 1:
-        raise ValueError(f"window is {window}, expected at least 1")
-    if data is not None and address is not None:
-        raise ValueError("address and data exclude each other: data finds or starts the daemon")
-
-    def find() -> Address:
-        if data is not None:
-            return ensure_daemon(data, timeout=timeout)
-        return find_address(
-            address, token=token, root_certificate=root_certificate, server_uid=server_uid
-        )
-
-    over_tcp = data is None and find().socket is None
-    if over_tcp and transport == "shared_memory":
-        raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
-    options = SessionOptions(dataset or "", inline=over_tcp or transport == "inline", window=window)
-    patience = Patience(timeout=timeout, retry_timeout=retry_timeout if retry else None)
-    for _ in range(_LEAVING_DAEMONS if data is not None else 0):
-        try:
-            return Client(find, options, patience, upcast)
-        except StartFailed:
-            raise
-        except ServerUnavailable:
-            time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
-    return Client(find, options, patience, upcast)
 
 
 class Client:
@@ -127,73 +53,16 @@ class Client:
     Credit for shared memory belongs to a session, so each loader has one of its own and the direct
     calls share one; the first of them takes that which connect() opened. They are opened anew in a
     forked child, on first use.
+
+    A pickled client becomes one that connects for itself, with the same arguments and to the same
+    version of the data.
     """
 
-    def __init__(
-        self,
-        find: Callable[[], Address],
-        options: SessionOptions,
-        patience: Patience,
-        upcast: bool = False,
-    ) -> None:
-        self._find = find
-        self._upcast = upcast
+    def __init__(self, options: ConnectOptions) -> None:
         self._options = options
-        self._patience = patience
-        self._pool = LinkPool(find, options, patience)
+        self._pool = LinkPool(options.find, options.session(), options.patience())
         self._dataset = DatasetInfo.from_message(self._pool.welcome.dataset)
         self._finalizer = weakref.finalize(self, self._pool.close)
-
-    def sample(
-        self,
-        seeds: Ids,
-        fanout: Iterable[int],
-        *,
-        original_ids: bool = False,
-        columns: Sequence[str] | None = None,
-        seed_columns: Sequence[str] | None = None,
-        replace: bool = False,
-        weighted: bool = False,
-        direction: Direction | None = None,
-        seed: int | None = None,
-        edge_ids: bool = False,
-        disjoint: bool = False,
-        subgraph: Subgraph = "directional",
-        timeout: float | None = None,
-    ) -> Batch:
-        """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
-
-        fanout: -1 takes all edges of a node, 0 none.
-        original_ids: seeds are original ids of a relabelled dataset; see find_nodes().
-        columns: those to gather for every node, or by e_id for every edge; None: all node columns,
-        []: topology only.
-        seed_columns: those to gather for the seeds alone, such as labels.
-        replace, weighted: draw with replacement; in proportion to the edge weights.
-        direction: "in" follows edges from target to source, as graph networks aggregate, and is the
-        default; edge_index is (source, target) either way.
-        seed: the same seed draws the same batch; None: a fresh one, see Batch.seed.
-        edge_ids: raise if the graph stores none, instead of e_id = None.
-        disjoint: every seed has a tree of its own, which shares no node with the others; `batch`
-        has the position of each node's seed.
-        subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
-        each, "induced" all edges between the nodes that were found.
-        """
-        future = self.sample_async(
-            seeds,
-            fanout,
-            original_ids=original_ids,
-            columns=columns,
-            seed_columns=seed_columns,
-            replace=replace,
-            weighted=weighted,
-            direction=direction,
-            seed=seed,
-            edge_ids=edge_ids,
-            disjoint=disjoint,
-            subgraph=subgraph,
-            timeout=timeout,
-        )
-        return self._pool.direct().wait(future, timeout=timeout)
 
     def sample_async(
         self,
@@ -215,8 +84,8 @@ class Client:
         """As sample(), without waiting: a future, whose cancel() also frees the daemon's work."""
         options = self._sample_options(
             fanout,
-            columns=columns,
-            seed_columns=seed_columns,
+            columns,
+            seed_columns,
             replace=replace,
             weighted=weighted,
             direction=direction,
@@ -225,8 +94,30 @@ class Client:
             subgraph=subgraph,
         )
         ids = self._node_ids(seeds, "seeds", original_ids, timeout)
-        messages = sample_messages(ids, options, resolve_seed(seed))
-        return self._pool.direct().submit(messages, self._make_batch, timeout=timeout)
+        return self._submit(ids, options, seed, timeout)
+
+    @with_arguments_of(sample_async)
+    def sample(self, *args: Any, **kwargs: Any) -> Batch:
+        """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
+
+        fanout: -1 takes all edges of a node, 0 none.
+        original_ids: seeds are original ids of a relabelled dataset; see find_nodes().
+        columns: those to gather for every node, or by e_id for every edge; None: all node columns,
+        []: topology only.
+        seed_columns: those to gather for the seeds alone, such as labels.
+        replace, weighted: draw with replacement; in proportion to the edge weights.
+        direction: "in" follows edges from target to source, as graph networks aggregate, and is the
+        default; edge_index is (source, target) either way.
+        seed: the same seed draws the same batch; None: a fresh one, see Batch.seed.
+        edge_ids: raise if the graph stores none, instead of e_id = None.
+        disjoint: every seed has a tree of its own, which shares no node with the others; `batch`
+        has the position of each node's seed.
+        subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
+        each, "induced" all edges between the nodes that were found.
+        timeout: seconds to wait for it, instead of those of connect().
+        """
+        future = self.sample_async(*args, **kwargs)
+        return self._pool.direct().wait(future, timeout=kwargs.get("timeout"))
 
     def sample_links(
         self,
@@ -256,8 +147,7 @@ class Client:
         self._require_features(["links"])
         options = self._sample_options(
             fanout,
-            columns=columns,
-            seed_columns=None,
+            columns,
             replace=replace,
             weighted=weighted,
             direction=direction,
@@ -271,9 +161,8 @@ class Client:
             negatives,
             exclude_seed_edges,
         )
-        messages = sample_messages(links, options, resolve_seed(seed))
-        link = self._pool.direct()
-        return link.wait(link.submit(messages, self._make_batch, timeout=timeout), timeout=timeout)
+        future = self._submit(links, options, seed, timeout)
+        return self._pool.direct().wait(future, timeout=timeout)
 
     def random_walk(
         self,
@@ -303,12 +192,12 @@ class Client:
             weighted=weighted,
             seed=resolve_seed(seed),
         )
-        return Walks.from_reply(self._ask(messages, timeout))
+        return walks_of_reply(self._ask(messages, timeout))
 
     def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
         """The rows `ids` of a column, in that order."""
         messages = gather_messages(column, wire_ids(ids, "ids"))
-        return users_tensor(self._ask(messages, timeout).tensors[column], self._upcast)
+        return users_tensor(self._ask(messages, timeout).tensors[column], self._options.upcast)
 
     def original_ids(self, n_id: Ids, *, timeout: float | None = None) -> Any:
         """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
@@ -325,14 +214,14 @@ class Client:
 
     def datasets(self) -> list[DatasetInfo]:
         """What the daemon serves at this moment."""
-        found = list_datasets(self._find(), self._patience.timeout).datasets
+        found = list_datasets(self._options.find(), self._options.timeout).datasets
         return [DatasetInfo.from_message(message) for message in found]
 
     def info(self) -> ClientInfo:
         """What this client is connected to."""
         return ClientInfo(
             address=str(self._pool.address),
-            transport="inline" if self._options.inline else "shared_memory",
+            transport="inline" if self._pool.inline else "shared_memory",
             dataset=self._dataset,
             sampler_version=self._pool.welcome.sampler_version,
             max_request_edges=self._pool.welcome.max_request_edges,
@@ -344,21 +233,8 @@ class Client:
 
         Needs the daemon's data directory to be visible here; otherwise raises ServerUnavailable.
         """
-        if name not in self._dataset.columns:
-            known = ", ".join(self._dataset.columns) or "none"
-            raise NotFound(f"dataset {self._dataset.name!r} has no column {name!r}, it has {known}")
-        directory = Path(self._dataset.path)
-        if not directory.is_dir():
-            raise ServerUnavailable(
-                f"{directory}: the daemon's data directory is not visible here, so the column "
-                "cannot be mapped; use gather(), or share the directory with this process"
-            )
-        found = open_dataset(directory)
-        if found.fingerprint.hex() != self._dataset.fingerprint:
-            raise DatasetChanged(
-                f"{directory} was replaced: found fingerprint {found.fingerprint.hex()}, "
-                f"expected {self._dataset.fingerprint}; connect anew to use the new version"
-            )
+        self._require_columns([name])
+        found = open_visible(self._dataset, "the column cannot be mapped", "use gather()")
         column = found.columns[name].get_tensor()
         if not isinstance(column, np.ndarray):
             return column  # bfloat16, which only torch has
@@ -410,8 +286,8 @@ class Client:
             seeds,
             self._sample_options(
                 fanout,
-                columns=columns,
-                seed_columns=seed_columns,
+                columns,
+                seed_columns,
                 replace=replace,
                 weighted=weighted,
                 direction=direction,
@@ -447,6 +323,11 @@ class Client:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from graphzero.client.connect import reopen_client
+
+        return reopen_client, (self._options, self._dataset.fingerprint)
+
     def __repr__(self) -> str:
         data = self._dataset
         return f"Client({data.name!r}: {data.num_nodes} nodes, {data.num_edges} edges)"
@@ -454,30 +335,23 @@ class Client:
     def _sample_options(
         self,
         fanout: Iterable[int],
-        *,
         columns: Sequence[str] | None,
-        seed_columns: Sequence[str] | None,
-        replace: bool,
-        weighted: bool,
-        direction: Direction | None,
-        edge_ids: bool,
-        disjoint: bool,
-        subgraph: Subgraph,
+        seed_columns: Sequence[str] | None = None,
+        **draws: Any,
     ) -> SampleOptions:
-        options = SampleOptions.checked(
-            fanout,
-            columns,
-            seed_columns,
-            self._dataset.node_columns,
-            replace=replace,
-            weighted=weighted,
-            direction=direction,
-            edge_ids=edge_ids,
-            disjoint=disjoint,
-            subgraph=subgraph,
+        """`draws`: the fields of SampleOptions by name."""
+        options = SampleOptions.of(
+            fanout, columns, seed_columns, self._dataset.node_columns, **draws
         )
         self._require_features(options.features)
+        self._require_columns([*options.columns, *options.seed_columns])
         return options
+
+    def _submit(
+        self, seeds: Seeds, options: SampleOptions, seed: int | None, timeout: float | None
+    ) -> Future[Batch]:
+        messages = sample_messages(seeds, options, resolve_seed(seed))
+        return self._pool.direct().submit(messages, self._make_batch, timeout=timeout)
 
     def _require_features(self, features: Iterable[str]) -> None:
         for feature in features:
@@ -487,8 +361,16 @@ class Client:
                     "with the installed version"
                 )
 
+    def _require_columns(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self._dataset.columns:
+                known = ", ".join(self._dataset.columns) or "none"
+                raise NotFound(
+                    f"dataset {self._dataset.name!r} has no column {name!r}, it has {known}"
+                )
+
     def _make_batch(self, reply: Reply) -> Batch:
-        return Batch.from_reply(reply, self._upcast)
+        return batch_of_reply(reply, self._options.upcast)
 
     def _node_ids(
         self, ids: Any, what: str, original: bool, timeout: float | None

@@ -10,10 +10,13 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,9 +36,6 @@ IDLE_EXIT_S = 60
 
 _POLL_S = 0.02
 _LOG_TAIL_BYTES = 4000
-
-# Children that are running: a Popen that is dropped before its process ends complains.
-_started: list[subprocess.Popen[bytes]] = []
 
 
 def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Address:
@@ -57,6 +57,38 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
         if not _listens(own):
             _start(data, own, deadline)
     return Address(f"unix:{own}")
+
+
+def let_reload(address: Address, fingerprint: str, *, timeout: float) -> bool:
+    """Makes the daemon open its files anew, as SIGHUP does; whether it then serves that version.
+
+    For daemons on a socket of this machine that this user may signal.
+    """
+    try:
+        os.kill(_listener(address), signal.SIGHUP)
+    except OSError:
+        return False
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        served = list_datasets(address, timeout).datasets
+        if any(dataset.fingerprint.hex() == fingerprint for dataset in served):
+            return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def _listener(address: Address) -> int:
+    """The process behind a socket. Asked of the kernel: a file could name a pid that is another
+    process by now, or in this container."""
+    if address.socket is None:
+        raise OSError("a daemon over TCP has no process here")
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(os.fspath(address.socket))
+        found = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid: int = struct.unpack("3i", found)[0]
+    if pid == 0:
+        raise OSError(f"{address.socket}: its daemon is not visible from here")
+    return pid
 
 
 def _listens(path: Path) -> bool:
@@ -100,11 +132,18 @@ def _let_former_daemon_leave(path: Path, deadline: float) -> None:
             time.sleep(_POLL_S)
 
 
+class _Outliving(subprocess.Popen[bytes]):
+    """A process that is meant to go on when this one ends, which is no reason for a warning."""
+
+    def __del__(self) -> None:
+        return
+
+
 def _start(data: Path, path: Path, deadline: float) -> None:
     log = path.with_suffix(".log")
     command = [*_server_command(), "--data", str(data), "--socket", str(path)]
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        process = _Outliving(
             [*command, "--idle-exit", str(IDLE_EXIT_S)],
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -112,16 +151,18 @@ def _start(data: Path, path: Path, deadline: float) -> None:
             cwd="/",
             start_new_session=True,  # it serves others too: not ended with this terminal
         )
-    _started.append(process)
     while not _listens(path):
         if process.poll() is not None:
             raise StartFailed(
                 f"the daemon for {data} ended with status {process.returncode}:\n{_tail(log)}"
             )
         if time.monotonic() > deadline:
-            process.terminate()
+            process.kill()  # it has served nobody yet
+            process.wait()
             raise StartFailed(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
         time.sleep(_POLL_S)
+    # It is our child: should it end before us, someone must ask for its status.
+    threading.Thread(target=process.wait, name="graphzero-daemon", daemon=True).start()
 
 
 def _server_command() -> list[str]:

@@ -40,6 +40,11 @@ class LinkPool:
         """Where the latest session was opened."""
         return self._address
 
+    @property
+    def inline(self) -> bool:
+        """Whether results come in messages, not in shared memory."""
+        return self._options.inline
+
     def direct(self) -> Link:
         """The link that all direct calls share."""
         with self._lock:

@@ -47,8 +47,7 @@ def main() -> None:
 def _relay_session(address: Address, child: socket.socket, source: BinaryIO) -> None:
     stream = GrpcStream(address)
     threading.Thread(target=_relay_requests, args=(stream, source), daemon=True).start()
-    for response in stream.responses():
-        send_frame(child, MESSAGE, response.SerializeToString())
+    stream.receive(lambda response: send_frame(child, MESSAGE, response.SerializeToString()))
 
 
 def _relay_requests(stream: GrpcStream, source: BinaryIO) -> None:

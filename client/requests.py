@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from graphzero._ids import id_array
 from graphzero._links import LinkRequest
-from graphzero._sampling import SUBGRAPHS, Direction, Subgraph
+from graphzero._sampling import SUBGRAPHS, Direction, Subgraph, as_fanout
+from graphzero.client.errors import InvalidRequest
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,
     DIRECTION_OUT,
@@ -67,58 +68,47 @@ class SampleOptions:
 
     fanout: tuple[int, ...]
     columns: tuple[str, ...]
-    seed_columns: tuple[str, ...]
-    replace: bool
-    weighted: bool
-    direction: Direction | None
-    edge_ids: bool
-    disjoint: bool
-    subgraph: Subgraph
-
-    @property
-    def features(self) -> list[str]:
-        """What the daemon must be able to do, see Welcome.features."""
-        return ["disjoint"] * self.disjoint + ["subgraph"] * (self.subgraph != "directional")
+    seed_columns: tuple[str, ...] = ()
+    replace: bool = False
+    weighted: bool = False
+    direction: Direction | None = None
+    edge_ids: bool = False
+    disjoint: bool = False
+    subgraph: Subgraph = "directional"
 
     @classmethod
-    def checked(
+    def of(
         cls,
         fanout: Iterable[int],
         columns: Sequence[str] | None,
         seed_columns: Sequence[str] | None,
         node_columns: Sequence[str],
-        *,
-        replace: bool,
-        weighted: bool,
-        direction: Direction | None,
-        edge_ids: bool,
-        disjoint: bool,
-        subgraph: Subgraph,
+        **draws: Any,
     ) -> SampleOptions:
-        """Fills in the columns that are not named: every node column that is not for seeds only."""
+        """Without `columns`, every node column that is not for seeds only."""
         for_seeds = _names(seed_columns or (), "seed_columns")
         if columns is None:
-            for_nodes = tuple(name for name in node_columns if name not in for_seeds)
-        else:
-            for_nodes = _names(columns, "columns")
-        both = sorted(set(for_nodes) & set(for_seeds))
+            columns = [name for name in node_columns if name not in for_seeds]
+        try:
+            hops = tuple(as_fanout(fanout))
+        except ValueError as error:
+            raise InvalidRequest(str(error)) from None
+        return cls(hops, _names(columns, "columns"), for_seeds, **draws)
+
+    def __post_init__(self) -> None:
+        both = sorted(set(self.columns) & set(self.seed_columns))
         if both:
             raise ValueError(f"column {both[0]!r} is in columns and in seed_columns; choose one")
-        if direction not in _DIRECTIONS:
-            raise ValueError(f'direction is {direction!r}, expected "in", "out" or None')
-        if subgraph not in SUBGRAPHS:
-            raise ValueError(f"subgraph is {subgraph!r}, expected one of {', '.join(SUBGRAPHS)}")
-        return cls(
-            fanout=tuple(int(edges) for edges in fanout),
-            columns=for_nodes,
-            seed_columns=for_seeds,
-            replace=replace,
-            weighted=weighted,
-            direction=direction,
-            edge_ids=edge_ids,
-            disjoint=disjoint,
-            subgraph=subgraph,
-        )
+        if self.direction not in _DIRECTIONS:
+            raise ValueError(f'direction is {self.direction!r}, expected "in", "out" or None')
+        if self.subgraph not in SUBGRAPHS:
+            known = ", ".join(SUBGRAPHS)
+            raise ValueError(f"subgraph is {self.subgraph!r}, expected one of {known}")
+
+    @property
+    def features(self) -> list[str]:
+        """What the daemon must be able to do, see Welcome.features."""
+        return ["disjoint"] * self.disjoint + ["subgraph"] * (self.subgraph != "directional")
 
 
 def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[SessionRequest]:

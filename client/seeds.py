@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero.client.errors import NotFound
+from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.info import ColumnInfo, DatasetInfo
 from graphzero.client.link import Link
 from graphzero.client.requests import gather_messages, wire_ids
@@ -15,18 +15,35 @@ from graphzero.client.requests import gather_messages, wire_ids
 _ROWS_PER_REQUEST = 1 << 20
 
 
-def resolve_seeds(seeds: Any, dataset: DatasetInfo, link: Link) -> npt.NDArray[np.int64] | None:
-    """Ids; None for all nodes, which need no list."""
+def resolve_seeds(
+    seeds: Any, dataset: DatasetInfo, link: Link, what: str = "seeds"
+) -> npt.NDArray[np.int64] | None:
+    """Ids; None for all nodes, which need no list. `what` is the caller's name for them."""
     if seeds is None:
         return None
+    if isinstance(seeds, slice):
+        return np.arange(*seeds.indices(dataset.num_nodes), dtype=np.int64)
     if isinstance(seeds, str):
         seeds = _read_split(_split(seeds, dataset), link)
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
     if array.dtype == np.bool_:
-        return _ids_of_mask(array, dataset.num_nodes)
-    return wire_ids(array, "seeds")
+        return _ids_of_mask(array, dataset.num_nodes, what)
+    return node_ids(array, dataset, what)
+
+
+def node_ids(ids: Any, dataset: DatasetInfo, what: str) -> npt.NDArray[np.int64]:
+    """Ids of nodes that there are: told here, not when a batch needs them."""
+    array = wire_ids(ids, what)
+    outside = (array < 0) | (array >= dataset.num_nodes)
+    if outside.any():
+        position = int(outside.argmax())
+        raise InvalidRequest(
+            f"{what}[{position}] is {array[position]}, expected 0 to {dataset.num_nodes - 1}: "
+            f"{dataset.name!r} has {dataset.num_nodes} nodes"
+        )
+    return array
 
 
 def _split(name: str, dataset: DatasetInfo) -> ColumnInfo:
@@ -50,7 +67,10 @@ def _read_split(column: ColumnInfo, link: Link) -> npt.NDArray[Any]:
     return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
 
 
-def _ids_of_mask(mask: npt.NDArray[np.bool_], num_nodes: int) -> npt.NDArray[np.int64]:
+def _ids_of_mask(mask: npt.NDArray[np.bool_], num_nodes: int, what: str) -> npt.NDArray[np.int64]:
     if mask.shape != (num_nodes,):
-        raise ValueError(f"a mask of seeds has shape {mask.shape}, expected ({num_nodes},)")
+        raise ValueError(
+            f"{what}: found a mask of shape {mask.shape}, expected ({num_nodes},), a bool for each "
+            "node"
+        )
     return np.flatnonzero(mask).astype(np.int64, copy=False)

@@ -48,6 +48,8 @@ from graphzero.proto.graphzero_pb2 import (
 
 PROTOCOL_VERSION = 1
 
+_DTYPES = {dtype.label: dtype for dtype in DataType}
+
 # How long the thread that sends releases sleeps when there are none; a release wakes it at once.
 _IDLE_S = 1.0
 # How long a release waits for a request that takes it along.
@@ -165,8 +167,7 @@ class Session:
     def _receive(self) -> None:
         end: ClientError = ServerUnavailable("the daemon ended the session")
         try:
-            for response in self._stream.responses():
-                self._handle(response)
+            self._stream.receive(self._handle)
         except ClientError as error:
             end = error
         except Exception as error:  # a bug here must not leave anyone waiting
@@ -244,7 +245,7 @@ class Session:
         )
         return {
             ref.name: Tensor(
-                lease.array(ref.offset, list(ref.shape), ref.dtype), DataType[ref.dtype.upper()]
+                lease.array(ref.offset, list(ref.shape), ref.dtype), _DTYPES[ref.dtype]
             )
             for ref in result.tensors
         }
@@ -263,7 +264,7 @@ def _with_releases(message: SessionRequest, block_ids: list[int]) -> SessionRequ
 
 
 def _tensor_in_bytes(data: bytearray, ref: TensorRef) -> Tensor:
-    dtype = DataType[ref.dtype.upper()]
+    dtype = _DTYPES[ref.dtype]
     shape = tuple(ref.shape)
     if 0 in shape:
         return Tensor(np.empty(shape, dtype.storage), dtype)

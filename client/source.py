@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from graphzero.client.client import Client, connect
+from graphzero.client.client import Client
+from graphzero.client.connect import connect, reopen_client
+from graphzero.client.errors import StartFailed
 
 Source: TypeAlias = Client | str | os.PathLike[str]
 """A client, the directory of a dataset (a daemon is started if need be), or an address."""
@@ -17,25 +19,40 @@ def open_source(data: Any) -> Client:
     if isinstance(data, Client):
         return data
     if isinstance(data, (str, os.PathLike)):
-        return connect(data=data) if Path(data).is_dir() else connect(data)
+        return connect(data=data) if Path(data).is_dir() else connect(_as_address(data))
     raise TypeError(
         f"data is {_kind(data)}, expected a graphzero client, the directory of a dataset or the "
-        "address of a daemon; a graph in memory becomes a dataset with graphzero.write_graph() and "
-        "write_features()"
+        "address of a daemon; a graph of another library becomes a dataset with "
+        "graphzero.import_pyg() and its like, arrays with write_graph() and write_features()"
     )
 
 
+def _as_address(data: str | os.PathLike[str]) -> str:
+    text = os.fspath(data)
+    if not text.startswith("/") and ":" not in text:
+        raise StartFailed(
+            f"data is {text!r}: no such directory below {Path.cwd()}, and as an address it would "
+            "be unix:/path, /path or host:port"
+        )
+    return text
+
+
 class OpenedSource:
-    """A client that can be sent to another process, which then connects for itself."""
+    """A client that can be sent to another process, which connects when it first needs it.
+
+    A client itself can be sent too, but connects while it is unpickled, where a failure ends a
+    worker before it can say why.
+    """
 
     def __init__(self, data: Any) -> None:
         self._client: Client | None = open_source(data)
         self.info = self._client.info()
+        self._recipe = self._client._options
 
     @property
     def client(self) -> Client:
         if self._client is None:  # in a process that was spawned
-            self._client = connect(self.info.address, dataset=self.info.dataset.name)
+            self._client = reopen_client(self._recipe, self.info.dataset.fingerprint)
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:

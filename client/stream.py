@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -39,6 +39,8 @@ from graphzero.proto.graphzero_pb2 import (
 # crashed children. It reads this when it is first used.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
+_SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
+
 # The process that gRPC runs in; its children must not touch it.
 _grpc_pid: int | None = None
 
@@ -47,10 +49,11 @@ class Stream(Protocol):
     """Messages of one session. send() and close() may be called from any thread."""
 
     def send(self, request: SessionRequest) -> None:
-        """Queues a message; never fails: the end of the stream shows in responses()."""
+        """Queues a message; never fails: the end of the stream shows in receive()."""
 
-    def responses(self) -> Iterator[SessionResponse]:
-        """What the daemon sends, until the end; a status raises its exception."""
+    def receive(self, handle: Callable[[SessionResponse], None]) -> None:
+        """Calls `handle` with what the daemon sends, in order, on one thread at a time, until the
+        end. A status raises its exception, as does `handle` its own."""
 
     def close(self) -> None:
         """Ends the stream. Harmless when it has ended."""
@@ -83,26 +86,50 @@ def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
 
 
 class GrpcStream:
-    """A gRPC call in this process."""
+    """A gRPC call in this process.
+
+    Messages are handled where gRPC deserializes them, on the thread that it watches the channel
+    with: one thread less to wake for every answer (0.07 of 0.6 ms of a round trip, measured). The
+    thread in receive() only asks for the next one.
+    """
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
+        self._handle: Callable[[SessionResponse], None] | None = None
+        self._failure: Exception | None = None
         self._channel = _open_channel(address)
-        self._call = _stub(self._channel).Session(
-            iter(self._outbox.get, None), metadata=_metadata(address)
+        call = self._channel.stream_stream(
+            _SESSION_METHOD,
+            request_serializer=SessionRequest.SerializeToString,
+            response_deserializer=self._deliver,
         )
+        self._call = call(iter(self._outbox.get, None), metadata=_metadata(address))
 
     def send(self, request: SessionRequest) -> None:
         self._outbox.put(request)
 
-    def responses(self) -> Iterator[SessionResponse]:
+    def receive(self, handle: Callable[[SessionResponse], None]) -> None:
         import grpc
 
+        self._handle = handle
         try:
-            yield from self._call
+            for _ in self._call:
+                if self._failure is not None:
+                    raise self._failure
         except grpc.RpcError as error:
             raise _exception(error, self._address) from error
+        finally:
+            self._handle = None
+
+    def _deliver(self, payload: bytes) -> bool:
+        """gRPC would end the call with an error of its own if this raised."""
+        try:
+            assert self._handle is not None  # nothing is read before receive() asks for it
+            self._handle(SessionResponse.FromString(payload))
+        except Exception as error:
+            self._failure = error
+        return True  # None would mean to gRPC that it could not be deserialized
 
     def close(self) -> None:
         self._outbox.put(None)
@@ -118,13 +145,13 @@ class RelayStream:
         self._sending = threading.Lock()
 
     def send(self, request: SessionRequest) -> None:
-        # An error means that the relay is gone, which responses() tells.
+        # An error means that the relay is gone, which receive() tells.
         with self._sending, suppress(OSError):
             send_frame(self._relay.socket, MESSAGE, request.SerializeToString())
 
-    def responses(self) -> Iterator[SessionResponse]:
+    def receive(self, handle: Callable[[SessionResponse], None]) -> None:
         for payload in self._relay.payloads():
-            yield SessionResponse.FromString(payload)
+            handle(SessionResponse.FromString(payload))
 
     def close(self) -> None:
         self._relay.close()

@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 from graphzero.client.batch import Batch
-from graphzero.client.client import connect
 from graphzero.client.loader import Loader
-from graphzero.client.source import Source, open_source
+from graphzero.client.source import OpenedSource, Source
 from torch.utils.data import IterableDataset, get_worker_info
 
 
@@ -30,11 +29,9 @@ class BatchDataset(IterableDataset[Batch]):
     """
 
     def __init__(self, data: Source, /, *args: Any, **options: Any) -> None:
-        self._client = open_source(data)
-        info = self._client.info()
-        self._address, self._dataset = info.address, info.dataset.name
+        self._source = OpenedSource(data)
         self._arguments = args, options
-        self._loader: Loader | None = self._client.loader(*args, **options)
+        self._loader: Loader | None = self._source.client.loader(*args, **options)
         self._length = len(self._loader)
         self._epochs = _EpochClock()
         self._passes = 0  # of this worker
@@ -60,13 +57,12 @@ class BatchDataset(IterableDataset[Batch]):
 
     def _own_loader(self) -> Loader:
         if self._loader is None:  # in a process that was spawned
-            self._client = connect(self._address, dataset=self._dataset)
             arguments, options = self._arguments
-            self._loader = self._client.loader(*arguments, **options)
+            self._loader = self._source.client.loader(*arguments, **options)
         return self._loader
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client": None, "_loader": None}
+        return {**self.__dict__, "_loader": None}
 
 
 class _EpochClock:

@@ -70,7 +70,7 @@ def _degrees(graph: Graph) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     Samples follow in-edges to the nodes at their other ends: those are found by their out-edges. A
     file that was replaced meanwhile has other degrees, and then other rows are kept.
     """
-    sections = {section.name: section for section in graph.topology.sections}
+    sections = {section.name: section for section in graph._topology.sections}
     offsets = sections.get("out.indptr") or sections.get("in.indptr")
     if offsets is None:
         return
@@ -89,7 +89,7 @@ def _kept_columns(dataset: Dataset) -> list[FeatureStore]:
     return [
         column
         for column in dataset.columns.values()
-        if column.role == "node" and column.rows.path == _engine.ColumnPath.DIRECT
+        if column.role == "node" and column._rows.path == _engine.ColumnPath.DIRECT
     ]
 
 
@@ -101,5 +101,5 @@ def _keep(column: FeatureStore, nodes: npt.NDArray[np.int64], stopped: Callable[
         if stopped():
             return False
         piece = nodes[begin : begin + step]
-        column.rows.gather(piece, out[: len(piece) * column.row_bytes], threads=1)
+        column._rows.gather(piece, out[: len(piece) * column.row_bytes], threads=1)
     return True

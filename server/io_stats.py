@@ -13,13 +13,13 @@ from graphzero.proto import graphzero_pb2 as pb
 def column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
     """Of every column, and of the graphs that do not fit into memory."""
     for dataset in datasets:
-        if dataset.graph.staged is not None:
-            staged = dataset.graph.staged.stats()
+        if dataset.graph._staged is not None:
+            staged = dataset.graph._staged.stats()
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=dataset.graph.path.name,
-                path=dataset.graph.plan.path,
-                reason=dataset.graph.plan.reason,
+                path=dataset.graph._plan.path,
+                reason=dataset.graph._plan.reason,
                 gathers=staged.calls,
                 rows=staged.items,
                 reads=staged.reads,
@@ -28,17 +28,17 @@ def column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
                 read_latency=staged.latency,
             )
         for name, column in dataset.columns.items():
-            counted = column.rows.stats()
+            counted = column._rows.stats()
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=name,
-                path=path_text(column.rows.path),
-                reason=column.rows.reason,
+                path=path_text(column._rows.path),
+                reason=column._rows.reason,
                 gathers=counted.gathers,
                 rows=counted.rows,
                 mapped_rows=counted.mapped_rows,
                 cache_hits=counted.cache_hits,
-                row_byte_size=column.matrix.row_bytes,
+                row_byte_size=column._matrix.row_bytes,
                 reads=counted.reads,
                 read_byte_size=counted.read_bytes,
                 read_us=counted.read_nanoseconds // 1000,

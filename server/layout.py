@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from graphzero.proto import graphzero_pb2 as pb
 
@@ -15,17 +15,14 @@ _ITEM_SIZES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Placement:
-    """One array: its name, type and shape, and its first byte."""
+class Placement(NamedTuple):
+    """One array: its name, type and shape, its first byte and how many it has."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     offset: int
-
-    def to_proto(self) -> pb.TensorRef:
-        return pb.TensorRef(name=self.name, dtype=self.dtype, shape=self.shape, offset=self.offset)
+    byte_size: int
 
 
 class Layout:
@@ -36,11 +33,12 @@ class Layout:
         self.byte_size = 0
 
     def add(self, name: str, dtype: str, shape: tuple[int, ...]) -> Placement:
-        placement = Placement(name, dtype, shape, self.byte_size)
         size = math.prod(shape) * _ITEM_SIZES[dtype]
+        placement = Placement(name, dtype, shape, self.byte_size, size)
         self.byte_size += -(-size // _ALIGN) * _ALIGN
         self.placements.append(placement)
         return placement
 
-    def to_proto(self) -> list[pb.TensorRef]:
-        return [placement.to_proto() for placement in self.placements]
+    def describe(self, result: pb.Result) -> None:
+        for name, dtype, shape, offset, _ in self.placements:
+            result.tensors.add(name=name, dtype=dtype, shape=shape, offset=offset)

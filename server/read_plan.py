@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphzero import _engine, _topology_io
-from graphzero._column_io import default_row_cache, engine_problem, path_text, plan_io
+from graphzero._column_io import engine_problem, path_text, plan_io
 from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
@@ -38,14 +38,14 @@ class ReadPlan:
         all_fit = total <= memory * _SHARE_IF_ALL_FIT
         room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
         for graph in sorted((d.graph for d in datasets), key=lambda graph: graph.byte_size):
-            graph.read_by(_topology_io.plan_io(self._config.topology_io, graph.byte_size, room))
-            if not graph.plan.staged:
+            graph._read_by(_topology_io.plan_io(self._config.topology_io, graph.byte_size, room))
+            if not graph._plan.staged:
                 room = max(0, room - graph.byte_size)
         columns = [column for dataset in datasets for column in dataset.columns.values()]
         for column in sorted(columns, key=lambda column: column.byte_size):
             plan = plan_io(self._config.feature_io, column.byte_size, room)
-            column.read_by(plan, self._cache_for(plan.path))
-            if column.rows.path != _engine.ColumnPath.DIRECT:
+            column._read_by(plan, self._cache_for(plan.path))
+            if column._rows.path != _engine.ColumnPath.DIRECT:
                 room = max(0, room - column.byte_size)
 
     def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
@@ -53,7 +53,7 @@ class ReadPlan:
         if path != _engine.ColumnPath.DIRECT or size == 0:
             return None
         if self.row_cache is None:
-            self.row_cache = _engine.RowCache(default_row_cache() if size is None else size)
+            self.row_cache = _engine.RowCache(size)
         return self.row_cache
 
 
@@ -61,8 +61,8 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
     """Whether requests will wait for the disk all the time, not only until memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
     return any(
-        dataset.graph.plan.staged
-        or any(column.rows.path in waiting for column in dataset.columns.values())
+        dataset.graph._plan.staged
+        or any(column._rows.path in waiting for column in dataset.columns.values())
         for dataset in datasets
     )
 
@@ -73,10 +73,10 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
         yield problem
     for dataset in datasets:
         for column in dataset.columns.values():
-            if column.rows.fallback:
+            if column._rows.fallback:
                 yield (
-                    f"{column.path} is read {path_text(column.rows.path)} instead of "
-                    f"direct: {column.rows.fallback}"
+                    f"{column.path} is read {path_text(column._rows.path)} instead of "
+                    f"direct: {column._rows.fallback}"
                 )
 
 
@@ -85,10 +85,10 @@ def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) ->
     engine = _engine.io_engine()
     ways = {}
     for dataset in datasets:
-        plan = dataset.graph.plan
+        plan = dataset.graph._plan
         ways[f"{dataset.name}/{dataset.graph.path.name}"] = (plan.path, plan.reason)
         for name, column in dataset.columns.items():
-            ways[f"{dataset.name}/{name}"] = (path_text(column.rows.path), column.rows.reason)
+            ways[f"{dataset.name}/{name}"] = (path_text(column._rows.path), column._rows.reason)
     for name, (way, reason) in ways.items():
         yield f"{name} is {way} ({reason})"
     if row_cache is not None:

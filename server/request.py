@@ -10,7 +10,7 @@ import numpy as np
 from graphzero._errors import InputError
 from graphzero._text import size_text
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotPossible, OutOfMemory
+from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
 from graphzero.server.work import Work, is_brief, make_work
 
 if TYPE_CHECKING:
@@ -69,7 +69,10 @@ class Request:
         if self._work is None:
             ids = np.frombuffer(self.ids, np.int64)
             work = make_work(session.dataset, self._message, ids, session.limits.max_edges)
-            work.draw()
+            try:
+                work.draw()
+            except OSError as error:
+                raise UnreadableFile(str(error)) from error
             self._check_size(work)
             self._work = work
 
@@ -89,8 +92,10 @@ class Request:
                 self._tell(session.gate.released)
             try:
                 self._work.fill(block)
-            except BaseException:
+            except BaseException as error:
                 self._tell(session.release, [block.id])
+                if isinstance(error, OSError):
+                    raise UnreadableFile(str(error)) from error
                 raise
         return block
 

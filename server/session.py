@@ -219,7 +219,9 @@ class TrainerSession:
             self.release([block.id])
             return
         self.counters.result_bytes += work.layout.byte_size
-        result = pb.Result(tensors=work.layout.to_proto())
+        answer = pb.SessionResponse(request_id=request.id)
+        result = answer.result
+        work.layout.describe(result)
         work.describe(result)
         if isinstance(block, InlineBlock):
             block.request_id = request.id
@@ -227,11 +229,12 @@ class TrainerSession:
         else:
             self._tell_news()
             self._told.add(block.id)
-            result.block.block_id = block.id
-            result.block.region_id = block.region_id
-            result.block.offset = block.offset
-            result.block.byte_size = block.size
-        self._say(pb.SessionResponse(request_id=request.id, result=result))
+            where = result.block
+            where.block_id = block.id
+            where.region_id = block.region_id
+            where.offset = block.offset
+            where.byte_size = block.size
+        self._say(answer)
 
     def wait_for_memory(self, request: Request, turn: int) -> None:
         """`turn` is the gate's when memory was asked for in vain.

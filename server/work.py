@@ -7,9 +7,8 @@ to wait for shared memory, which must not cost a worker.
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from graphzero._links import (
 )
 from graphzero._sampling import Direction, draw, walk_into
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound, NotPossible, UnreadableFile
+from graphzero.server.codes import NotFound, NotPossible
 from graphzero.server.layout import Layout, Placement
 
 T = TypeVar("T")
@@ -65,17 +64,8 @@ _BRIEF_HOPS = 8
 _BRIEF_BYTES = 256 << 10
 
 
-@contextlib.contextmanager
-def reading() -> Iterator[None]:
-    """An error of the system while files are read is the files'."""
-    try:
-        yield
-    except OSError as error:
-        raise UnreadableFile(str(error)) from error
-
-
 class Work(ABC):
-    """One request's computation. `layout` is complete after draw()."""
+    """One request's computation. `layout` is complete after draw(). An OSError is a file's."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -176,20 +166,19 @@ class SampleWork(Work):
             excluded = asked.excluded()
             links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
             self._seeds = links.seeds
-        with reading():
-            self._drawn = draw(
-                graph,
-                self._seeds,
-                request.fanout,
-                replace=request.replace,
-                weighted=request.weighted,
-                direction=direction,
-                seed=request.seed,
-                max_edges=self._max_edges,
-                disjoint=request.disjoint,
-                subgraph=subgraph,
-                exclude=excluded,
-            )
+        self._drawn = draw(
+            graph,
+            self._seeds,
+            request.fanout,
+            replace=request.replace,
+            weighted=request.weighted,
+            direction=direction,
+            seed=request.seed,
+            max_edges=self._max_edges,
+            disjoint=request.disjoint,
+            subgraph=subgraph,
+            exclude=excluded,
+        )
         nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
         add = self.layout.add
         self._n_id = add("n_id", "int64", (nodes,))
@@ -216,15 +205,14 @@ class SampleWork(Work):
         # by ids that change after they were checked would read wherever they point.
         n_id = np.empty(self._n_id.shape, np.int64)
         e_id = self._place_for_edge_ids(block)
-        with reading():
-            self._drawn.copy_to(
-                n_id=n_id,
-                edge_index=_array(block, self._edge_index),
-                e_id=e_id,
-                edge_weight=_array(block, self._weight) if self._weight else None,
-                batch=_array(block, self._batch) if self._batch else None,
-                threads=0,
-            )
+        self._drawn.copy_to(
+            n_id=n_id,
+            edge_index=_array(block, self._edge_index),
+            e_id=e_id,
+            edge_weight=_array(block, self._weight) if self._weight else None,
+            batch=_array(block, self._batch) if self._batch else None,
+            threads=0,
+        )
         for placement, index in self._link_ends:
             _array(block, placement)[:] = index
         _array(block, self._n_id)[:] = n_id
@@ -354,11 +342,4 @@ def _array(block: Any, placement: Placement) -> Any:
 
 
 def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
-    rows = block.array(placement.offset, [_byte_count(block, placement)], "uint8")
-    with reading():
-        column.rows.gather(ids, rows)
-
-
-def _byte_count(block: Any, placement: Placement) -> int:
-    nbytes: int = _array(block, placement).nbytes
-    return nbytes
+    column._rows.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphzero._sampling import Subgraph
+from graphzero._sampling import SUBGRAPHS, Subgraph, as_fanout
 from graphzero.client.client import Client
 from torch_geometric.sampler import NumNeighbors
 from torch_geometric.sampler.base import SubgraphType
@@ -58,7 +58,7 @@ def sampling_arguments(
         fanout=_fanout(num_neighbors),
         replace=bool(replace),
         disjoint=bool(disjoint),
-        subgraph=SubgraphType(subgraph_type).value,
+        subgraph=_subgraph(subgraph_type),
         weighted=_is_weighted(client, weight_attr),
     )
 
@@ -69,6 +69,22 @@ def refuse(**given: Any) -> None:
         if value is None or value is False or (name == "temporal_strategy" and value == "uniform"):
             continue
         raise NotImplementedError(f"{name}={_short(value)} is not supported: {_REASONS[name]}")
+
+
+def without_type(ids: Any, what: str) -> Any:
+    """PyG's (type, ids) as ids alone. The type can only be None: datasets have one of each."""
+    if not isinstance(ids, tuple):
+        return ids
+    if len(ids) == 2 and ids[0] is None:
+        return ids[1]
+    # ("paper", ids), ("paper", "cites", "paper") or (("paper", "cites", "paper"), ids)
+    first = ids[0] if ids else None
+    if isinstance(first[0] if isinstance(first, tuple) and first else first, str):
+        raise NotImplementedError(
+            f"{what} by type is not supported, found {_short(ids)}: datasets have one type of "
+            "nodes and of edges; give the ids alone"
+        )
+    return ids
 
 
 _REASONS = {
@@ -93,7 +109,16 @@ def _fanout(num_neighbors: Any) -> tuple[int, ...]:
         raise NotImplementedError(
             "num_neighbors by edge type is not supported: datasets have one edge type; give a list"
         )
-    return tuple(int(edges) for edges in values)
+    return tuple(as_fanout(values, "num_neighbors"))
+
+
+def _subgraph(subgraph_type: Any) -> Subgraph:
+    try:
+        found: Subgraph = SubgraphType(subgraph_type).value
+    except ValueError:
+        known = ", ".join(SUBGRAPHS)
+        raise ValueError(f"subgraph_type is {subgraph_type!r}, expected one of {known}") from None
+    return found
 
 
 def _is_weighted(client: Client, weight_attr: str | None) -> bool:

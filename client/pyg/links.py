@@ -32,10 +32,13 @@ class NegativePlan:
     def of(cls, neg_sampling: Any, neg_sampling_ratio: float | None = None) -> NegativePlan:
         """From PyG's NegativeSampling, its dict and string forms, or graphzero.Negatives."""
         if isinstance(neg_sampling, Negatives):
+            if neg_sampling_ratio:
+                raise ValueError(
+                    f"neg_sampling_ratio is {neg_sampling_ratio} and neg_sampling {neg_sampling}: "
+                    f"only one can say how many; give Negatives(amount={neg_sampling_ratio})"
+                )
             return cls(neg_sampling, None)
-        if neg_sampling_ratio is not None and neg_sampling_ratio != 0.0:
-            neg_sampling = NegativeSampling("binary", neg_sampling_ratio)
-        sampling = NegativeSampling.cast(neg_sampling)
+        sampling = _cast(neg_sampling, neg_sampling_ratio)
         if sampling is None:
             return cls(None, None)
         if sampling.src_weight is not None or sampling.dst_weight is not None:
@@ -79,6 +82,18 @@ class NegativePlan:
         assert self.given is not None
         drawn: IdArray = self.given.sample(count, end, num_nodes).numpy()
         return drawn
+
+
+def _cast(neg_sampling: Any, ratio: float | None) -> NegativeSampling | None:
+    if ratio:  # as PyG has it, the ratio counts where both are given
+        neg_sampling = {"mode": "binary", "amount": ratio}
+    try:
+        return NegativeSampling.cast(neg_sampling)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"neg_sampling is {neg_sampling!r}: {error}; expected NegativeSampling or its "
+            'arguments, "binary", "triplet" or graphzero.Negatives'
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -136,6 +151,9 @@ def checked_labels(plan: NegativePlan, labels: Any) -> torch.Tensor | None:
             "edge_label is given with triplet negatives, expected None: src_index, dst_pos_index "
             "and dst_neg_index of a batch tell links and negatives apart"
         )
-    given: torch.Tensor = torch.as_tensor(labels).cpu()
+    try:
+        given: torch.Tensor = torch.as_tensor(labels).cpu()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"edge_label: expected a tensor or numbers ({error})") from error
     shifted = plan.is_binary and given.numel() > 0 and bool(given.min() == 0)
     return given + 1 if shifted else given

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
-from graphzero.client.pyg.arguments import refuse, sampling_arguments
+from graphzero.client.pyg.arguments import refuse, sampling_arguments, without_type
 from graphzero.client.pyg.data import to_data
 from graphzero.client.pyg.loading import BatchLoader, Positions
 from graphzero.client.seeds import resolve_seeds
@@ -22,15 +22,19 @@ class NeighborLoader(BatchLoader):
     """torch_geometric.loader.NeighborLoader with its arguments, over a dataset on disk.
 
     data: a client, the directory of a dataset (a daemon is started if need be), or an address.
-    input_nodes: ids, a bool mask, None for all nodes, or the name of a split.
+    input_nodes: ids, a bool mask, a slice, None for all nodes, or the name of a split.
     weight_attr: "edge_weight", the weights that the graph stores.
+    input_id: what batches have as input_id instead of the position in input_nodes.
     columns: which columns of nodes and edges batches have; None for all.
     prefetch: batches that the daemon prepares ahead.
 
-    num_workers, persistent_workers and prefetch_factor are accepted and without effect, as are
-    is_sorted and filter_per_worker: the daemon does that work. time_attr and what belongs to it
-    raise NotImplementedError. The loader does not divide its nodes among ranks: give each rank its
-    own input_nodes or a DistributedSampler, as with PyG's.
+    The rest is DataLoader's: batch_size, shuffle, sampler, batch_sampler, drop_last, generator,
+    timeout, pin_memory. Accepted and without effect, because the daemon does that work:
+    num_workers, persistent_workers, prefetch_factor, is_sorted, filter_per_worker; and collate_fn,
+    as with PyG's. What would run in workers (worker_init_fn, multiprocessing_context), time_attr
+    and what belongs to it, neighbor_sampler, transform_sampler_output and custom_cls raise
+    NotImplementedError. The loader does not divide its nodes among ranks: give each rank its own
+    input_nodes or a DistributedSampler, as with PyG's.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class NeighborLoader(BatchLoader):
         neighbor_sampler: Any = None,
         directed: bool = True,
         *,
+        input_id: Any = None,
         columns: list[str] | None = None,
         prefetch: int = 2,
         **kwargs: Any,
@@ -75,20 +80,23 @@ class NeighborLoader(BatchLoader):
             directed=directed,
         )
         self.input_nodes = input_nodes
-        self._nodes, self._input_id = _input_nodes(client, input_nodes)
-        num_items = client.info().dataset.num_nodes if self._nodes is None else len(self._nodes)
+        self._nodes, own_id = _input_nodes(client, without_type(input_nodes, "input_nodes"))
         super().__init__(
-            client, num_items, sampling, transform, columns=columns, prefetch=prefetch, **kwargs
+            client,
+            client.info().dataset.num_nodes if self._nodes is None else len(self._nodes),
+            sampling,
+            transform,
+            input_id=own_id if input_id is None else input_id,
+            columns=columns,
+            prefetch=prefetch,
+            **kwargs,
         )
 
     def _request(self, positions: Positions) -> Positions:
         return positions if self._nodes is None else self._nodes[positions]
 
-    def _data(self, batch: Batch, positions: torch.Tensor) -> Data:
-        data = to_data(batch)
-        data.input_id = positions if self._input_id is None else self._input_id[positions]
-        data.batch_size = len(positions)
-        return data
+    def _data(self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor) -> Data:
+        return to_data(batch, input_id=input_id, batch_size=len(positions))
 
 
 def _input_nodes(client: Client, input_nodes: Any) -> tuple[Positions | None, torch.Tensor | None]:
@@ -99,7 +107,7 @@ def _input_nodes(client: Client, input_nodes: Any) -> tuple[Positions | None, to
     dataset = client.info().dataset
     link = client._pool.take(1)
     try:
-        nodes = resolve_seeds(input_nodes, dataset, link)
+        nodes = resolve_seeds(input_nodes, dataset, link, "input_nodes")
     finally:
         client._pool.give_back(link)
     if isinstance(input_nodes, str):
@@ -112,4 +120,4 @@ def _input_nodes(client: Client, input_nodes: Any) -> tuple[Positions | None, to
 def _is_bool(nodes: Any) -> bool:
     if isinstance(nodes, torch.Tensor):
         return nodes.dtype == torch.bool
-    return bool(np.asarray(nodes).dtype == np.bool_)
+    return not isinstance(nodes, slice) and bool(np.asarray(nodes).dtype == np.bool_)

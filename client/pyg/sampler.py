@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from graphzero._links import ExcludeSeedEdges, Negatives
 from graphzero._sampling import resolve_seed
-from graphzero.client.batch import Batch
+from graphzero.client.batch import Batch, batch_of_reply
 from graphzero.client.client import Client
 from graphzero.client.pyg.arguments import refuse, sampling_arguments
 from graphzero.client.pyg.links import LinkFields, NegativePlan
@@ -108,7 +108,7 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
         )
         link = client._pool.direct()
         messages = sample_messages(request, options, _draw_seed())
-        return link.wait(link.submit(messages, Batch.from_reply))
+        return link.wait(link.submit(messages, batch_of_reply))
 
 
 def _output(batch: Batch) -> SamplerOutput:

@@ -16,18 +16,22 @@ from torch_geometric.data.graph_store import EdgeLayout
 _READ_ONLY = "a dataset is immutable: compile a new one with graphzero convert"
 
 
-class FeatureStore(pyg_data.FeatureStore):  # type: ignore[misc]
-    """Node columns by name; rows are gathered by the daemon, a whole column is mapped."""
+class _OverClient:
+    """A store of PyG's whose data a daemon has."""
 
     def __init__(self, data: Source) -> None:
         super().__init__()
-        # PyG's class turns attributes into views of tensors.
+        # PyG's classes turn attributes into views of tensors.
         self.__dict__["_source"] = OpenedSource(data)
 
     @property
     def client(self) -> Client:
         source: OpenedSource = self.__dict__["_source"]
         return source.client
+
+
+class FeatureStore(_OverClient, pyg_data.FeatureStore):  # type: ignore[misc]
+    """Node columns by name; rows are gathered by the daemon, a whole column is mapped."""
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
         names = self.client.info().dataset.node_columns
@@ -62,21 +66,12 @@ class FeatureStore(pyg_data.FeatureStore):  # type: ignore[misc]
         return name
 
 
-class GraphStore(pyg_data.GraphStore):  # type: ignore[misc]
+class GraphStore(_OverClient, pyg_data.GraphStore):  # type: ignore[misc]
     """The whole graph in CSC, for what cannot do with less: PyG pulls all of it into memory.
 
     Where it does not fit, MemoryError points to GraphZeroSampler, which PyG's loaders take and
     which leaves the graph in the daemon.
     """
-
-    def __init__(self, data: Source) -> None:
-        super().__init__()
-        self.__dict__["_source"] = OpenedSource(data)
-
-    @property
-    def client(self) -> Client:
-        source: OpenedSource = self.__dict__["_source"]
-        return source.client
 
     def get_all_edge_attrs(self) -> list[EdgeAttr]:
         nodes = self.client.info().dataset.num_nodes

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
-from graphzero._dataset import Dataset, open_dataset
 from graphzero._resources import available_memory
 from graphzero._sampling import SampledSubgraph
 from graphzero.client.client import Client
-from graphzero.client.errors import DatasetChanged, ServerUnavailable
+from graphzero.client.files import open_visible
 
 
 def whole_topology(client: Client, reason: str) -> SampledSubgraph:
@@ -28,22 +25,6 @@ def whole_topology(client: Client, reason: str) -> SampledSubgraph:
             f"{needed >> 20} MiB, and {found >> 20} MiB are available; sample it where it is, with "
             "graphzero.pyg.NeighborLoader, LinkNeighborLoader or GraphZeroSampler"
         )
-    graph = _visible_files(client).graph
+    visible = open_visible(info, "the topology cannot be read", "use GraphZeroSampler")
     every: npt.NDArray[np.int64] = np.arange(info.num_nodes, dtype=np.int64)
-    return graph.sample(every, [-1], direction="in", max_edges=max(info.num_edges, 1))
-
-
-def _visible_files(client: Client) -> Dataset:
-    info = client.info().dataset
-    if not Path(info.path).is_dir():
-        raise ServerUnavailable(
-            f"{info.path}: the daemon's data directory is not visible here, so the topology cannot "
-            "be read; share the directory with this process, or use GraphZeroSampler"
-        )
-    files = open_dataset(Path(info.path))
-    if files.fingerprint.hex() != info.fingerprint:
-        raise DatasetChanged(
-            f"{info.path} was replaced: found fingerprint {files.fingerprint.hex()}, expected "
-            f"{info.fingerprint}; connect anew to use the new version"
-        )
-    return files
+    return visible.graph.sample(every, [-1], direction="in", max_edges=max(info.num_edges, 1))

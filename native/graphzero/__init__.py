@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from graphzero._original_ids import OriginalIds
     from graphzero._version import __version__
     from graphzero.client.batch import Batch, Walks
-    from graphzero.client.client import Client, connect
+    from graphzero.client.client import Client
+    from graphzero.client.connect import connect
     from graphzero.client.errors import (
         AccessDenied,
         ClientError,
@@ -70,7 +71,7 @@ _HOMES = {
     "StartFailed": "client.errors",
     "Walks": "client.batch",
     "__version__": "_version",
-    "connect": "client.client",
+    "connect": "client.connect",
     "convert_csv_to_gd": "_compile_features",
     "convert_csv_to_gl": "_compile_graph",
     "export_dataset": "_export",

@@ -102,6 +102,7 @@ class FeatureStore:
 
     @property
     def dtype(self) -> DataType:
+        """Type of the values as they are stored, which is that of the arrays given out."""
         return self._dtype
 
     @property
@@ -123,11 +124,6 @@ class FeatureStore:
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._matrix.fingerprint.hex() if self._matrix.version else ""
-
-    @property
-    def matrix(self) -> _engine.Matrix:
-        """The engine's view of the file, for other parts of this package."""
-        return self._matrix
 
     def warm(self) -> None:
         """Reads the file into memory in order, as far as it is not there yet.
@@ -167,19 +163,19 @@ class FeatureStore:
         rows = id_array(ids, self.num_nodes)
         shape = (len(rows), *self.shape[1:])
         buffer = self._new(shape) if out is None else self._writable(out, shape)
-        self.rows.gather(rows, _flat_bytes(buffer), threads=threads or 0)
+        self._rows.gather(rows, _flat_bytes(buffer), threads=threads or 0)
         if upcast and self._dtype.is_half:
             return widen(buffer, self._dtype)
         return self._as_users_type(buffer) if out is None else out
 
-    def read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:
-        """Makes gather() read in that way from now on; for other parts of this package."""
+    def _read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:
+        """Makes gather() read in that way from now on; the daemon plans for all its files."""
         with self._opening:
             self._opened = _engine.Column.open(self._matrix, plan.path, cache, plan.reason)
 
     @property
-    def rows(self) -> _engine.Column:
-        """The column on its path, opened when first needed; for other parts of this package."""
+    def _rows(self) -> _engine.Column:
+        """The column on its path, opened when first needed."""
         with self._opening:
             column = self._opened
             adaptive = column is not None and column.path == _engine.ColumnPath.ADAPTIVE

@@ -28,18 +28,18 @@ class Graph(LinkSamplingMixin):
     as in-edges. `verify=True` reads the whole file first and raises FormatError at the first
     damage.
 
-    `io` says how sample() reads; what it draws is the same:
+    `io` says how sampling, walks and negatives read; what they draw is the same:
       "mapped"  through the mapping; what is not in memory costs a page fault
-      "staged"  hop by hop, hundreds of places at a time: for files larger than memory
+      "staged"  hop by hop and step by step, hundreds of places at a time: for files larger than
+                memory
       "auto"    "staged" if the file does not fit into the available memory (also that of a control
                 group), else "mapped"
-    The default is "auto", or what the environment variable GRAPHZERO_TOPOLOGY_IO says. Everything
-    but sample() goes through the mapping.
+    The default is "auto", or what the environment variable GRAPHZERO_TOPOLOGY_IO says.
 
     Thread-safe. Picklable: the copy opens the same absolute path again. Arrays that its methods
     return are views of the mapping: valid for as long as they are referenced, also when the Graph
     is gone or the file is replaced. They may be written to; the change is private to this process,
-    visible to later reads through this object, and never reaches the file.
+    visible to later reads through this object unless they are staged, and never reaches the file.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Graph(LinkSamplingMixin):
         if verify:
             require_sound(self._topology)
         self._symmetric = symmetric or self._topology.symmetric
-        self.read_by(plan_io(self._io, self.byte_size, room_for_a_file()))
+        self._read_by(plan_io(self._io, self.byte_size, room_for_a_file()))
 
     @property
     def path(self) -> Path:
@@ -77,6 +77,7 @@ class Graph(LinkSamplingMixin):
 
     @property
     def has_weights(self) -> bool:
+        """Whether each edge has a weight."""
         return self._topology.has_weights
 
     @property
@@ -104,32 +105,12 @@ class Graph(LinkSamplingMixin):
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
         return self._topology.fingerprint.hex() if self._topology.version else ""
 
-    @property
-    def topology(self) -> _engine.Topology:
-        """The engine's view of the file, for other parts of this package."""
-        return self._topology
-
     def warm(self) -> None:
         """Reads the file into memory in order, as far as it is not there yet.
 
         Later random access then finds it there, on huge pages where the kernel has them for files.
         """
         warm_file(self._topology)
-
-    def read_by(self, plan: TopologyPlan) -> None:
-        """Makes sample() read in that way from now on; for other parts of this package."""
-        self._plan = plan
-        self._staged = _engine.StagedTopology.open(self._topology) if plan.staged else None
-
-    @property
-    def plan(self) -> TopologyPlan:
-        """How sample() reads, and why."""
-        return self._plan
-
-    @property
-    def staged(self) -> _engine.StagedTopology | None:
-        """Reads at full depth, for a file that does not fit into memory; else None."""
-        return self._staged
 
     def get_degree(self, node_id: SupportsIndex, *, direction: Direction = "out") -> int:
         """Number of edges that leave the node (or enter it, with direction="in")."""
@@ -173,6 +154,11 @@ class Graph(LinkSamplingMixin):
         if not self.has_edge_ids:
             raise ValueError(f"{self._path} has no edge ids: convert with --edge-ids")
         return self._topology.edge_ids(row, stored)
+
+    def _read_by(self, plan: TopologyPlan) -> None:
+        """Makes sample() read in that way from now on; the daemon plans for all its files."""
+        self._plan = plan
+        self._staged = _engine.StagedTopology.open(self._topology) if plan.staged else None
 
     def _row(self, node_id: SupportsIndex, stored: Direction) -> int:
         rows = self._topology.num_src if stored == "out" else self._topology.num_dst

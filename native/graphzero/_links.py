@@ -202,7 +202,7 @@ def link_request(
     """For links as given; with num_links, what follows those are negatives as given."""
     if num_links is None and len(sources) != len(targets):
         raise ValueError(f"found {len(sources)} sources and {len(targets)} targets of links")
-    if exclude not in (False, True, "both"):
+    if not (isinstance(exclude, bool) or exclude == "both"):
         raise ValueError(f'exclude_seed_edges is {exclude!r}, expected False, True or "both"')
     links = len(sources) if num_links is None else num_links
     return LinkRequest(
@@ -271,5 +271,6 @@ def _draw_negatives(
         threads=thread_count(threads),
         sources=sources,
         targets=targets,
+        staged=graph._staged,
     )
     return sources, targets

@@ -5,8 +5,9 @@ tensors; results are NumPy arrays that own their memory. The draws depend on the
 and the seed, never on threads or processes.
 """
 
+import operator
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -71,11 +72,7 @@ class SamplingMixin:
 
     _topology: _engine.Topology
     _symmetric: bool  # the file says so, or the user does
-
-    @property
-    def staged(self) -> _engine.StagedTopology | None:
-        """Reads at full depth, for a file that does not fit into memory; else None."""
-        raise NotImplementedError
+    _staged: _engine.StagedTopology | None  # reads of a file that does not fit into memory
 
     def sample(
         self,
@@ -214,6 +211,7 @@ class SamplingMixin:
             threads=0,
             neighbours=neighbours,
             counts=counts,
+            staged=self._staged,
         )
         return (neighbours, counts) if return_counts else neighbours
 
@@ -277,7 +275,7 @@ def draw(
         seed=seed,
         max_edges=max_edges,
         threads=thread_count(threads),
-        staged=graph.staged,
+        staged=graph._staged,
         disjoint=disjoint,
         subgraph=SUBGRAPHS[subgraph],
         exclude_sources=None if exclude is None else exclude[0],
@@ -336,6 +334,7 @@ def walk_into(
         threads=thread_count(threads),
         nodes=nodes,
         lengths=lengths,
+        staged=graph._staged,
     )
 
 
@@ -344,15 +343,28 @@ def _pairs(exclude: tuple[Ids, Ids]) -> tuple[Int64Array, Int64Array]:
     return id_array(sources, None, "exclude[0]"), id_array(targets, None, "exclude[1]")
 
 
-def as_fanout(fanout: Sequence[int]) -> list[int]:
-    """Edges per node for each hop, checked."""
-    checked = [int(edges) for edges in fanout]
-    for hop, edges in enumerate(checked):
-        if not -1 <= edges < 2**63:
-            raise ValueError(
-                f"fanout of hop {hop} is {edges}, expected -1 (all), 0 (none) or a number of edges"
-            )
-    return checked
+def as_fanout(fanout: Iterable[int], what: str = "fanout") -> list[int]:
+    """Edges per node for each hop, checked; `what` is the caller's name for it."""
+    try:
+        hops = list(fanout)
+    except TypeError:
+        hops = None
+    if hops is None or isinstance(fanout, (str, bytes)):
+        raise TypeError(
+            f"{what} is {fanout!r}, expected a list of numbers of edges, one for each hop: [10, 5]"
+        )
+    return [_edges_of_hop(hop, edges, what) for hop, edges in enumerate(hops)]
+
+
+def _edges_of_hop(hop: int, edges: Any, what: str) -> int:
+    found = f"{what} of hop {hop} is {edges!r}, expected -1 (all), 0 (none) or a number of edges"
+    try:
+        number = operator.index(edges)
+    except TypeError:
+        raise TypeError(found) from None
+    if not -1 <= number < 2**63:
+        raise ValueError(found)
+    return number
 
 
 def resolve_seed(seed: int | None) -> int:

@@ -11,3 +11,8 @@ def import_torch(reason: str) -> Any:
         message = f"{reason}; install it with: pip install graphzero-server[torch]"
         raise ImportError(message) from error
     return torch
+
+
+def has_accelerator(torch: Any) -> bool:
+    """Whether there is a device that memory can be pinned for."""
+    return bool(getattr(torch, "accelerator", torch.cuda).is_available())  # new in torch 2.6

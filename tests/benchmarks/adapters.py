@@ -81,6 +81,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="of one turn")
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--only", nargs="*", help="names of contenders, beside client.loader")
     parser.add_argument("--fanout", type=int, nargs="*", default=[15, 10, 5])
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -92,7 +93,8 @@ def main() -> None:
         found: dict[str, list[Turn]] = {}
         with gz.connect(data=data) as client:
             made = contenders(client, options.batch, options.fanout)
-            running = {name: make() for name, make in made.items()}
+            chosen = made if options.only is None else ["client.loader", *options.only]
+            running = {name: made[name]() for name in chosen}
             for _ in range(options.turns):
                 for name, batches in running.items():
                     found.setdefault(name, []).append(take_turn(batches, options.seconds))

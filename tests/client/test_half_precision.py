@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,6 +59,9 @@ def test_they_become_float32_on_request(half: Any, start_daemon: Callable[..., A
         for batch in client.loader(None, fanout=[2], batch_size=30):
             assert torch.equal(batch.x, expected[batch.n_id].float())
             assert batch.clone().x.dtype == torch.float32
+        # A worker that was spawned gets a client of its own, with the same arguments.
+        with pickle.loads(pickle.dumps(client)) as copy:
+            assert copy.sample(range(10), fanout=[3]).x.dtype == torch.float32
 
 
 WITHOUT_TORCH = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import graphzero as gz
+import numpy as np
 import pytest
 from daemon_process import daemon_pid
 from graphzero._runtime_dir import socket_for_data
@@ -65,6 +67,27 @@ def test_a_daemon_that_cannot_start_says_why(tmp_path: Path) -> None:
 def test_a_missing_directory_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(gz.StartFailed, match="no such directory"):
         gz.connect(data=tmp_path / "none")
+
+
+def test_a_directory_that_was_replaced_is_read_anew(dataset: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(dataset, tmp_path / "data")
+    with gz.connect(data=data) as first:
+        before = first.gather("y", range(20)).tolist()
+        shutil.rmtree(data)
+        shutil.copytree(dataset, data, ignore=shutil.ignore_patterns("y.gd"))
+        gz.write_features(data / "y.gd", np.arange(2000))
+        with gz.connect(data=data) as second:
+            assert second._pool.welcome.instance_id == first._pool.welcome.instance_id
+            assert second.gather("y", range(20)).tolist() == list(range(20))
+        assert first.gather("y", range(20)).tolist() == before
+
+
+def test_a_replacement_that_no_daemon_can_read_is_an_error(dataset: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(dataset, tmp_path / "data")
+    with gz.connect(data=data):
+        (data / "y.gd").write_bytes(b"damaged")
+        with pytest.raises(gz.FormatError, match=r"y\.gd"):
+            gz.connect(data=data)
 
 
 def test_a_daemon_that_left_is_started_again(dataset: Path) -> None:

@@ -199,9 +199,6 @@ def test_a_topology_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"time_attr": "time"}, NotImplementedError, "time_attr"),
-        ({"edge_label_time": torch.zeros(3)}, NotImplementedError, "edge_label_time"),
-        ({"edge_label_index": torch.zeros((3, 2), dtype=torch.int64)}, ValueError, "3 rows"),
         ({"exclude_seed_edges": "reverse"}, ValueError, "reverse"),
         ({"neg_sampling": "quadruplet"}, ValueError, "quadruplet"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,17 +137,6 @@ def test_ranks_share_an_epoch_through_torch_s_distributed_sampler(client: gz.Cli
     assert sorted(seen) == list(range(1000))
 
 
-def test_options_about_workers_are_accepted_and_change_nothing(client: gz.Client) -> None:
-    def batches(**options: Any) -> list[Data]:
-        torch.manual_seed(0)
-        return epoch(NeighborLoader(client, [3], batch_size=500, **options))
-
-    plain = batches()
-    options = {"num_workers": 4, "persistent_workers": True, "prefetch_factor": 8}
-    for ours, theirs in zip(plain, batches(**options, filter_per_worker=True), strict=True):
-        assert torch.equal(ours.e_id, theirs.e_id)
-
-
 def test_transform_and_call(client: gz.Client) -> None:
     def scaled(data: Data) -> Data:
         data.x = 2 * data.x
@@ -212,32 +202,7 @@ def test_induced_is_pyg_s_subgraph(client: gz.Client, whole: Data) -> None:
         assert sorted(data.e_id.tolist()) == mask.nonzero().view(-1).tolist()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"worker_init_fn": print},
-        {"multiprocessing_context": "spawn"},
-        {"time_attr": "time"},
-        {"input_time": torch.zeros(5)},
-        {"temporal_strategy": "last"},
-        {"transform_sampler_output": lambda output: output},
-        {"neighbor_sampler": object()},
-        {"custom_cls": Data},
-    ],
-    ids=lambda options: next(iter(options)),
-)
-def test_what_cannot_be_done_is_refused_by_name(client: gz.Client, options: dict[str, Any]) -> None:
-    with pytest.raises(NotImplementedError, match=next(iter(options))):
-        NeighborLoader(client, [2], **options)
-
-
-def test_wrong_arguments_are_named(client: gz.Client) -> None:
-    with pytest.raises(NotImplementedError, match="by edge type"):
-        NeighborLoader(client, {("a", "to", "b"): [2]})
-    with pytest.raises(ValueError, match="batch_size is None"):
-        NeighborLoader(client, [2], batch_size=None)
-    with pytest.raises(TypeError, match=r"torch_geometric\.data\.data\.Data"):
-        NeighborLoader(Data(), [2])  # type: ignore[arg-type]
+def test_an_unknown_split_is_named(client: gz.Client) -> None:
     with pytest.raises(gz.NotFound, match="no split 'valid', it has train"):
         NeighborLoader(client, [2], "valid")
 
@@ -285,6 +250,30 @@ def test_full_batches_give_the_outputs_of_the_full_graph(
         for data in NeighborLoader(client, [-1] * layers, batch_size=256, shuffle=True):
             out = forward(data.x, data.edge_index, data if trimmed else None)[: data.batch_size]
             assert torch.allclose(out, expected[data.n_id[: data.batch_size]], atol=1e-5)
+
+
+def test_a_pickled_loader_connects_for_itself(client: gz.Client) -> None:
+    loader = NeighborLoader(client, [2, 2], "train", batch_size=100, shuffle=True)
+
+    def run(kind: Any) -> list[torch.Tensor]:
+        torch.manual_seed(2)
+        return [data.e_id for data in epoch(kind)]
+
+    copy = pickle.loads(pickle.dumps(loader))
+    assert copy.client is not client
+    assert all(torch.equal(a, b) for a, b in zip(run(copy), run(loader), strict=True))
+    copy.client.close()
+
+
+def test_an_interrupted_epoch_can_be_begun_again(client: gz.Client) -> None:
+    def interrupt(data: Data) -> Data:
+        raise KeyboardInterrupt
+
+    loader = NeighborLoader(client, [2], "train", batch_size=100, transform=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        epoch(loader)
+    loader.transform = None
+    assert sum(data.batch_size for data in loader) == 667
 
 
 def test_two_epochs_at_a_time_do_not_disturb_each_other(client: gz.Client) -> None:

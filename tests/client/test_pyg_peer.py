@@ -6,6 +6,8 @@ makes it discover nodes in the same order: batches must then be the same, byte f
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ pytest.importorskip("torch_geometric", reason="needs the extra [pyg]")
 from graphzero.pyg import LinkNeighborLoader, NeighborLoader
 from torch_geometric import typing as pyg_typing
 from torch_geometric.data import Data
+from torch_geometric.loader import LinkLoader, NodeLoader
 from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
 from torch_geometric.loader import NeighborLoader as PygNeighborLoader
 from torch_geometric.sampler import NegativeSampling
@@ -33,6 +36,20 @@ pytestmark = [
 NUM_NODES = 2_000
 # What torch-sparse does not report; pyg_lib does.
 HOPS = {"num_sampled_nodes", "num_sampled_edges"}
+# Every field that PyG's loaders assign, also those that they assign None.
+SET_BY_PYG = HOPS | {
+    "n_id", "e_id", "batch", "input_id", "seed_time", "batch_size", "_orig_edge_index",
+    "edge_label_index", "edge_label", "edge_label_time", "src_index", "dst_pos_index",
+    "dst_neg_index", "num_nodes", "edge_attr", "time",
+}  # fmt: skip
+
+
+def test_the_list_of_fields_that_pyg_sets_is_complete() -> None:
+    assigned = set()
+    for loader in (NodeLoader, LinkLoader):
+        source = inspect.getsource(loader.filter_fn)
+        assigned |= set(re.findall(r"^\s+data\.(\w+) = ", source, re.MULTILINE))
+    assert assigned - {"x", "y"} <= SET_BY_PYG
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +61,7 @@ def whole(dataset: Path) -> Data:
         y=torch.from_numpy(gz.FeatureStore(dataset / "y.gd").get_tensor()),
         edge_index=torch.from_numpy(every.edge_index),
         edge_weight=torch.from_numpy(every.edge_weight),
+        when=torch.from_numpy(gz.FeatureStore(dataset / "when.gd").get_tensor())[every.e_id],
         stored_id=torch.from_numpy(every.e_id),
     )
 
@@ -53,6 +71,9 @@ def same(ours: Data, theirs: Data) -> None:
     assert not missing
     extra = set(ours.keys()) - set(theirs.keys())
     assert extra <= HOPS | {"num_nodes"}
+    for name in SET_BY_PYG - HOPS:
+        assert hasattr(ours, name) == hasattr(theirs, name), name
+        assert (getattr(ours, name, None) is None) == (getattr(theirs, name, None) is None), name
     for name in set(theirs.keys()) - {"stored_id", "e_id"}:
         if torch.is_tensor(theirs[name]):
             assert torch.equal(ours[name], theirs[name]), name
@@ -117,7 +138,9 @@ def test_negatives_have_the_shapes_types_and_labels_of_pyg(
     ours = LinkNeighborLoader(client, [2], **options)
     theirs = PygLinkNeighborLoader(whole, [2], is_sorted=True, **options)
     for a, b in zip(ours, theirs, strict=True):
-        assert set(b.keys()) - {"stored_id"} <= set(a.keys())
+        assert set(b.keys()) - {"stored_id"} == set(a.keys()) - HOPS - {"num_nodes"}
+        for name in SET_BY_PYG - HOPS:
+            assert hasattr(a, name) == hasattr(b, name), name
         count = len(b.input_id)
         assert torch.equal(a.input_id, b.input_id)
         names = ("edge_label_index",) if mode == "binary" else ("src_index", "dst_pos_index")
@@ -129,6 +152,31 @@ def test_negatives_have_the_shapes_types_and_labels_of_pyg(
             assert a.edge_label.dtype == b.edge_label.dtype
         else:
             assert a.dst_neg_index.shape == b.dst_neg_index.shape
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("own_generator", [False, True])
+def test_torch_s_seed_gives_the_order_of_pyg(
+    client: gz.Client, whole: Data, own_generator: bool, drop_last: bool
+) -> None:
+    def order(kind: Any, source: Any) -> list[list[int]]:
+        torch.manual_seed(3)
+        generator = torch.Generator().manual_seed(5) if own_generator else None
+        nodes = torch.arange(0, NUM_NODES, 7)
+        loader = kind(
+            source,
+            [1],
+            nodes,
+            batch_size=50,
+            shuffle=True,
+            drop_last=drop_last,
+            generator=generator,
+        )
+        # PyG's sampler draws from torch's own generator too, so only the first epoch is the same.
+        epochs = range(3 if own_generator else 1)
+        return [data.input_id.tolist() for _ in epochs for data in loader]
+
+    assert order(NeighborLoader, client) == order(PygNeighborLoader, whole)
 
 
 def test_sampled_batches_have_as_many_edges_of_the_seeds(client: gz.Client, whole: Data) -> None:

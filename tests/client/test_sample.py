@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from graphzero.client.connect import reopen_client
 
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3]
@@ -140,6 +143,10 @@ def test_info_and_datasets_tell_what_is_served(client: gz.Client, dataset: Path)
         (lambda c: c.sample([2000], FANOUT), gz.InvalidRequest, "2000"),
         (lambda c: c.sample([-1], FANOUT), gz.InvalidRequest, "-1"),
         (lambda c: c.sample(SEEDS, [-2]), gz.InvalidRequest, "-2"),
+        (lambda c: c.sample(SEEDS, 5), TypeError, "fanout is 5, expected a list"),
+        (lambda c: c.sample(SEEDS, [2, 0.5]), TypeError, "fanout of hop 1 is 0.5"),
+        (lambda c: c.loader([0, 2000], FANOUT, 2), gz.InvalidRequest, r"seeds\[1\] is 2000"),
+        (lambda c: c.loader(None, FANOUT, 2, columns=["z"]), gz.NotFound, "no column 'z'"),
         (lambda c: c.sample(SEEDS, FANOUT, columns=["z"]), gz.NotFound, "z"),
         (lambda c: c.gather("z", SEEDS), gz.NotFound, "z"),
         (lambda c: c.gather("x", [2000]), gz.InvalidRequest, "2000"),
@@ -156,6 +163,28 @@ def test_errors_have_the_value_and_the_session_lives(
     with pytest.raises(kind, match=message):
         call(client)
     assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+
+
+def test_a_pickled_client_connects_for_itself_to_the_same_data(
+    client: gz.Client, daemon: Any
+) -> None:
+    with pickle.loads(pickle.dumps(client)) as copy:
+        assert copy.info() == client.info()
+        assert torch.equal(
+            copy.sample(SEEDS, FANOUT, seed=1).n_id, client.sample(SEEDS, FANOUT, seed=1).n_id
+        )
+    client.sample(SEEDS, FANOUT)  # closing the copy did not close this one
+    with pytest.raises(gz.DatasetChanged, match="was replaced since this client was sent"):
+        reopen_client(client._options, fingerprint="another")
+
+
+def test_sample_has_the_arguments_of_sample_async() -> None:
+    waiting, starting = (
+        inspect.signature(call) for call in (gz.Client.sample, gz.Client.sample_async)
+    )
+    assert waiting.parameters == starting.parameters
+    assert waiting.return_annotation == "Batch"
+    assert starting.return_annotation == "Future[Batch]"
 
 
 def test_an_unknown_dataset_is_refused_with_those_there_are(daemon: Any, dataset: Path) -> None:

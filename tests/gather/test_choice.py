@@ -19,7 +19,7 @@ CGROUPS = Path("/sys/fs/cgroup/memory")
 
 
 def stats(store):
-    return store.rows.stats()
+    return store._rows.stats()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_limit_of_a_control_group_counts(tmp_path):
         code = (
             f"import os; open({str(group / 'tasks')!r}, 'w').write(str(os.getpid()));"
             f"import graphzero as gz; s = gz.FeatureStore({str(path)!r}); s.gather([1]);"
-            "print(s.rows.path)"
+            "print(s._rows.path)"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -97,7 +97,7 @@ def test_a_filesystem_without_direct_reads_is_read_through_the_page_cache(tmp_pa
         with pytest.warns(RuntimeWarning, match="x.gd is cached instead of direct"):
             rows = store.gather([3, 2])
         np.testing.assert_array_equal(rows, values[[3, 2]])
-        assert store.rows.path == Path_.CACHED
+        assert store._rows.path == Path_.CACHED
         del store
     finally:
         subprocess.run(["umount", "-l", mount], check=True)

@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def counters(store):
-    return store.rows.stats()
+    return store._rows.stats()
 
 
 @pytest.mark.parametrize("row_bytes", ROW_BYTES)
@@ -107,7 +107,7 @@ def test_far_rows_are_read_alone(make_column, reading_io):
     store.gather(np.arange(0, 100_000, 100))
     stats = counters(store)
     assert stats.reads == 1000
-    sector = max(512, store.rows.direct_align)
+    sector = max(512, store._rows.direct_align)
     assert stats.read_bytes == 1000 * sector
     assert sum(stats.latency) == stats.reads
     assert stats.read_nanoseconds > 0

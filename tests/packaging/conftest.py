@@ -16,6 +16,8 @@ import pytest
 from packaging.requirements import Requirement
 
 REPOSITORY = Path(__file__).parents[2]
+# What is tested here is what gets packed, and how, not how fast it runs.
+COMPILE_QUICKLY = "--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0"
 BUILD_REQUIREMENTS = ["scikit-build-core", "nanobind", "grpcio-tools", "cmake", "ninja"]
 
 
@@ -115,6 +117,7 @@ def wheel(
         "--no-deps",
         "--no-build-isolation",
         "--config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON",
+        COMPILE_QUICKLY,
         f"--wheel-dir={out}",
         str(source_tree),
     )
@@ -134,6 +137,11 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
 def editable(source_tree: Path, wheel: Path, build_environment: Environment) -> Environment:
     """An editable install of the source tree. Comes after `wheel` to reuse what that compiled."""
     build_environment.pip(
-        "install", "--no-index", "--no-build-isolation", "--editable", str(source_tree)
+        "install",
+        "--no-index",
+        "--no-build-isolation",
+        COMPILE_QUICKLY,
+        "--editable",
+        str(source_tree),
     )
     return build_environment

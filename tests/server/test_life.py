@@ -126,9 +126,10 @@ def test_requests_that_come_while_the_daemon_drains_do_not_keep_it(
     assert daemon.process.wait(timeout=60) == 0
 
 
-def test_idle_daemon_leaves_when_told_to(start_daemon: Callable[..., Any], dataset: Path) -> None:
-    daemon = start_daemon(dataset, "--idle-exit", "0.1")
-    assert daemon.process.wait(timeout=60) == 0
+def test_idle_daemon_leaves_when_told_to(dataset: Path, tmp_path: Path) -> None:
+    ended = run_server("--data", dataset, "--socket", tmp_path / "s", "--idle-exit", "0.1")
+    assert ended.returncode == 0
+    assert "no session for" in ended.stderr + ended.stdout
 
 
 def test_sighup_picks_up_a_new_version_and_sessions_keep_theirs(

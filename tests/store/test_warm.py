@@ -30,7 +30,7 @@ def column(tmp_path: Path) -> Path:
 def test_warm_brings_the_whole_file_into_memory(column: Path) -> None:
     store = gz.FeatureStore(column)
     store.warm()
-    assert store.matrix.resident_bytes() == store.byte_size
+    assert store._matrix.resident_bytes() == store.byte_size
     last = store.get_data(ROWS - 1)
     assert last[-1] == np.float32(ROWS * 256 - 1)
 

@@ -63,7 +63,9 @@ def main() -> None:
             reorder = [sys.executable, str(HERE / "hot_first.py"), str(data), str(hot_first)]
             subprocess.run(reorder, check=True)
         bench = Bench(data, hot_first, Path(temporary), args.warm_up, args.seconds)
-        bench.run(args.repeat, args.graphzero02_python)
+        # No link is followed: an environment is known by the path to its interpreter.
+        peer = args.graphzero02_python and str(Path(args.graphzero02_python).absolute())
+        bench.run(args.repeat, peer)
 
 
 class Bench:

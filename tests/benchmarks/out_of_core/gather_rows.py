@@ -49,12 +49,12 @@ def main() -> None:
         return batches
 
     def gather_for(seconds: float) -> dict[str, float]:
-        before = store.rows.stats()
+        before = store._rows.stats()
         started = time.perf_counter()
         with ThreadPoolExecutor(args.callers) as pool:
             batches = sum(pool.map(gather_until, [started + seconds] * args.callers))
         taken = time.perf_counter() - started
-        after = store.rows.stats()
+        after = store._rows.stats()
         rows = max(batches, 1) * batch
         reads = after.reads - before.reads
         return {

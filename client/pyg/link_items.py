@@ -1,0 +1,95 @@
+"""The links that a LinkNeighborLoader goes through: their ends, their labels, their negatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from graphzero._links import ExcludeSeedEdges, LinkRequest
+from graphzero.client.batch import Batch
+from graphzero.client.client import Client
+from graphzero.client.info import DatasetInfo
+from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
+from graphzero.client.pyg.topology import whole_topology
+from graphzero.client.seeds import node_ids
+
+
+@dataclass(frozen=True)
+class LinkItems:
+    """Made by of(), which checks all that every batch would stumble over."""
+
+    sources: IdArray
+    targets: IdArray
+    labels: torch.Tensor | None
+    plan: NegativePlan
+    exclude: ExcludeSeedEdges
+    num_nodes: int
+
+    @classmethod
+    def of(
+        cls,
+        client: Client,
+        edge_label_index: Any,
+        edge_label: Any,
+        plan: NegativePlan,
+        exclude: ExcludeSeedEdges,
+    ) -> LinkItems:
+        labels = checked_labels(plan, edge_label)
+        num_nodes = client.info().dataset.num_nodes
+        plan.check(exclude, num_nodes)
+        if edge_label_index is None:
+            sources, targets = _every_link(client, edge_label)
+        else:
+            sources, targets = _given_links(edge_label_index, client.info().dataset)
+        if labels is not None and len(labels) != len(sources):
+            raise ValueError(
+                f"edge_label has {len(labels)} items, expected {len(sources)}, one for each link "
+                "of edge_label_index"
+            )
+        return cls(sources, targets, labels, plan, exclude, num_nodes)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def request(self, positions: IdArray) -> LinkRequest:
+        return self.plan.request(
+            self.sources[positions], self.targets[positions], self.exclude, self.num_nodes
+        )
+
+    def fields(self, batch: Batch, positions: torch.Tensor) -> dict[str, Any]:
+        """What a batch tells about its links, by PyG's names."""
+        labels = None if self.labels is None else self.labels[positions]
+        found = vars(LinkFields.of(batch, self.plan, labels, len(positions)))
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _given_links(edge_label_index: Any, dataset: DatasetInfo) -> tuple[IdArray, IdArray]:
+    if isinstance(edge_label_index, str) or not hasattr(edge_label_index, "__len__"):
+        raise TypeError(f"edge_label_index is {edge_label_index!r}, expected ids in two rows")
+    if len(edge_label_index) != 2:
+        raise ValueError(
+            f"edge_label_index has {len(edge_label_index)} rows, expected 2: sources and targets"
+        )
+    sources = node_ids(edge_label_index[0], dataset, "edge_label_index[0]")
+    targets = node_ids(edge_label_index[1], dataset, "edge_label_index[1]")
+    if len(sources) != len(targets):
+        raise ValueError(f"edge_label_index has {len(sources)} sources, {len(targets)} targets")
+    return sources, targets
+
+
+def _every_link(client: Client, labels: Any) -> tuple[IdArray, IdArray]:
+    """In the order of the input where the graph knows it, which is the order of its labels."""
+    every = whole_topology(client, "edge_label_index=None")
+    source, target = every.edge_index
+    if every.e_id is not None:
+        order = np.argsort(every.e_id, kind="stable")
+        return source[order], target[order]
+    if labels is not None:
+        raise ValueError(
+            "edge_label is given without edge_label_index, and the graph stores no edge ids, so "
+            "that nobody knows which label is whose: give edge_label_index, or convert with "
+            "--edge-ids"
+        )
+    return source, target
