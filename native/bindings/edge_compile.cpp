@@ -7,6 +7,7 @@
 #include "bindings/bindings.h"
 #include "bindings/job.h"
 #include "bindings/python_owner.h"
+#include "bindings/row_places.h"
 #include "bindings/text_input.h"
 #include "compile/edge_arrays.h"
 #include "compile/edge_chunks.h"
@@ -122,6 +123,7 @@ compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
 }
 
 TopologyReport CompileChunks(const std::string& name, const nb::callable& open_chunks,
+                             const std::vector<std::pair<std::string, uint64_t>>& parts,
                              bool weighted, uint64_t count, const std::string& path,
                              const TopologyOptions& options, const Resources& resources,
                              const nb::object& report) {
@@ -132,7 +134,8 @@ TopologyReport CompileChunks(const std::string& name, const nb::callable& open_c
     return ReadChunks(HoldObject(nb::iter((*opener)())));
   };
   RunJob(report, [&](compile::Progress* progress) {
-    compile::ChunkEdgeSource edges({name, weighted, count, IdLimit(options)}, open);
+    compile::ChunkEdgeSource edges({PlacesOf(name, parts), weighted, count, IdLimit(options)},
+                                   open);
     result = CompileTopology(&edges, path, options, resources, progress);
   });
   return result;
@@ -235,7 +238,7 @@ void BindEdgeCompile(nb::module_& m) {
         "resources"_a, "report"_a.none() = nb::none());
   m.def("compile_edges_arrays", &CompileArrays, "name"_a, "src"_a, "dst"_a, "weights"_a.none(),
         "path"_a, nb::kw_only(), "options"_a, "resources"_a, "report"_a.none() = nb::none());
-  m.def("compile_edges_chunks", &CompileChunks, "name"_a, "open_chunks"_a, nb::kw_only(),
+  m.def("compile_edges_chunks", &CompileChunks, "name"_a, "open_chunks"_a, nb::kw_only(), "parts"_a,
         "weighted"_a, "count"_a, "path"_a, "options"_a, "resources"_a,
         "report"_a.none() = nb::none(),
         "open_chunks() gives an iterator of (src, dst, weights or None), which is read by a thread "

@@ -5,6 +5,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/job.h"
+#include "bindings/row_places.h"
 #include "bindings/text_input.h"
 #include "compile/half.h"
 #include "compile/matrix_compiler.h"
@@ -79,11 +80,12 @@ void Append(MatrixWriter& writer, const RowBytes& rows) {
 }
 
 void InitCollector(RowCollector* self, const std::string& path, const std::string& name,
+                   const std::vector<std::pair<std::string, uint64_t>>& parts,
                    std::optional<uint64_t> rows, uint64_t expected_rows, uint64_t cols,
                    uint32_t ndim, const std::string& dtype, const std::string& role,
                    uint64_t row_stride, uint64_t memory, const std::string& temp_dir) {
-  new (self) RowCollector(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride}, name,
-                          expected_rows, {memory, 1, temp_dir});
+  new (self) RowCollector(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride},
+                          PlacesOf(name, parts), expected_rows, {memory, 1, temp_dir});
 }
 
 void AddRows(RowCollector& collector, const IdArray& ids, const RowBytes& rows) {
@@ -144,9 +146,9 @@ void BindMatrixCompile(nb::module_& m) {
       .def_ro("filled", &RowCollector::Report::filled);
 
   nb::class_<RowCollector>(m, "RowCollector")
-      .def("__init__", &InitCollector, "path"_a, nb::kw_only(), "name"_a, "rows"_a.none(),
-           "expected_rows"_a, "cols"_a, "ndim"_a, "dtype"_a, "role"_a, "row_stride"_a, "memory"_a,
-           "temp_dir"_a)
+      .def("__init__", &InitCollector, "path"_a, nb::kw_only(), "name"_a, "parts"_a,
+           "rows"_a.none(), "expected_rows"_a, "cols"_a, "ndim"_a, "dtype"_a, "role"_a,
+           "row_stride"_a, "memory"_a, "temp_dir"_a)
       .def("add", &AddRows, "ids"_a, "rows"_a)
       .def("finish", &FinishRows, "fill"_a, nb::kw_only(), "report"_a.none() = nb::none());
 

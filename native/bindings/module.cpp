@@ -16,5 +16,6 @@ NB_MODULE(_engine, m) {
   BindShm(m);
   BindEdgeCompile(m);
   BindIdCompile(m);
+  BindIdText(m);
   BindGenerate(m);
 }

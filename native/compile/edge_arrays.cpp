@@ -61,7 +61,7 @@ uint64_t EdgeViews::EstimateMaxId() const {
 }
 
 ArrayEdgeSource::ArrayEdgeSource(std::string name, const EdgeViews& edges, uint64_t id_limit)
-    : name_(std::move(name)), edges_(edges), id_limit_(id_limit) {}
+    : places_{std::move(name)}, edges_(edges), id_limit_(id_limit) {}
 
 EdgeEstimate ArrayEdgeSource::Estimate() const {
   return {edges_.count, edges_.EstimateMaxId(), edges_.count};
@@ -72,14 +72,14 @@ bool ArrayEdgeSource::Next(EdgeBatch* batch) {
   const uint64_t begin = next_.fetch_add(kBatch);
   if (begin >= edges_.count) return false;
   try {
-    edges_.Fill(begin, std::min(begin + kBatch, edges_.count), 0, name_, id_limit_, batch);
+    edges_.Fill(begin, std::min(begin + kBatch, edges_.count), 0, places_, id_limit_, batch);
   } catch (...) {
     error_.Report(begin, std::current_exception());
   }
   return !error_.any();
 }
 
-void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const std::string& name,
+void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
                      uint64_t id_limit, EdgeBatch* batch) const {
   batch->Reset(end - begin, weights != nullptr, false);
   batch->size = end - begin;
@@ -93,8 +93,7 @@ void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const std
     const IntegerView& view = bad_source ? src : dst;
     const uint64_t found = bad_source ? batch->src[i] : batch->dst[i];
     throw InputError(
-        name + " row " + std::to_string(batch->first_row + i) + ": found " +
-        (bad_source ? "source " : "target ") +
+        places.At(batch->first_row + i) + ": found " + (bad_source ? "source " : "target ") +
         (view.is_signed ? std::to_string(static_cast<int64_t>(found)) : std::to_string(found)) +
         ", expected " + IdRange(id_limit));
   }
@@ -103,8 +102,8 @@ void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const std
   for (uint64_t i = begin; i < end; ++i) {
     const auto weight = LoadAt<float>(bytes, weight_stride, i);
     if (!std::isfinite(weight) || weight < 0) {
-      throw InputError(name + " row " + std::to_string(first_row + i) + ": found weight " +
-                       std::to_string(weight) + ", expected a finite value >= 0");
+      throw InputError(places.At(first_row + i) + ": found weight " + std::to_string(weight) +
+                       ", expected a finite value >= 0");
     }
     batch->weight[i - begin] = weight;
   }

@@ -8,6 +8,7 @@
 
 #include "compile/edge_source.h"
 #include "compile/job.h"
+#include "compile/row_places.h"
 
 namespace graphzero::compile {
 
@@ -28,9 +29,8 @@ struct EdgeViews {
   int64_t weight_stride = 0;  // bytes
 
   // Makes `batch` the edges [begin, end), whose input rows begin at first_row + begin. Throws
-  // InputError for an id of id_limit or more and for a weight that is none; `name` is what the
-  // message calls the input.
-  void Fill(uint64_t begin, uint64_t end, uint64_t first_row, const std::string& name,
+  // InputError for an id of id_limit or more and for a weight that is none.
+  void Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
             uint64_t id_limit, EdgeBatch* batch) const;
   // The largest of a few thousand ids.
   uint64_t EstimateMaxId() const;
@@ -41,6 +41,7 @@ class ArrayEdgeSource final : public EdgeSource {
   // `name` is what messages call the input. The arrays must outlive the source.
   ArrayEdgeSource(std::string name, const EdgeViews& edges, uint64_t id_limit);
 
+  const std::string& name() const override { return places_.name; }
   bool weighted() const override { return edges_.weights != nullptr; }
   EdgeEstimate Estimate() const override;
   void Rewind() override { next_ = 0; }
@@ -49,7 +50,7 @@ class ArrayEdgeSource final : public EdgeSource {
   uint64_t input_rows() const override { return edges_.count; }
 
  private:
-  std::string name_;
+  const RowPlaces places_;
   EdgeViews edges_;
   uint64_t id_limit_;
   std::atomic<uint64_t> next_{0};

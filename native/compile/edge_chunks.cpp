@@ -94,7 +94,7 @@ bool ChunkEdgeSource::Next(EdgeBatch* batch) {
     }
   }
   try {
-    from->chunk.edges.Fill(begin, end, from->first_row, facts_.name, facts_.id_limit, batch);
+    from->chunk.edges.Fill(begin, end, from->first_row, facts_.places, facts_.id_limit, batch);
   } catch (...) {
     error_.Report(from->first_row + begin, std::current_exception());
     std::lock_guard lock(mutex_);

@@ -34,7 +34,7 @@ using OpenChunks = std::function<NextChunk()>;
 class ChunkEdgeSource final : public EdgeSource {
  public:
   struct Facts {
-    std::string name;  // what messages call the input
+    RowPlaces places;
     bool weighted;
     // 0 if not known. If it is, it must be right: progress counts to it.
     uint64_t edges;
@@ -44,6 +44,7 @@ class ChunkEdgeSource final : public EdgeSource {
   ChunkEdgeSource(Facts facts, OpenChunks open);
   ~ChunkEdgeSource() override;
 
+  const std::string& name() const override { return facts_.places.name; }
   bool weighted() const override { return facts_.weighted; }
   EdgeEstimate Estimate() const override;
   void Rewind() override;

@@ -55,6 +55,8 @@ struct EdgeEstimate {
 class EdgeSource {
  public:
   virtual ~EdgeSource() = default;
+  // What messages call the input.
+  virtual const std::string& name() const = 0;
   virtual bool weighted() const = 0;
   virtual EdgeEstimate Estimate() const = 0;
 

@@ -33,7 +33,7 @@ std::array<std::string_view, kMostColumns> Split(std::string_view line, char del
   line = Trim(line);
   for (std::string_view& field : fields) {
     const size_t at = delimiter == ' ' ? line.find_first_of(" \t") : line.find(delimiter);
-    field = Trim(line.substr(0, at));
+    field = Unquoted(Trim(line.substr(0, at)));
     if (at == std::string_view::npos) break;
     line.remove_prefix(at + 1);
     if (delimiter == ' ') line = Trim(line);

@@ -35,6 +35,7 @@ class TextEdgeSource final : public EdgeSource {
   TextEdgeSource(std::unique_ptr<TextSource> text, OnError on_error, bool number_rows,
                  uint64_t id_limit);
 
+  const std::string& name() const override { return text_->path(); }
   bool weighted() const override { return dialect_.columns == 3; }
   EdgeEstimate Estimate() const override;
   void Rewind() override;

@@ -16,6 +16,7 @@ class TopologyEdgeSource final : public EdgeSource {
  public:
   explicit TopologyEdgeSource(store::TopologyReader graph);
 
+  const std::string& name() const override { return graph_.file()->path(); }
   bool weighted() const override { return graph_.has_weights(); }
   EdgeEstimate Estimate() const override;
   void Rewind() override { next_ = 0; }

@@ -28,6 +28,7 @@ class SyntheticEdgeSource final : public EdgeSource {
  public:
   explicit SyntheticEdgeSource(const SyntheticModel* model) : model_(model) {}
 
+  const std::string& name() const override { return name_; }
   bool weighted() const override { return false; }
   EdgeEstimate Estimate() const override {
     return {model_->spec().edges, model_->spec().nodes - 1, model_->spec().edges};
@@ -38,6 +39,7 @@ class SyntheticEdgeSource final : public EdgeSource {
   uint64_t input_rows() const override { return model_->spec().edges; }
 
  private:
+  const std::string name_ = "generated graph";
   const SyntheticModel* model_;
   std::atomic<uint64_t> next_{0};
 };

@@ -68,7 +68,8 @@ void KeepFirst(std::vector<BadLine>* bad) {
   if (bad->size() > kMaxMessages) bad->erase(bad->begin() + kMaxMessages, bad->end());
 }
 
-TableDialect CheckedDialect(const TextSource& source, bool has_ids) {
+TableDialect CheckedDialect(const TextSource& source, const MatrixTextJob& job) {
+  const bool has_ids = job.has_ids;
   const TableDialect dialect =
       DetectDialect(source, has_ids ? FirstField::kId : FirstField::kValue);
   if (dialect.columns == 0) throw InputError(source.path() + ": found no data line");
@@ -76,6 +77,11 @@ TableDialect CheckedDialect(const TextSource& source, bool has_ids) {
     throw InputError(source.path() + " line " +
                      std::to_string(source.LineNumber(dialect.data_offset)) +
                      ": expected a node id and at least one value, found 1 column");
+  }
+  if (dialect.columns > 1 && job.role == store::Role::kIds) {
+    throw InputError(
+        source.path() + " line " + std::to_string(source.LineNumber(dialect.data_offset)) +
+        ": expected a node id alone, found " + std::to_string(dialect.columns) + " columns");
   }
   return dialect;
 }
@@ -116,7 +122,7 @@ Compiler::Compiler(std::unique_ptr<TextSource> source, const MatrixTextJob& job,
       progress_(progress),
       resources_(job.resources),
       source_(std::move(source)),
-      dialect_(CheckedDialect(*source_, job.has_ids)),
+      dialect_(CheckedDialect(*source_, job)),
       format_(MakeFormat(job, dialect_)),
       parse_(ParserFor(job.dtype)) {
   const uint64_t most = std::max<uint64_t>(resources_.memory / kMemoryPerThread, 1);

@@ -13,6 +13,22 @@ using store::DType;
 
 std::string Quoted(std::string_view text) { return Shorten(text); }
 
+// Of a floating type: how far it goes, and which goes farther.
+std::string Range(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return " (at most 65504); --dtype float32 has room";
+    case DType::kBFloat16:
+      return " (at most 3.3895e38); --dtype float64 has room";
+    case DType::kFloat32:
+      return " (at most 3.4028e38); --dtype float64 has room";
+    case DType::kFloat64:
+      return " (at most 1.7977e308)";
+    default:
+      return "";
+  }
+}
+
 // What is wrong with a field, for a message.
 std::string Complaint(FieldStatus status, std::string_view text, DType dtype) {
   const std::string name(store::Name(dtype));
@@ -23,8 +39,9 @@ std::string Complaint(FieldStatus status, std::string_view text, DType dtype) {
     case FieldStatus::kNotInteger:
       return "found " + Quoted(text) + ", expected an integer for " + name;
     case FieldStatus::kOutOfRange:
-      return dtype == DType::kBool ? "found " + Quoted(text) + ", expected 0, 1, true or false"
-                                   : "found " + Quoted(text) + ", which does not fit " + name;
+      return dtype == DType::kBool
+                 ? "found " + Quoted(text) + ", expected 0, 1, true or false"
+                 : "found " + Quoted(text) + ", which does not fit " + name + Range(dtype);
     case FieldStatus::kNotNumber:
     case FieldStatus::kOk:
       break;
@@ -42,7 +59,7 @@ std::string_view Trim(std::string_view text, char delimiter) {
 
 // One field, found by its delimiters.
 struct Field {
-  std::string_view text;  // trimmed
+  std::string_view text;  // trimmed, and without quotes around it
   const char* end;        // where the next field begins, or the newline
   bool last;              // of its line
 };
@@ -51,7 +68,7 @@ Field CutField(const char* p, char delimiter) {
   while (IsBlank(*p, delimiter)) ++p;
   const char* end = p;
   while (*end != '\n' && *end != delimiter && !(delimiter == ' ' && *end == '\t')) ++end;
-  Field field{Trim({p, static_cast<size_t>(end - p)}, delimiter), end, false};
+  Field field{Unquoted(Trim({p, static_cast<size_t>(end - p)}, delimiter)), end, false};
   if (delimiter == ' ') {
     while (*field.end == ' ' || *field.end == '\t' || *field.end == '\r') ++field.end;
     field.last = *field.end == '\n';
@@ -87,8 +104,8 @@ class ChunkParser {
       // An empty line is no empty value.
       const bool ignored = !format_.has_ids && IsIgnoredLine(p);
       const char* next = ignored ? nullptr : ParseLine(p);
-      if (next != nullptr) {
-        Value<T>::Finish({parsed_.get(), format_.cols}, reinterpret_cast<T*>(out));
+      if (next != nullptr &&
+          Value<T>::Finish({parsed_.get(), format_.cols}, reinterpret_cast<T*>(out))) {
         batch_->offsets.push_back(OffsetOf(p));
         if (format_.has_ids) batch_->ids.push_back(id_);
         out += format_.row_bytes;

@@ -51,7 +51,8 @@ inline bool IsUnderflow(std::string_view text) {
   return leading + (negative ? -exponent : exponent) < 0;
 }
 
-// A whole field as a double, as Python's float() reads it; empty and "nan" give kNan.
+// A whole field as a double, as Python's float() reads it, but a number beyond all doubles is
+// kOutOfRange. Empty and "nan" give kNan.
 inline FieldStatus ParseDouble(std::string_view text, double* value) {
   std::string_view digits = text;
   if (!digits.empty() && (digits[0] == '-' || digits[0] == '+')) digits.remove_prefix(1);
@@ -66,7 +67,8 @@ inline FieldStatus ParseDouble(std::string_view text, double* value) {
     return FieldStatus::kNotNumber;
   }
   if (error == std::errc::result_out_of_range) {
-    *value = IsUnderflow(digits) ? 0.0 : std::numeric_limits<double>::infinity();
+    if (!IsUnderflow(digits)) return FieldStatus::kOutOfRange;
+    *value = 0.0;
   }
   if (text[0] == '-') *value = -*value;
   return FieldStatus::kOk;
@@ -79,6 +81,23 @@ T FromDouble(double value) {
   } else {
     return static_cast<T>(value);
   }
+}
+
+// The least number that T has no finite value for: half a step beyond its largest.
+template <class T>
+inline constexpr double kOverflow = std::numeric_limits<double>::infinity();
+template <>
+inline constexpr double kOverflow<float> = 0x1.ffffffp127;
+template <>
+inline constexpr double kOverflow<Half> = 65520;
+template <>
+inline constexpr double kOverflow<BFloat16> = 0x1.ffp127;
+
+// True for a finite number that would become infinite.
+template <class T>
+bool Overflows(double value) {
+  const double size = std::fabs(value);
+  return size >= kOverflow<T> && size <= std::numeric_limits<double>::max();
 }
 
 // A number before its last step: numerator / kSignedPowers[scale].
@@ -110,12 +129,18 @@ struct Value {
   static FieldStatus Parse(std::string_view text, Decimal* out) {
     *out = {0, 0};
     const FieldStatus status = ParseDouble(text, &out->numerator);
+    if (Overflows<T>(out->numerator)) return FieldStatus::kOutOfRange;
     return status == FieldStatus::kNan ? FieldStatus::kOk : status;
   }
-  static void Finish(std::span<const Decimal> parsed, T* out) {
+  // False if one of them does not fit.
+  static bool Finish(std::span<const Decimal> parsed, T* out) {
+    bool fits = true;
     for (const Decimal& decimal : parsed) {
-      *out++ = FromDouble<T>(decimal.numerator / kSignedPowers[decimal.scale]);
+      const double value = decimal.numerator / kSignedPowers[decimal.scale];
+      *out++ = FromDouble<T>(value);
+      fits &= !Overflows<T>(value);
     }
+    return fits;
   }
 };
 
@@ -180,8 +205,9 @@ struct Value<T> {
     *out = SignedInteger<T>(magnitude, negative);
     return FieldStatus::kOk;
   }
-  static void Finish(std::span<const T> parsed, T* out) {
+  static bool Finish(std::span<const T> parsed, T* out) {
     std::copy(parsed.begin(), parsed.end(), out);
+    return true;
   }
 };
 
@@ -209,8 +235,9 @@ struct Value<bool> {
     *out = value != 0;
     return status;
   }
-  static void Finish(std::span<const bool> parsed, bool* out) {
+  static bool Finish(std::span<const bool> parsed, bool* out) {
     std::copy(parsed.begin(), parsed.end(), out);
+    return true;
   }
 };
 

@@ -7,8 +7,8 @@
 namespace graphzero::compile {
 
 RowCollector::RowCollector(const std::string& path, const store::MatrixShape& shape,
-                           std::string name, uint64_t expected_rows, const Resources& resources)
-    : name_(std::move(name)),
+                           RowPlaces places, uint64_t expected_rows, const Resources& resources)
+    : places_(std::move(places)),
       expected_rows_(shape.rows.value_or(expected_rows)),
       resources_(resources),
       out_(path, shape) {}
@@ -17,15 +17,15 @@ void RowCollector::Check(std::span<const int64_t> ids) const {
   const std::optional<uint64_t> rows = out_.shape().rows;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && (!rows || static_cast<uint64_t>(ids[i]) < *rows)) continue;
-    throw InputError(name_ + " row " + std::to_string(rows_seen_ + i) + ": found node id " +
-                     std::to_string(ids[i]) + ", expected " +
+    throw InputError(places_.At(rows_seen_ + i) + ": found node id " + std::to_string(ids[i]) +
+                     ", expected " +
                      (rows ? "an id below " + std::to_string(*rows) + ", the number of nodes"
                            : "an id from 0 to 2^63 - 1"));
   }
 }
 
 void RowCollector::ThrowRepeated(uint64_t row, uint64_t id) const {
-  throw InputError(name_ + " row " + std::to_string(row) + ": found node id " + std::to_string(id) +
+  throw InputError(places_.At(row) + ": found node id " + std::to_string(id) +
                    " again, expected each id once");
 }
 
@@ -76,8 +76,9 @@ RowCollector::Report RowCollector::Finish(std::span<const std::byte> fill, Progr
   if (found.first_duplicate)
     ThrowRepeated(found.first_duplicate->offset, found.first_duplicate->id);
   if (found.missing != 0 && fill.empty()) {
-    throw InputError(name_ + ": " + std::to_string(found.missing) + " of " + std::to_string(end) +
-                     " node ids have no row, the first is " + std::to_string(found.first_missing) +
+    throw InputError(places_.name + ": " + std::to_string(found.missing) + " of " +
+                     std::to_string(end) + " node ids have no row, the first is " +
+                     std::to_string(found.first_missing) +
                      "; --fill VALUE gives such rows a value");
   }
   progress->Start("making durable", 0);

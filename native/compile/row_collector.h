@@ -14,6 +14,7 @@
 
 #include "compile/job.h"
 #include "compile/matrix_sorter.h"
+#include "compile/row_places.h"
 #include "store/matrix_writer.h"
 
 namespace graphzero::compile {
@@ -21,10 +22,9 @@ namespace graphzero::compile {
 // Used by one thread.
 class RowCollector {
  public:
-  // Creates `path`, which must not exist. `name` is what messages call the input. Without
-  // shape.rows the largest id decides; `expected_rows` is then a guess that saves work. One thread
-  // of the resources is used.
-  RowCollector(const std::string& path, const store::MatrixShape& shape, std::string name,
+  // Creates `path`, which must not exist. Without shape.rows the largest id decides;
+  // `expected_rows` is then a guess that saves work. One thread of the resources is used.
+  RowCollector(const std::string& path, const store::MatrixShape& shape, RowPlaces places,
                uint64_t expected_rows, const Resources& resources);
 
   // Adds rows of row_bytes() each. Throws InputError for an id outside the matrix.
@@ -42,7 +42,7 @@ class RowCollector {
   void Check(std::span<const int64_t> ids) const;
   [[noreturn]] void ThrowRepeated(uint64_t row, uint64_t id) const;
 
-  const std::string name_;
+  const RowPlaces places_;
   const uint64_t expected_rows_;
   const Resources resources_;
   store::MatrixWriter out_;

@@ -11,6 +11,8 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool BeginsWithNumber(std::string_view line) {
   size_t at = line.find_first_not_of(" \t");
   if (at == std::string_view::npos) return false;
+  if (line[at] == '"') ++at;
+  if (at == line.size()) return false;
   if (line[at] == '-' || line[at] == '+') ++at;
   if (at < line.size() && line[at] == '.') ++at;
   return at < line.size() && IsDigit(line[at]);

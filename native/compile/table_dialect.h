@@ -29,6 +29,12 @@ bool IsIgnoredLine(const char* line);
 // Fields of one line, without its newline.
 uint64_t CountFields(std::string_view line, char delimiter);
 
+// A field without the quotes around it: some programs quote numbers too.
+inline std::string_view Unquoted(std::string_view field) {
+  const bool quoted = field.size() >= 2 && field.front() == '"' && field.back() == '"';
+  return quoted ? field.substr(1, field.size() - 2) : field;
+}
+
 // Blanks that surround fields: spaces, and tabs where these do not separate fields.
 inline bool IsBlank(char c, char delimiter) { return c == ' ' || (c == '\t' && delimiter != '\t'); }
 

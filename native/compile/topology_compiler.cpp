@@ -7,10 +7,11 @@
 #include <mutex>
 #include <vector>
 
+#include "compile/adjacency_compiler.h"
 #include "compile/adjacency_writer.h"
+#include "compile/edge_dedup.h"
 #include "compile/edge_partition.h"
 #include "compile/memory_plan.h"
-#include "compile/row_sorter.h"
 #include "store/bytes.h"
 #include "store/errors.h"
 #include "store/topology_format.h"
@@ -18,7 +19,6 @@
 namespace graphzero::compile {
 namespace {
 
-constexpr uint64_t kRepeatedAtOnce = uint64_t{1} << 14;
 // More nodes than this for one edge look like ids that were not meant to be dense.
 constexpr uint64_t kNodesPerEdge = 1000;
 constexpr uint64_t kPlausibleNodes = 100'000'000;
@@ -72,7 +72,8 @@ class Compiler {
   void Dedup();
   void Write();
   AdjacencyLayout Layout(uint64_t edges) const;
-  void WriteAdjacency(Edges* edges, AdjacencyWriter* writer, const char* phase);
+  void WriteEdges(Edges* edges, size_t first_section, store::ContainerWriter* file,
+                  const char* phase);
 
   EdgeSource& source_;
   const std::string& path_;
@@ -171,19 +172,22 @@ void Compiler<Record>::SetNumNodes(const KeyBounds& bounds) {
   if (options_.num_nodes) {
     report_.num_nodes = *options_.num_nodes;
   } else if (slots == 0) {
-    throw InputError("the input has no edges; give the number of nodes (--num-nodes)");
+    throw InputError(source_.name() +
+                     ": found no edges, expected some; if there are none, give the number of nodes "
+                     "(--num-nodes)");
   } else {
     report_.num_nodes = max_id + 1;
     if (max_id >= kPlausibleNodes && max_id / kNodesPerEdge > slots) {
-      throw InputError("the largest node id is " + std::to_string(max_id) + " but there are only " +
-                       std::to_string(slots) +
+      throw InputError(source_.name() + ": the largest node id is " + std::to_string(max_id) +
+                       " but there are only " + std::to_string(slots) +
                        " edges: ids are expected to run from 0 to the number "
                        "of nodes; if they do, give it (--num-nodes)");
     }
   }
   if (report_.num_nodes > kMostNodes) {
-    throw InputError("found " + std::to_string(report_.num_nodes) + " nodes, expected at most " +
-                     std::to_string(kMostNodes) + ", for which one file has room");
+    throw InputError(source_.name() + ": found " + std::to_string(report_.num_nodes) +
+                     " nodes, expected at most " + std::to_string(kMostNodes) +
+                     ", for which one file has room");
   }
 }
 
@@ -194,52 +198,7 @@ void Compiler<Record>::Dedup() {
   if (StoreOut()) out_ = NewPartition();
   if (StoreIn()) in_ = NewPartition();
   progress_.Start("dropping repeated edges", before);
-  std::atomic<size_t> next{0};
-  RunTeam(resources_.threads, [&](int rank) {
-    RowSorter<Record> sorter;
-    const auto push = [&](uint64_t row, const typename Record::Slot& slot) {
-      Record record{static_cast<typename Record::Id>(row), {}};
-      if constexpr (Record::kRich) {
-        record.rest = slot;
-      } else {
-        record.neighbour = slot.neighbour;
-      }
-      if (out_) out_->Push(out_->writer(rank), record);
-      if (!in_) return;
-      Record turned = record;
-      turned.row = slot.neighbour;
-      if constexpr (Record::kRich) {
-        turned.rest.neighbour = record.row;
-      } else {
-        turned.neighbour = record.row;
-      }
-      in_->Push(in_->writer(rank), turned);
-    };
-    for (size_t bucket; (bucket = next++) < from->buckets();) {
-      progress_.ThrowIfCancelled();
-      const uint64_t records = from->records(bucket);
-      // Edge numbers divide the last level, so its first leaf has the first of all repeats.
-      std::optional<std::pair<uint64_t, uint64_t>> last_pair;
-      from->ForEachLeaf(
-          bucket, plan_.leaf,
-          [&](const Leaf<Record>& leaf) {
-            progress_.ThrowIfCancelled();
-            sorter.Sort(leaf);
-            sorter.DropRepeats();
-            auto slot = sorter.slots().begin();
-            for (const RowCount& row : sorter.rows()) {
-              for (uint64_t i = 0; i < row.count; ++i, ++slot) {
-                const std::pair<uint64_t, uint64_t> pair{row.row, slot->neighbour};
-                if (last_pair == pair) continue;
-                last_pair = pair;
-                push(row.row, *slot);
-              }
-            }
-          },
-          [&](const Record& record, uint64_t) { push(record.row, record.slot()); });
-      progress_.Add(records);
-    }
-  });
+  DropRepeatedEdges(from.get(), out_.get(), in_.get(), plan_.leaf, resources_.threads, &progress_);
   if (out_) out_->Close(bounds_);
   if (in_) in_->Close(Turned(bounds_));
   report_.dropped = before - (out_ ? *out_ : *in_).total_records();
@@ -267,13 +226,9 @@ void Compiler<Record>::Write() {
   const size_t in_first = StoreIn() ? add(store::SectionKind::kInIndptr) : 0;
   store::ContainerWriter file(path_, store::kTopologyMagic, sections);
   if (StoreOut()) {
-    AdjacencyWriter writer(layout, &file, out_first);
-    WriteAdjacency(out_.get(), &writer, symmetric_ ? "writing edges" : "writing out-edges");
+    WriteEdges(out_.get(), out_first, &file, symmetric_ ? "writing edges" : "writing out-edges");
   }
-  if (StoreIn()) {
-    AdjacencyWriter writer(layout, &file, in_first);
-    WriteAdjacency(in_.get(), &writer, "writing in-edges");
-  }
+  if (StoreIn()) WriteEdges(in_.get(), in_first, &file, "writing in-edges");
   progress_.Start("making durable", 0);
   store::TopologyProperties properties{};
   properties.num_src = properties.num_dst = report_.num_nodes;
@@ -285,98 +240,13 @@ void Compiler<Record>::Write() {
   report_.fingerprint = file.Finish(std::bit_cast<store::Properties>(properties), flags);
 }
 
-// One thread's columns of a sorted leaf, ready to be appended.
 template <class Record>
-struct Columns {
-  std::vector<float> weights;
-  std::vector<uint64_t> edge_ids;
-
-  void Fill(std::span<const typename Record::Slot> slots, const AdjacencyLayout& layout) {
-    if constexpr (Record::kRich) {
-      if (layout.weights) {
-        weights.resize(slots.size());
-        for (size_t i = 0; i < slots.size(); ++i) weights[i] = slots[i].weight;
-      }
-      if (layout.edge_ids) {
-        edge_ids.resize(slots.size());
-        for (size_t i = 0; i < slots.size(); ++i) edge_ids[i] = slots[i].edge();
-      }
-    }
-  }
-};
-
-template <class Record>
-void Compiler<Record>::WriteAdjacency(Edges* edges, AdjacencyWriter* writer, const char* phase) {
-  using Id = typename Record::Id;
+void Compiler<Record>::WriteEdges(Edges* edges, size_t first_section, store::ContainerWriter* file,
+                                  const char* phase) {
   const AdjacencyLayout layout = Layout(report_.num_edges);
   progress_.Start(phase, report_.num_edges);
-  std::atomic<size_t> next{0};
-  Turnstile turn;
-  const auto append_ids = [&](std::span<const Id> ids) {
-    if constexpr (sizeof(Id) == 8) {
-      if (!layout.wide_neighbours) {
-        const std::vector<uint32_t> narrow(ids.begin(), ids.end());
-        return writer->AppendNeighbours(std::span<const uint32_t>(narrow));
-      }
-      writer->AppendNeighbours(ids);
-    } else {
-      if (layout.wide_neighbours) {
-        const std::vector<uint64_t> wide(ids.begin(), ids.end());
-        return writer->AppendNeighbours(std::span<const uint64_t>(wide));
-      }
-      writer->AppendNeighbours(ids);
-    }
-  };
-  RunTeam(resources_.threads, [&](int) {
-    RowSorter<Record> sorter;
-    Columns<Record> columns;
-    std::vector<Id> ids;
-    try {
-      for (size_t bucket; (bucket = next++) < edges->buckets();) {
-        progress_.ThrowIfCancelled();
-        edges->ForEachLeaf(
-            bucket, plan_.leaf,
-            [&](const Leaf<Record>& leaf) {
-              progress_.ThrowIfCancelled();
-              sorter.Sort(leaf);
-              const auto slots = sorter.slots();
-              columns.Fill(slots, layout);
-              if constexpr (Record::kRich) {
-                ids.resize(slots.size());
-                for (size_t i = 0; i < slots.size(); ++i) ids[i] = slots[i].neighbour;
-              }
-              if (!turn.Wait(bucket)) throw StoppedByOther();
-              writer->StartRows(sorter.rows());
-              if constexpr (Record::kRich) {
-                append_ids(ids);
-              } else {
-                append_ids({&slots.data()->neighbour, slots.size()});
-              }
-              if (layout.weights) writer->AppendWeights(columns.weights);
-              if (layout.edge_ids) writer->AppendEdgeIds(columns.edge_ids);
-              progress_.Add(slots.size());
-            },
-            [&](const Record& record, uint64_t count) {
-              if (!turn.Wait(bucket)) throw StoppedByOther();
-              const RowCount row{record.row, count};
-              writer->StartRows({&row, 1});
-              ids.assign(std::min(count, kRepeatedAtOnce), record.slot().neighbour);
-              for (uint64_t left = count; left > 0;) {
-                const uint64_t now = std::min<uint64_t>(left, ids.size());
-                append_ids(std::span<const Id>(ids).first(now));
-                left -= now;
-              }
-              progress_.Add(count);
-            });
-        if (!turn.Wait(bucket)) throw StoppedByOther();
-        turn.Done(bucket);
-      }
-    } catch (...) {
-      turn.Abort();
-      throw;
-    }
-  });
-  writer->Finish();
+  AdjacencyWriter writer(layout, file, first_section);
+  WriteAdjacency(edges, layout, plan_.leaf, resources_.threads, &writer, &progress_);
 }
 
 template <class Id>

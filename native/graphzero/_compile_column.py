@@ -15,6 +15,7 @@ from graphzero._files import COLUMN_SUFFIX
 
 if TYPE_CHECKING:
     from graphzero._inputs.streams import RowStream
+    from graphzero._inputs.texts import TextInput
 
 Report = Callable[[str, int, int], None]  # (phase, done, total)
 Number = int | float | str  # a string is taken as it stands, so that no digit is lost
@@ -40,6 +41,7 @@ class ColumnRequest:
     """The arguments of compile_column."""
 
     rows: int | None
+    split_nodes: int  # ids of a split are below this, and a mask has so many values
     dtype: str | None
     float_dtype: str | None
     role: str
@@ -55,10 +57,11 @@ class ColumnRequest:
 
 
 def compile_column(
-    source: "str | RowStream",
+    source: "str | TextInput | RowStream",
     out_file: str,
     *,
     num_nodes: int | None = None,
+    split_nodes: int = 2**63,
     dtype: str | None = None,
     float_dtype: str | None = None,
     role: str = "node",
@@ -78,8 +81,9 @@ def compile_column(
     A text table has a row id and values on each line; its values are float32 unless `dtype` says
     otherwise. An array keeps its dtype; `float_dtype` is what floating values become without
     `dtype`. `num_nodes` is the number of rows the file must have, by default the largest id + 1;
-    rows without a line are an error unless `fill` gives their value. `nan` is the value that stands
-    for NaN in an integer column. `on_error="skip"` leaves out bad lines and counts them.
+    rows without a line are an error unless `fill` gives their value. `split_nodes` is the number of
+    nodes that a split is made of. `nan` is the value that stands for NaN in an integer column.
+    `on_error="skip"` leaves out bad lines and counts them.
     `text_has_ids=False`: line i of a text is row i. `always_2d`: one value per line makes (n, 1).
 
     When it raises, an unfinished `out_file` may be left: write where nobody looks.
@@ -89,6 +93,7 @@ def compile_column(
     started = time.perf_counter()
     request = ColumnRequest(
         rows=num_nodes,
+        split_nodes=split_nodes,
         dtype=dtype,
         float_dtype=float_dtype,
         role=role,
@@ -104,27 +109,33 @@ def compile_column(
     )
     if isinstance(source, str) and Path(source).suffix == COLUMN_SUFFIX:
         source, request = _matrix_rows(source, request)
-    stream = _open_stream(source, request)
-    if stream is None:
-        assert isinstance(source, str)
-        facts = _compile_text(source, out_file, request, report)
+    from graphzero._inputs.texts import TextInput
+
+    opened = _open(source, request)
+    if isinstance(opened, TextInput):
+        facts = _compile_text(opened, out_file, request, report)
     else:
         from graphzero._compile_rows import compile_rows
 
-        facts = compile_rows(stream, out_file, request, report)
+        facts = compile_rows(opened, out_file, request, report)
     return ColumnReport(
         **facts, seconds=time.perf_counter() - started, bytes=Path(out_file).stat().st_size
     )
 
 
-def _open_stream(source: "str | RowStream", request: ColumnRequest) -> "RowStream | None":
-    """None for text, which the engine reads itself."""
+def _open(source: "str | TextInput | RowStream", request: ColumnRequest) -> "TextInput | RowStream":
+    """Text is for the engine to read."""
     if not isinstance(source, str):
         return source
     from graphzero._inputs.locations import has_stream
 
     if not has_stream(source):
-        return None
+        from graphzero._inputs.texts import check_node_header, text_input
+
+        text = text_input(source)
+        if request.text_has_ids:
+            check_node_header(text)
+        return text
     from graphzero._inputs.rows import stream_rows
 
     return stream_rows(source, role=request.role, nan=request.nan)
@@ -142,20 +153,17 @@ def _matrix_rows(source: str, request: ColumnRequest) -> "tuple[RowStream, Colum
 
 
 def _compile_text(
-    source: str,
+    text: "TextInput",
     out_file: str,
     request: ColumnRequest,
     report: Report | None,
 ) -> dict[str, Any]:
-    from graphzero._inputs.compressed import compressed_text
-
-    stream = compressed_text(source)
     name = request.dtype or request.float_dtype or "float32"
     result = _engine.compile_matrix_text(
-        source,
+        text.path,
         out_file,
-        open_stream=None if stream is None else stream.open,
-        stored_bytes=0 if stream is None else stream.stored_bytes,
+        open_stream=text.open,
+        stored_bytes=text.stored_bytes,
         dtype=name,
         role=request.role,
         num_rows=request.rows,
@@ -198,7 +206,8 @@ def load_npy(source: str) -> Any:
     return array
 
 
-def parse_number(value: Number) -> int | float:
+def parse_number(value: Number, what: str) -> int | float:
+    """`what` it is for, in a message."""
     if not isinstance(value, str):
         return value
     try:
@@ -208,4 +217,4 @@ def parse_number(value: Number) -> int | float:
     try:
         return float(value)
     except ValueError:
-        raise InputError(f"found {value!r}, expected a number") from None
+        raise InputError(f"{what}: found {value!r}, expected a number") from None

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from graphzero._inputs.edges import EdgeNames
+    from graphzero._inputs.names import EdgeNames
     from graphzero._inputs.streams import EdgeStream
+    from graphzero._inputs.texts import TextInput
 
 Report = Callable[[str, int, int], None]  # (phase, done, total)
 Direction = Literal["in", "out", "both"]
@@ -61,10 +62,11 @@ class GraphReport(NamedTuple):
     dropped: int  # repeats that dedup removed
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
+    weight_name: str | None = None  # what a text calls its third column, if that is no usual name
 
 
 def compile_edges(
-    source: StrPath | EdgeStream,
+    source: StrPath | TextInput | EdgeStream,
     out_file: StrPath,
     options: GraphOptions,
     resources: _engine.Resources,
@@ -75,49 +77,47 @@ def compile_edges(
 ) -> GraphReport:
     """Compiles edges of any kind into `out_file`, which must not exist.
 
-    `source` is a stream of edges or a file: text (also compressed), .npy, .npz, a table that
-    pyarrow reads, or .gl. `names` are the columns of a table.
+    `source` is a stream of edges, a text that is ready to be read, or a file: text (also
+    compressed), .npy, .npz, a table that pyarrow reads, or .gl. `names` are columns of a table or
+    of text.
 
     When it raises, an unfinished `out_file` may be left: write where nobody looks.
     """
     target = os.fspath(out_file)
+    from graphzero._inputs.locations import has_stream
+    from graphzero._inputs.names import EdgeNames
+    from graphzero._inputs.texts import TextInput, check_edge_header, edge_text, text_input
+
+    if isinstance(source, TextInput):
+        return _compile_text(source, target, options, resources, skip_errors, report)
     if not isinstance(source, str | os.PathLike):
         return _compile_stream(source, target, options, resources, report)
     name = os.fspath(source)
-    suffix = Path(name).suffix
-    from graphzero._inputs.locations import has_stream
-
-    if names is not None and names.given and not has_stream(name):
-        raise InputError(
-            f"{name}: found names of its columns (--source, --target, --weight), which only tables "
-            "(Parquet, Arrow) have here; text and .npy go by position: source, target, weight"
-        )
-    if suffix == ".gl":
+    names = names or EdgeNames()
+    if Path(name).suffix == ".gl":
+        if names.given:
+            raise InputError(
+                f"{name}: found names of columns (--source, --target, --weight), which a graph "
+                "does not have"
+            )
         return _compile_topology(name, target, options, resources, report)
-    if suffix == ".npy":
+    if Path(name).suffix == ".npy" and not names.given:
         from graphzero._inputs.edges import npy_edge_ends
 
         src, dst = npy_edge_ends(name)
         return _compile_arrays(name, src, dst, None, target, options, resources, report)
     if has_stream(name):
-        from graphzero._inputs.edges import EdgeNames, stream_edges
+        from graphzero._inputs.edges import stream_edges
 
-        stream = stream_edges(name, names or EdgeNames())
+        stream = stream_edges(name, names)
         return _compile_stream(stream, target, options, resources, report)
-    from graphzero._inputs.compressed import compressed_text
-
-    compressed = compressed_text(name)
-    result = _engine.compile_edges_text(
-        name,
-        target,
-        open_stream=None if compressed is None else compressed.open,
-        stored_bytes=0 if compressed is None else compressed.stored_bytes,
-        skip_errors=skip_errors,
-        options=options.for_engine(),
-        resources=resources,
-        report=report,
-    )
-    return _graph_report(result.topology, result.skipped, tuple(result.messages))
+    if names.given:
+        text = edge_text(name, names, texts=True).rewritten(None)
+        return _compile_text(text, target, options, resources, skip_errors, report)
+    text = text_input(name)
+    weight_name = check_edge_header(text)
+    result = _compile_text(text, target, options, resources, skip_errors, report)
+    return result._replace(weight_name=weight_name)
 
 
 def write_graph(
@@ -204,6 +204,27 @@ def _compile_topology(
     return _graph_report(result)
 
 
+def _compile_text(
+    text: TextInput,
+    target: str,
+    options: GraphOptions,
+    resources: _engine.Resources,
+    skip_errors: bool,
+    report: Report | None,
+) -> GraphReport:
+    result = _engine.compile_edges_text(
+        text.path,
+        target,
+        open_stream=text.open,
+        stored_bytes=text.stored_bytes,
+        skip_errors=skip_errors,
+        options=options.for_engine(),
+        resources=resources,
+        report=report,
+    )
+    return _graph_report(result.topology, result.skipped, tuple(result.messages))
+
+
 def _compile_stream(
     stream: EdgeStream,
     target: str,
@@ -218,6 +239,7 @@ def _compile_stream(
     result = _engine.compile_edges_chunks(
         stream.name,
         stream.open,
+        parts=list(stream.parts),
         weighted=stream.weighted,
         count=stream.count,
         path=target,

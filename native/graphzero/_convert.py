@@ -7,57 +7,27 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphzero._columns import check_column_name
 from graphzero._compile_graph import GraphOptions, GraphReport, Report, compile_edges
 from graphzero._errors import InputError
 from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero._inputs.locations import Location, stored_bytes
+from graphzero._matrix_types import FLOAT_DTYPES
+from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
 from graphzero._publish import StrPath, new_dataset
 from graphzero._resources import make_resources
 
 if TYPE_CHECKING:
     from graphzero import _engine
-    from graphzero._compile_column import ColumnReport, Number
-    from graphzero._inputs.edges import EdgeNames
-    from graphzero._inputs.relabel import Relabelling
+    from graphzero._compile_column import ColumnReport
+    from graphzero._inputs.names import EdgeNames
     from graphzero._inputs.streams import EdgeStream, RowStream
+    from graphzero._inputs.texts import TextInput
 
 # Shows the progress of one file: called with what it is, gives a context whose value takes reports.
 ShowProgress = Callable[[str], AbstractContextManager[Report | None]]
-Role = Literal["node", "edge", "ids"]
-# "auto": texts if the edges have texts where their ids are, else integers.
-Relabel = Literal["auto", "integer", "text"]
-
-
-class ColumnSource(NamedTuple):
-    """A column to compile: its name, where its values are, and how to store them."""
-
-    name: str
-    source: str | RowStream  # a file, or rows
-    dtype: str | None = None
-    role: Role = "node"
-    nan: Number | None = None  # instead of that of all columns
-    text_has_ids: bool = True  # of text: lines begin with an id; else line i is row i
-
-
-class ColumnOptions(NamedTuple):
-    """What holds for every column. Field for field the options of `graphzero convert`."""
-
-    row_align: int | None = None
-    nan: Number | None = None
-    fill: Number | None = None
-    dtype: str | None = None  # of floating columns that do not say themselves
-
-
-class Work(NamedTuple):
-    """How to go about it. Does not change the result, except for on_error."""
-
-    memory: int | None = None
-    threads: int | None = None
-    on_error: str = "stop"
-    overwrite: bool = False
 
 
 class ConversionReport(NamedTuple):
@@ -71,52 +41,44 @@ class ConversionReport(NamedTuple):
     notes: tuple[str, ...] = ()  # what was left out, and why
 
 
-class Plan(NamedTuple):
-    """What a folder or an object has to convert."""
-
-    edges: StrPath | EdgeStream
-    columns: list[ColumnSource]
-    num_nodes: int | None = None  # if it says so itself
-    original_ids: RowStream | None = None
-    notes: tuple[str, ...] = ()  # what is left out, and why
-
-
 def no_progress(label: str) -> nullcontext[None]:
     return nullcontext()
 
 
 def convert(
-    edges: StrPath | EdgeStream,
-    columns: Sequence[ColumnSource],
+    plan: Plan,
     out: StrPath,
     *,
     graph_options: GraphOptions,
     column_options: ColumnOptions,
     work: Work,
     edge_names: EdgeNames | None = None,
-    relabel: Relabel | None = None,
-    original_ids: RowStream | None = None,
     show_progress: ShowProgress = no_progress,
-    input_bytes: int | None = None,
-    notes: Sequence[str] = (),
 ) -> ConversionReport:
     """Compiles everything into a new directory, which becomes `out` when all of it is complete.
 
-    `original_ids` are stored as they are; they ascend. `input_bytes` is for sources that are no
-    files of their own; `notes` go into the report.
+    Of the plan, `graph_options` are what counts for the graph.
     """
     started = time.monotonic()
+    edges: StrPath | TextInput | EdgeStream = plan.edges
+    columns, notes = plan.columns, plan.notes
     _check_columns(columns)
+    _check_dtype(column_options.dtype)
+    _check_skipping(plan, work, edge_names)
     graph_options = _with_edge_ids(graph_options, columns)
-    if input_bytes is None:
-        input_bytes = _size_of_sources(edges, columns)  # also: they all exist
+    input_bytes = _size_of_sources(plan)
     with new_dataset(out, overwrite=work.overwrite) as directory:
         resources = make_resources(work.memory, work.threads, directory.parent)
-        if relabel is not None:
-            edges, columns, graph_options = _relabelled(
-                edges, columns, graph_options, directory, resources, edge_names, relabel,
-                show_progress,
-            )  # fmt: skip
+        if plan.relabel is not None:
+            from graphzero._convert_relabelled import with_new_ids
+
+            with show_progress(_label(edges)) as report:
+                relabelled = with_new_ids(
+                    plan, graph_options, column_options, directory, resources, edge_names, report
+                )
+            edges, columns = relabelled.edges, relabelled.columns
+            notes += relabelled.notes
+            graph_options = graph_options._replace(num_nodes=relabelled.num_nodes)
         with show_progress(_label(edges)) as report:
             graph = compile_edges(
                 edges,
@@ -127,8 +89,8 @@ def convert(
                 skip_errors=work.on_error == "skip",
                 report=report,
             )
-        if original_ids is not None:
-            ids = ColumnSource(ORIGINAL_IDS, original_ids)
+        if plan.original_ids is not None:
+            ids = ColumnSource(ORIGINAL_IDS, plan.original_ids)
             _compile(ids, directory, graph, ColumnOptions(), work, resources, show_progress)
         reports = {
             column.name: _compile(
@@ -138,7 +100,8 @@ def convert(
         }
         output_bytes = sum(file.stat().st_size for file in directory.iterdir())
     seconds = time.monotonic() - started
-    return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, tuple(notes))
+    notes += _note_on_weights(edges, graph)
+    return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes)
 
 
 def _compile(
@@ -152,6 +115,7 @@ def _compile(
 ) -> ColumnReport:
     from graphzero._compile_column import compile_column
 
+    column = column.with_general(options)
     out_file = str(directory / f"{column.name}{COLUMN_SUFFIX}")
     is_split = column.role == "ids"
     with show_progress(_label(column.source)) as report:
@@ -159,12 +123,13 @@ def _compile(
             column.source,
             out_file,
             num_nodes=_rows_of(column, graph),
+            split_nodes=graph.num_nodes,
             dtype="int64" if is_split else column.dtype,
             float_dtype=options.dtype,
             role=column.role,
-            row_align=options.row_align,
-            nan=options.nan if column.nan is None else column.nan,
-            fill=None if is_split else options.fill,
+            row_align=column.row_align,
+            nan=column.nan,
+            fill=None if is_split else column.fill,
             on_error=work.on_error,
             text_has_ids=column.text_has_ids and column.role == "node",
             memory=resources.memory,
@@ -190,7 +155,13 @@ def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
     from graphzero._matrix_arrays import pieces_of
 
     row = 0
-    for ids in pieces_of(FeatureStore(file).get_tensor()):
+    split = FeatureStore(file).get_tensor()
+    if len(split) == num_nodes > 2 and int(split.max()) <= 1:
+        raise InputError(
+            f"{_label(column.source)}: found only 0 and 1 in {num_nodes} rows, as many as there "
+            "are nodes, expected node ids; a mask has bool values (in .npy, .npz or Parquet)"
+        )
+    for ids in pieces_of(split):
         if ids.size and int(ids.max()) >= num_nodes:
             bad = int((ids >= num_nodes).argmax())
             raise InputError(
@@ -200,60 +171,38 @@ def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
         row += len(ids)
 
 
-def _relabelled(
-    edges: StrPath | EdgeStream,
-    columns: Sequence[ColumnSource],
-    graph_options: GraphOptions,
-    directory: Path,
-    resources: _engine.Resources,
-    names: EdgeNames | None,
-    relabel: Relabel,
-    show_progress: ShowProgress,
-) -> tuple[EdgeStream, list[ColumnSource], GraphOptions]:
-    """Everything with new ids, and the file of the original ones."""
-    from graphzero._inputs.edges import EdgeNames, stream_edges
-    from graphzero._inputs.relabel import write_original_ids
-
-    if graph_options.num_nodes is not None:
-        raise InputError("--num-nodes and --relabel exclude each other: the ids tell the number")
-    if isinstance(edges, str | os.PathLike):
-        if Path(edges).suffix == ".gl":
-            raise InputError(f"{edges}: its ids are 0 to N - 1 already; leave --relabel out")
-        edges = stream_edges(os.fspath(edges), names or EdgeNames(), texts=relabel == "text")
-    if relabel == "integer" and edges.texts:
-        raise InputError(f"{edges.name}: found texts as ids, expected integers (--relabel integer)")
-    streams = {
-        column.name: _stream_with_ids(column, edges.texts)
-        for column in columns
-        if column.role != "edge"
-    }
-    of_nodes = [streams[column.name] for column in columns if column.role == "node"]
-    with show_progress(edges.name) as report:
-        ids_file = directory / f"{ORIGINAL_IDS}{COLUMN_SUFFIX}"
-        mapping = write_original_ids(ids_file, edges, of_nodes, resources, report)
-    mapped = [_with_new_ids(column, streams, mapping) for column in columns]
-    return mapping.edges(edges), mapped, graph_options._replace(num_nodes=mapping.num_nodes)
+def _check_skipping(plan: Plan, work: Work, names: EdgeNames | None) -> None:
+    """Lines of text can be skipped, if nothing else was done with them before."""
+    if work.on_error != "skip":
+        return
+    if plan.relabel is not None or (names is not None and names.given):
+        raise InputError(
+            "--on-error skip does not go with --relabel, --source, --target or --weight: a line "
+            "that is skipped would leave its ids behind"
+        )
+    sources = [plan.edges, *(column.source for column in plan.columns)]
+    if not any(_is_text(source) for source in sources):
+        raise InputError(
+            f"{_label(plan.edges)}: found --on-error skip without any text, expected lines that "
+            "can be skipped; rows of tables and arrays cannot"
+        )
 
 
-def _with_new_ids(
-    column: ColumnSource, streams: dict[str, RowStream], mapping: Relabelling
-) -> ColumnSource:
-    if column.role == "edge":
-        return column
-    return column._replace(source=mapping.rows(streams[column.name]))
-
-
-def _stream_with_ids(column: ColumnSource, texts: bool) -> RowStream:
+def _is_text(source: StrPath | TextInput | EdgeStream | RowStream) -> bool:
     from graphzero._inputs.locations import has_stream
-    from graphzero._inputs.rows import split_with_ids, stream_rows, text_rows
 
-    stream = column.source
-    if isinstance(stream, str):
-        if has_stream(stream):
-            stream = stream_rows(stream, role=column.role, nan=column.nan)
-        else:
-            stream = text_rows(stream, role=column.role, texts=texts, nan=column.nan)
-    return split_with_ids(stream) if column.role == "ids" else stream
+    if not isinstance(source, str | os.PathLike):
+        return False
+    name = os.fspath(source)
+    return not has_stream(name) and Path(name).suffix not in (".gl", COLUMN_SUFFIX)
+
+
+def _note_on_weights(
+    edges: StrPath | TextInput | EdgeStream, graph: GraphReport
+) -> tuple[str, ...]:
+    if graph.weight_name is None:
+        return ()
+    return (f"{_label(edges)}: its third column, {graph.weight_name!r}, is the weight of edges",)
 
 
 def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> GraphOptions:
@@ -263,19 +212,29 @@ def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> Gr
     return options
 
 
-def _size_of_sources(edges: StrPath | EdgeStream, columns: Sequence[ColumnSource]) -> int:
-    sources = [edges, *(column.source for column in columns)]
+def _size_of_sources(plan: Plan) -> int:
+    """Raises OSError for a file that is not there."""
+    sources = [plan.edges, *(column.source for column in plan.columns)]
     paths = {
         Location.parse(os.fspath(source)).path
         for source in sources
         if isinstance(source, str | os.PathLike)
     }
-    return sum(stored_bytes(path) for path in paths)
+    streams = [source for source in sources if not isinstance(source, str | os.PathLike)]
+    return sum(map(stored_bytes, paths)) + sum(stream.stored_bytes for stream in streams)
 
 
-def _label(source: StrPath | EdgeStream | RowStream) -> str:
+def _label(source: StrPath | TextInput | EdgeStream | RowStream) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else source.name
     return Path(name).name
+
+
+def _check_dtype(dtype: str | None) -> None:
+    if dtype is not None and dtype not in FLOAT_DTYPES:
+        raise ValueError(
+            f"dtype: found {dtype!r}, expected one of {', '.join(FLOAT_DTYPES)}: it is for columns "
+            "of floating values"
+        )
 
 
 def _check_columns(columns: Sequence[ColumnSource]) -> None:

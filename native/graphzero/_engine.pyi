@@ -306,7 +306,7 @@ class CollectedRows:
     def filled(self) -> int: ...
 
 class RowCollector:
-    def __init__(self, path: str, *, name: str, rows: int | None, expected_rows: int, cols: int, ndim: int, dtype: str, role: str, row_stride: int, memory: int, temp_dir: str) -> None: ...
+    def __init__(self, path: str, *, name: str, parts: Sequence[tuple[str, int]], rows: int | None, expected_rows: int, cols: int, ndim: int, dtype: str, role: str, row_stride: int, memory: int, temp_dir: str) -> None: ...
 
     def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -589,7 +589,7 @@ def compile_edges_text(source: str, path: str, *, open_stream: object | None = N
 
 def compile_edges_arrays(name: str, src: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], dst: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), device='cpu', writable=False)] | None, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport: ...
 
-def compile_edges_chunks(name: str, open_chunks: Callable, *, weighted: bool, count: int, path: str, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
+def compile_edges_chunks(name: str, open_chunks: Callable, *, parts: Sequence[tuple[str, int]], weighted: bool, count: int, path: str, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
     """
     open_chunks() gives an iterator of (src, dst, weights or None), which is read by a thread of its own; it is called again if ids turn out to need 64 bits.
     """
@@ -621,5 +621,26 @@ class IdIndex:
 
     def find_texts(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
         """The row of each text, -1 for one that is not there."""
+
+def sample_fields(path: str, open_stream: object | None, stored_bytes: int, *, lines: int, whole_lines: bool) -> list:
+    """Fields of the first lines of a text, as bytes."""
+
+class IdTextFormat:
+    def __init__(self, *, texts: bool, header: bool, whole_lines: bool, ids: Sequence[int], others: Sequence[int] | None) -> None: ...
+
+class IdText:
+    def __init__(self, path: str, open_stream: object | None, stored_bytes: int, format: IdTextFormat) -> None: ...
+
+    def next(self) -> object:
+        """
+        The ids of the next lines: int64, or (offsets, bytes) of texts; None at the end.
+        """
+
+class RelabelledText:
+    def __init__(self, path: str, open_stream: object | None, stored_bytes: int, format: IdTextFormat, index: IdIndex | None) -> None: ...
+
+    def read(self, size: int) -> bytes: ...
+
+    def stored_position(self) -> int: ...
 
 def generate(directory: str, *, nodes: int, edges: int, dim: int, classes: int, seed: int, dtype: str, resources: Resources, report: object | None = None) -> None: ...

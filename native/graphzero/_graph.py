@@ -156,7 +156,7 @@ class Graph(LinkSamplingMixin):
         return self._topology.edge_ids(row, stored)
 
     def _read_by(self, plan: TopologyPlan) -> None:
-        """Makes sample() read in that way from now on; the daemon plans for all its files."""
+        """Makes sampling read in that way from now on; the daemon plans for all its files."""
         self._plan = plan
         self._staged = _engine.StagedTopology.open(self._topology) if plan.staged else None
 

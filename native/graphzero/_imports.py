@@ -1,7 +1,8 @@
 """`graphzero.import_*`: datasets from files, folders and objects of other libraries.
 
-All of them write a whole dataset directory, which appears at `out` complete or not at all, and
-return a report of what they did. The options they share:
+All of them take the source first and the dataset to make second. They write a whole dataset
+directory, which appears at `out` complete or not at all, and return a report of what they did. The
+options they share:
 
 undirected: store every edge both ways. direction: "in", "out" or "both", of a directed graph.
 dedup: keep the first of the edges between two nodes. edge_ids: store the row number of each edge.
@@ -13,22 +14,22 @@ progress: show progress on stderr.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from graphzero._compile_graph import Direction, GraphOptions
-from graphzero._convert import (
-    ColumnOptions,
-    ColumnSource,
-    ConversionReport,
-    Plan,
-    Relabel,
-    Role,
-    Work,
-    convert,
-    no_progress,
-)
+from graphzero._convert import ConversionReport, ShowProgress, convert, no_progress
+from graphzero._errors import InputError
+from graphzero._files import is_dataset
+from graphzero._inputs.locations import Location
+from graphzero._inputs.names import EdgeNames
+from graphzero._plan import ColumnOptions, ColumnSource, Plan, Relabel, Role, Work
 from graphzero._publish import StrPath
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "import_dgl",
@@ -40,9 +41,19 @@ __all__ = [
 ]
 
 
+class ImportOptions(TypedDict, total=False):
+    """Options that every import takes, see above."""
+
+    dtype: str | None
+    overwrite: bool
+    memory: int | None
+    threads: int | None
+    progress: bool
+
+
 def import_files(
-    out: StrPath,
     edges: StrPath,
+    out: StrPath,
     *,
     columns: Mapping[str, StrPath] | None = None,
     edge_columns: Mapping[str, StrPath] | None = None,
@@ -54,48 +65,37 @@ def import_files(
     relabel: Relabel | bool = False,
     num_nodes: int | None = None,
     undirected: bool = False,
-    direction: Direction = "both",
+    direction: Direction | None = None,
     dedup: bool = False,
     edge_ids: bool = False,
-    dtype: str | None = None,
     nan: float | None = None,
     fill: float | None = None,
-    overwrite: bool = False,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
+    **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From files: text (also gzip or Zstandard), Parquet, Arrow, .npy and .npz, as for
     `graphzero convert`.
 
     columns, edge_columns: files with a row for each node or edge, by the name they get.
     splits: files of node ids, or bool masks. dtypes: the type of a column, by its name.
-    source, target, weight: columns of a table of edges.
-    relabel: ids are any integers or texts; number the nodes and store these.
+    source, target, weight: columns of the edges, by their names in a table or in the first line of
+    text. Without them text goes by position: source, target and maybe weight.
+    relabel: ids are any integers or texts; number the nodes and store these. "integer" or "text"
+    says which, True looks at them.
     nan, fill: what NaN becomes in integer columns; what nodes without a row get.
+    Options: dtype, overwrite, memory, threads, progress.
     """
-    from graphzero._inputs.edges import EdgeNames
-
-    roles: list[tuple[Role, Mapping[str, StrPath] | None]] = [
-        ("node", columns), ("edge", edge_columns), ("ids", splits),
-    ]  # fmt: skip
-    sources = [
-        ColumnSource(name, str(file), (dtypes or {}).get(name), role)
-        for role, files in roles
-        for name, file in (files or {}).items()
-    ]
-    names = EdgeNames(source, target, weight)
-    return convert(
+    _check_paths("import_files(edges, out)", edges, out)
+    plan = Plan(
         edges,
-        sources,
-        out,
-        graph_options=GraphOptions(undirected, direction, num_nodes, dedup, edge_ids),
-        column_options=ColumnOptions(nan=nan, fill=fill, dtype=dtype),
-        work=Work(memory, threads, "stop", overwrite),
-        edge_names=names if names.given else None,
-        relabel="auto" if relabel is True else relabel or None,
-        show_progress=_progress(progress),
+        _columns(columns, edge_columns, splits, dtypes),
+        num_nodes,
+        relabel=_relabel_kind(relabel),
     )
+    graph = plan.graph_options(
+        undirected=undirected, direction=direction, dedup=dedup, edge_ids=edge_ids
+    )
+    names = EdgeNames(source, target, weight)
+    return _run("import_files", plan, out, graph, options, names, ColumnOptions(nan=nan, fill=fill))
 
 
 def import_folder(
@@ -103,69 +103,68 @@ def import_folder(
     out: StrPath,
     *,
     undirected: bool = False,
-    direction: Direction = "both",
+    direction: Direction | None = None,
     dedup: bool = False,
     edge_ids: bool = False,
-    dtype: str | None = None,
-    overwrite: bool = False,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
+    **options: Unpack[ImportOptions],
 ) -> ConversionReport:
-    """From a folder in a known layout: an OGB node property dataset (its CSV files, or the archives
-    of ogbn-papers100M), or plain .npy files, flat or as MAG240M and IGB ship them.
+    """From a folder in a known layout: what `export_dataset` wrote, an OGB node property dataset
+    (its CSV files, or the archives of ogbn-papers100M), or plain .npy files, flat or as MAG240M and
+    IGB ship them.
 
     Features become `x`, labels `y` (NaN becomes -1, and the report counts it), edge features
-    `edge_attr`; splits keep their names.
+    `edge_attr`; splits keep their names. An export becomes the dataset that it came from.
+    Options: dtype, overwrite, memory, threads, progress.
     """
+    _check_paths("import_folder(folder, out)", folder, out)
     from graphzero._inputs.layouts import plan_folder
 
-    options = GraphOptions(undirected, direction, None, dedup, edge_ids)
-    work = Work(memory, threads, "stop", overwrite)
-    return _run(plan_folder(str(folder)), out, options, dtype, work, progress)
+    plan = plan_folder(str(folder))
+    graph = plan.graph_options(
+        undirected=undirected, direction=direction, dedup=dedup, edge_ids=edge_ids
+    )
+    return _run("import_folder", plan, out, graph, options)
 
 
 def import_pyg(
-    data: Any,
-    out: StrPath,
-    *,
-    direction: Direction = "both",
-    dtype: str | None = None,
-    overwrite: bool = False,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
+    data: Any, out: StrPath, *, direction: Direction | None = None, **options: Unpack[ImportOptions]
 ) -> ConversionReport:
     """From a torch_geometric Data, or a dataset of one.
 
-    Node and edge tensors become columns of their names, `edge_weight` the weights of the edges, and
-    `train_mask` the split `train`. e_id of a batch is the column of edge_index.
+    Node and edge tensors become columns of their names, `edge_weight` the weights of the edges. A
+    mask such as `train_mask` becomes a column, so that batches have it, and the split `train`: both
+    "train" and "train_mask" name the seeds of a loader. e_id of a batch is the column of
+    edge_index.
+    Options: dtype, overwrite, memory, threads, progress.
     """
+    _check_object("import_pyg(data, out)", data, out)
     from graphzero._inputs.objects import plan_pyg
 
-    options = GraphOptions(direction=direction, edge_ids=True)
-    work = Work(memory, threads, "stop", overwrite)
-    return _run(plan_pyg(data), out, options, dtype, work, progress)
+    plan = plan_pyg(data)
+    return _run(
+        "import_pyg", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
+    )
 
 
 def import_dgl(
     graph: Any,
     out: StrPath,
     *,
-    direction: Direction = "both",
-    dtype: str | None = None,
-    overwrite: bool = False,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
+    direction: Direction | None = None,
+    **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a homogeneous DGL graph: ndata and edata become columns, `feat` and `label` become `x`
-    and `y`, `train_mask` the split `train`. Edges keep their ids."""
+    and `y`, `train_mask` also the split `train`. Edges keep their ids.
+
+    Options: dtype, overwrite, memory, threads, progress.
+    """
+    _check_object("import_dgl(graph, out)", graph, out)
     from graphzero._inputs.objects import plan_dgl
 
-    options = GraphOptions(direction=direction, edge_ids=True)
-    work = Work(memory, threads, "stop", overwrite)
-    return _run(plan_dgl(graph), out, options, dtype, work, progress)
+    plan = plan_dgl(graph)
+    return _run(
+        "import_dgl", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
+    )
 
 
 def import_scipy(
@@ -175,26 +174,20 @@ def import_scipy(
     columns: Mapping[str, Any] | None = None,
     weights: bool | None = None,
     undirected: bool = False,
-    direction: Direction = "both",
-    dtype: str | None = None,
-    overwrite: bool = False,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
+    direction: Direction | None = None,
+    **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a square scipy sparse matrix: entry (i, j) is an edge from i to j.
 
     columns: arrays with a row for each node. weights: whether values are weights; None: if any of
-    them is not 1.
+    them is not 1. Options: dtype, overwrite, memory, threads, progress.
     """
+    _check_object("import_scipy(matrix, out)", matrix, out)
     from graphzero._inputs.objects import plan_scipy
-    from graphzero._inputs.streams import array_rows
 
-    plan = plan_scipy(matrix, weights)
-    arrays = [ColumnSource(n, array_rows(n, values)) for n, values in (columns or {}).items()]
-    options = GraphOptions(undirected, direction)
-    work = Work(memory, threads, "stop", overwrite)
-    return _run(plan._replace(columns=arrays), out, options, dtype, work, progress)
+    plan = plan_scipy(matrix, columns or {}, weights)
+    graph = plan.graph_options(undirected=undirected, direction=direction)
+    return _run("import_scipy", plan, out, graph, options)
 
 
 def import_networkx(
@@ -203,49 +196,100 @@ def import_networkx(
     *,
     columns: Sequence[str] = (),
     weight: str | None = None,
-    direction: Direction = "both",
-    dtype: str | None = None,
-    overwrite: bool = False,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: bool = False,
+    direction: Direction | None = None,
+    **options: Unpack[ImportOptions],
 ) -> ConversionReport:
-    """From a networkx graph, directed or not, whose nodes are int or str.
+    """From a networkx graph, directed or not, also with parallel edges, whose nodes are int or str.
 
-    columns: node attributes to take along. weight: the edge attribute that is the weight. Nodes
-    that are not 0 to N - 1 are numbered in sorted order, and their names stored as original ids.
+    columns: node attributes to take along. weight: the edge attribute that is the weight; an edge
+    without it weighs 1, as in networkx. Nodes that are not 0 to N - 1 are numbered in sorted order,
+    and their names stored as original ids. Options: dtype, overwrite, memory, threads, progress.
     """
-    from graphzero._inputs.objects import plan_networkx
+    _check_object("import_networkx(graph, out)", graph, out)
+    from graphzero._inputs.networkx_graph import plan_networkx
 
-    options = GraphOptions(undirected=not graph.is_directed(), direction=direction)
-    work = Work(memory, threads, "stop", overwrite)
-    return _run(plan_networkx(graph, columns, weight), out, options, dtype, work, progress)
+    plan = plan_networkx(graph, columns, weight)
+    return _run("import_networkx", plan, out, plan.graph_options(direction=direction), options)
 
 
 def _run(
+    function: str,
     plan: Plan,
     out: StrPath,
-    options: GraphOptions,
-    dtype: str | None,
-    work: Work,
-    progress: bool,
+    graph_options: GraphOptions,
+    options: ImportOptions,
+    names: EdgeNames | None = None,
+    column_options: ColumnOptions | None = None,
 ) -> ConversionReport:
+    for option in options:
+        if option not in ImportOptions.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {option!r}")
+    show_progress: ShowProgress = no_progress
+    if options.get("progress", False):
+        from graphzero._progress import JobProgress
+
+        show_progress = JobProgress
     return convert(
-        plan.edges,
-        plan.columns,
+        plan,
         out,
-        graph_options=options._replace(num_nodes=plan.num_nodes),
-        column_options=ColumnOptions(dtype=dtype),
-        work=work,
-        original_ids=plan.original_ids,
-        show_progress=_progress(progress),
-        notes=plan.notes,
+        graph_options=graph_options,
+        column_options=(column_options or ColumnOptions())._replace(dtype=options.get("dtype")),
+        work=Work(
+            options.get("memory"), options.get("threads"), "stop", options.get("overwrite", False)
+        ),
+        edge_names=names,
+        show_progress=show_progress,
     )
 
 
-def _progress(shown: bool) -> Any:
-    if not shown:
-        return no_progress
-    from graphzero._progress import JobProgress
+def _columns(
+    columns: Mapping[str, StrPath] | None,
+    edge_columns: Mapping[str, StrPath] | None,
+    splits: Mapping[str, StrPath] | None,
+    dtypes: Mapping[str, str] | None,
+) -> list[ColumnSource]:
+    roles: list[tuple[Role, Mapping[str, StrPath] | None]] = [
+        ("node", columns), ("edge", edge_columns), ("ids", splits),
+    ]  # fmt: skip
+    types = dict(dtypes or {})
+    sources = [
+        ColumnSource(name, os.fspath(file), types.pop(name, None) if role != "ids" else None, role)
+        for role, files in roles
+        for name, file in (files or {}).items()
+    ]
+    for name in types:
+        known = ", ".join(source.name for source in sources if source.role != "ids") or "none"
+        raise ValueError(f"dtypes: found {name!r}, expected names of columns: {known}")
+    return sources
 
-    return JobProgress
+
+def _relabel_kind(relabel: Relabel | bool) -> Relabel | None:
+    if isinstance(relabel, bool):
+        return "auto" if relabel else None
+    if relabel not in get_args(Relabel):
+        raise ValueError(
+            f"relabel: found {relabel!r}, expected True, False, 'auto', 'integer' or 'text'"
+        )
+    return relabel
+
+
+def _check_paths(call: str, source: StrPath, out: StrPath) -> None:
+    """Arguments in the wrong order show: the first does not exist, and the second does."""
+    for value in (source, out):
+        if not isinstance(value, str | os.PathLike):
+            raise TypeError(f"{call}: found {type(value).__name__}, expected a path")
+    source_path = Location.parse(os.fspath(source)).path
+    is_source = Path(out).is_file() or (Path(out).is_dir() and not is_dataset(Path(out)))
+    if is_source and not Path(source_path).exists():
+        raise InputError(
+            f"{call}: found no {source_path}, but {os.fspath(out)}, expected the source first and "
+            "the dataset to make second"
+        )
+
+
+def _check_object(call: str, source: Any, out: StrPath) -> None:
+    if isinstance(source, str | os.PathLike) or not isinstance(out, str | os.PathLike):
+        raise TypeError(
+            f"{call}: found {type(source).__name__} and {type(out).__name__}, expected an object "
+            "and the path of the dataset to make"
+        )

@@ -17,6 +17,13 @@ _ITEM_SIZES = {"bfloat16": 2} | {
     name: np.dtype(name).itemsize for name in MATRIX_DTYPES if name != "bfloat16"
 }
 _PIECE_BYTES = 8 << 20
+# Of floating types: the largest value, and a type that has room for more.
+_LARGEST = {
+    "float16": ("65504", "float32"),
+    "bfloat16": ("3.3895e38", "float64"),
+    "float32": ("3.4028e38", "float64"),
+    "float64": ("1.7977e308", ""),
+}
 
 Array = npt.NDArray[Any]
 
@@ -163,19 +170,34 @@ def _convert(piece: Any, spec: MatrixSpec, first_row: int, tally: Tally) -> Arra
     values: Array = piece
     if values.dtype.kind not in "biuf":
         raise InputError(f"{spec.name}: found dtype {values.dtype}, expected numbers")
-    if spec.dtype == "bfloat16":
-        doubles = np.ascontiguousarray(values, dtype=np.float64)
-        result: Array = _engine.to_bfloat16(doubles.reshape(-1))
-        return result
+    if spec.dtype in _LARGEST:
+        return _as_floats(values, spec, first_row)
     target = np.dtype(spec.dtype)
-    if target.kind == "f":
-        with np.errstate(over="ignore"):
-            return values.astype(target, copy=False)
     if values.dtype != target:
         values = _as_integers(values, target, spec, first_row, tally)
     if spec.role == "ids":
         _refuse(values < 0, values, "expected an id", spec, first_row)
     return values
+
+
+def _as_floats(values: Array, spec: MatrixSpec, first_row: int) -> Array:
+    """The values as floats (bfloat16 as its bits), once none is known to become infinite."""
+    if spec.dtype == "bfloat16":
+        doubles = np.ascontiguousarray(values, dtype=np.float64)
+        result: Array = _engine.to_bfloat16(doubles.reshape(-1)).reshape(values.shape)
+        infinite = (result & 0x7FFF) == 0x7F80
+    else:
+        with np.errstate(over="ignore"):
+            result = values.astype(spec.dtype, copy=False)
+        if np.can_cast(values.dtype, result.dtype):
+            return result
+        infinite = np.isinf(result)
+    if infinite.any():
+        largest, wider = _LARGEST[spec.dtype]
+        hint = f"; {wider} has room (dtype, --dtype)" if wider else ""
+        problem = f"which does not fit {spec.dtype} (at most {largest}){hint}"
+        _refuse(infinite & np.isfinite(values), values, problem, spec, first_row)
+    return result
 
 
 def _as_integers(

@@ -12,3 +12,5 @@ MATRIX_DTYPES = (
     "int64",
     "bool",
 )
+# Those that hold floating values.
+FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")

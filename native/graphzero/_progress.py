@@ -56,6 +56,8 @@ class JobProgress:
 
     def _line(self, done: int, total: int) -> str:
         elapsed = time.monotonic() - self._phase_start
+        if not total:  # not known, or nothing to count
+            return f"{self._phase} {self._label}"
         rate = done / elapsed if elapsed > 0 else 0.0
         left = f", {(total - done) / rate:.0f} s left" if rate > 0 else ""
         text = size_text if self._unit else short_count_text

@@ -7,8 +7,6 @@
 namespace graphzero::sample {
 namespace {
 
-constexpr size_t kSide = 16384;  // programs under way
-
 // The positions of the edges to one neighbour, in a sorted row. In a damaged row that is not sorted
 // it is some range inside the row.
 template <class Id>
@@ -108,7 +106,7 @@ std::vector<std::vector<uint64_t>> ExcludedEdges::SlotsInStaged(
   WithIdType(rows.adjacency, [&]<class Id>() {
     ReadRounds rounds(staged);
     const StagedRows<Id> staged_rows(rounds, rows, sorted_);
-    rounds.Run(nodes.size(), kSide, [&](size_t i) {
+    rounds.Run(nodes.size(), ReadRounds::kSide, [&](size_t i) {
       return ExcludedSearch::Search<Id>(*this, staged_rows, nodes[i], ranges[i], &slots[i]);
     });
   });

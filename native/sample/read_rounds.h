@@ -148,6 +148,9 @@ class ReadRounds {
   }
 
   static constexpr size_t kLoadBytes = size_t{16} << 20;
+  // Programs under way, unless there is a reason for fewer: enough that a round keeps a disk busy
+  // to its end and that programs on the same pages share reads; each takes a kilobyte or two.
+  static constexpr size_t kSide = 8192;
 
  private:
   struct Root;  // the outermost coroutine of a program

@@ -11,7 +11,6 @@
 namespace graphzero::sample {
 namespace {
 
-constexpr size_t kSide = 16384;
 // Those that go through all targets take more memory and should be few.
 constexpr size_t kExhaustedSide = 16;
 // Rows whose bounds are read at a time where all rows are gone through.
@@ -197,7 +196,8 @@ void DrawNegativesStaged(const StagedNegatives& negatives) {
   WithIdType(negatives.rows.adjacency, [&]<class Id>() {
     ReadRounds rounds(*negatives.request.staged);
     Drawer<Id> drawer(negatives, rounds);
-    rounds.Run(negatives.targets.size(), kSide, [&](size_t number) { return drawer.Draw(number); });
+    rounds.Run(negatives.targets.size(), ReadRounds::kSide,
+               [&](size_t number) { return drawer.Draw(number); });
     rounds.Run(drawer.exhausted(), kExhaustedSide,
                [&](size_t place) { return drawer.DrawExhausted(place); });
   });

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from dgl_interpreter import run_with_dgl
 
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3, 2]
@@ -89,23 +87,7 @@ def test_dgl_blocks_without_dgl_name_the_extra(client: gz.Client) -> None:
         client.sample(SEEDS, FANOUT).to_dgl_blocks()
 
 
-def dgl_python() -> str:
-    """An interpreter with DGL: this one, or that in GRAPHZERO_DGL_PYTHON.
-
-    DGL's wheels are built for versions of torch that this project's tests do not use.
-    """
-    named = os.environ.get("GRAPHZERO_DGL_PYTHON")
-    if named:
-        return named
-    probe = subprocess.run([sys.executable, "-c", "import dgl"], capture_output=True)
-    if probe.returncode:
-        pytest.skip("needs DGL: no wheel of it fits the installed torch; name an interpreter that "
-                    "has both in GRAPHZERO_DGL_PYTHON")  # fmt: skip
-    return sys.executable
-
-
 def test_dgl_accepts_the_blocks(client: gz.Client, tmp_path: Path) -> None:
-    python = dgl_python()
     batch = client.sample(SEEDS, FANOUT).numpy()
     names = ("n_id", "edge_index", "e_id", "edge_weight", "x")
     sizes = {
@@ -113,13 +95,5 @@ def test_dgl_accepts_the_blocks(client: gz.Client, tmp_path: Path) -> None:
         "num_sampled_edges": np.array(batch.num_sampled_edges),
     }
     np.savez(tmp_path / "batch.npz", **{name: batch[name] for name in names}, **sizes)
-    # The package alone: the rest of this environment has another torch.
-    (tmp_path / "graphzero").symlink_to(Path(gz.__file__).parent)
-    done = subprocess.run(
-        [python, SCRIPT, tmp_path / "batch.npz"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().endswith("blocks are right")
+    output = run_with_dgl(SCRIPT, tmp_path / "batch.npz", folder=tmp_path)
+    assert output.strip().endswith("blocks are right")

@@ -145,7 +145,8 @@ ERRORS = [
     pytest.param([], "found 0 sources of edges, expected one: --edges FILE", id="no-edges"),
     pytest.param(
         ["{}/edges.csv"],
-        "{}/edges.csv: expected .gl or .gd; text goes to --edges and --column",
+        "{}/edges.csv: expected a folder, .gl or .gd; text, tables and arrays go to --edges and "
+        "--column",
         id="text-without-option",
     ),
     pytest.param(

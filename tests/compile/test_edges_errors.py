@@ -87,8 +87,10 @@ def test_the_largest_id_is_not_too_large(tmp_path: Path) -> None:
 
 
 def test_no_edges_and_no_number_of_nodes_is_an_error(tmp_path: Path) -> None:
-    message = "the input has no edges; give the number of nodes (--num-nodes)"
-    assert error_of(tmp_path, "# nothing\n") == message
+    assert error_of(tmp_path, "# nothing\n") == (
+        "edges.csv: found no edges, expected some; if there are none, give the number of nodes "
+        "(--num-nodes)"
+    )
 
 
 @pytest.mark.parametrize("largest", [100_000_000, 5_000_000_000])
@@ -96,15 +98,15 @@ def test_ids_far_beyond_the_number_of_edges_are_taken_for_a_mistake(
     tmp_path: Path, largest: int
 ) -> None:
     assert error_of(tmp_path, f"0,1\n2,{largest}\n") == (
-        f"the largest node id is {largest} but there are only 2 edges: ids are expected to run "
-        "from 0 to the number of nodes; if they do, give it (--num-nodes)"
+        f"edges.csv: the largest node id is {largest} but there are only 2 edges: ids are expected "
+        "to run from 0 to the number of nodes; if they do, give it (--num-nodes)"
     )
 
 
 def test_more_nodes_than_a_file_can_hold_is_an_error(tmp_path: Path) -> None:
     assert error_of(tmp_path, "0,1\n", GraphOptions(num_nodes=2**62)) == (
-        "found 4611686018427387904 nodes, expected at most 288230376151711744, for which one file "
-        "has room"
+        "edges.csv: found 4611686018427387904 nodes, expected at most 288230376151711744, for "
+        "which one file has room"
     )
 
 

@@ -1,5 +1,6 @@
 """Matrix files from arrays, tensors and chunks of rows."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -134,8 +135,30 @@ def test_the_row_of_a_misfit_counts_from_the_start_of_the_array(written: Written
         written(array, dtype="int8")
 
 
-def test_float_overflow_becomes_infinity_without_a_warning(written: Written) -> None:
-    assert written([1e300], dtype="float32").tensor().tolist() == [np.inf]
+@pytest.mark.parametrize(
+    ("value", "dtype", "room"),
+    [
+        (np.float64(-1e300), "float32", r"float32 \(at most 3.4028e38\); float64 has room"),
+        (np.float32(70000), "float16", r"float16 \(at most 65504\); float32 has room"),
+        (np.int32(-70000), "float16", r"float16 \(at most 65504\); float32 has room"),
+        (np.float32(3.4e38), "bfloat16", r"bfloat16 \(at most 3.3895e38\); float64 has room"),
+    ],
+)
+def test_a_number_that_would_become_infinite_is_named(
+    written: Written, value: Any, dtype: str, room: str
+) -> None:
+    array = np.zeros((3, 2), value.dtype)
+    array[2, 1] = value
+    with pytest.raises(
+        InputError, match=rf"row 2 column 1: found {re.escape(str(value))}, .*fit {room}"
+    ):
+        written(array, dtype=dtype)
+
+
+def test_infinity_stays_what_it_is(written: Written) -> None:
+    for dtype in ("float16", "float32", "float64"):
+        x = written([np.inf, -np.inf, np.nan], dtype=dtype).tensor()
+        assert x.tolist()[:2] == [np.inf, -np.inf]
 
 
 # Chunks

@@ -1,12 +1,13 @@
 """Every number becomes the value that Python's float() and NumPy's astype() give."""
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from graphzero import _engine
+from graphzero import InputError, _engine
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -50,10 +51,30 @@ def expected_values(texts: list[str], dtype: str) -> Any:
         return np.array([float(text) for text in texts], dtype=np.float64).astype(dtype)
 
 
+def too_large(text: str, dtype: str) -> bool:
+    """Whether a number would become infinite; "inf" is so of itself."""
+    return "inf" not in text.lower() and bool(np.isinf(expected_values([text], dtype)[0]))
+
+
+def check_numbers(compiled: Compiled, texts: list[str], dtype: str) -> None:
+    """All that fit are the nearest value; the first that does not is named."""
+    fitting = [text for text in texts if not too_large(text, dtype)]
+    if fitting:
+        x = compiled("".join(f"{i},{text}\n" for i, text in enumerate(fitting)), dtype=dtype)
+        assert x.tobytes() == expected_values(fitting, dtype).tobytes()
+    if len(fitting) < len(texts):
+        line = next(i for i, text in enumerate(texts) if too_large(text, dtype)) + 1
+        found = re.escape(texts[line - 1][:30])
+        with pytest.raises(
+            InputError,
+            match=rf'line {line}: column 2: found "{found}.*, which does not fit {dtype} \(at most',
+        ):
+            compiled("".join(f"{i},{text}\n" for i, text in enumerate(texts)), dtype=dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_every_spelling_of_a_float_is_the_nearest_value(compiled: Compiled, dtype: str) -> None:
-    x = compiled("".join(f"{i},{text}\n" for i, text in enumerate(SPELLINGS)), dtype=dtype)
-    assert x.tobytes() == expected_values(SPELLINGS, dtype).tobytes()
+    check_numbers(compiled, SPELLINGS, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
@@ -63,8 +84,7 @@ def test_every_spelling_of_a_float_is_the_nearest_value(compiled: Compiled, dtyp
 def test_generated_numbers_are_the_nearest_value(
     compiled: Compiled, dtype: str, texts: list[str]
 ) -> None:
-    x = compiled("".join(f"{i},{text}\n" for i, text in enumerate(texts)), dtype=dtype)
-    assert x.tobytes() == expected_values(texts, dtype).tobytes()
+    check_numbers(compiled, texts, dtype)
 
 
 @SHARED_DIRECTORY
@@ -108,10 +128,32 @@ def halves_and_midpoints() -> Any:
 
 def test_float16_rounds_every_tie_and_its_neighbours_as_numpy_does(compiled: Compiled) -> None:
     values = halves_and_midpoints()
+    values = values[abs(values) < 65520]
     text = "".join(f"{i},{value!r}\n" for i, value in enumerate(values.tolist()))
-    with np.errstate(over="ignore"):
-        expected = values.astype(np.float16)
+    expected = values.astype(np.float16)
     assert compiled(text, dtype="float16").tobytes() == expected.tobytes()
+
+
+# The largest value, and the first number that would be rounded to infinity.
+EDGES = [
+    ("float16", "65519.999", "65520"),
+    ("bfloat16", "3.3961775e38", "3.3961776e38"),
+    ("float32", "3.4028235677973362e38", "3.4028235677973366e38"),
+    ("float64", "1.7976931348623157e308", "1.7976931348623159e308"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "largest", "beyond"), EDGES)
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_number_that_would_become_infinite_is_named(
+    compiled: Compiled, dtype: str, largest: str, beyond: str, sign: str
+) -> None:
+    compiled(f"0,1,{sign}{largest}\n", dtype=dtype)
+    message = rf'line 2: column 3: found "{sign}{re.escape(beyond)}", which does not fit {dtype} '
+    with pytest.raises(InputError, match=message):
+        compiled(f"0,1,2\n1,inf,{sign}{beyond}\n", dtype=dtype)
+    with pytest.raises(InputError, match=f"fill value: .* does not fit {dtype}"):
+        compiled("0,1\n", dtype=dtype, num_nodes=2, fill=sign + beyond)
 
 
 def test_special_values_of_float16(compiled: Compiled) -> None:

@@ -11,7 +11,6 @@ import zstandard
 
 CASES = [
     ("pyarrow", "arrow", "e.parquet", [], "e.parquet: a table of this kind needs pyarrow"),
-    ("pyarrow", "arrow", "e.csv", ["--relabel"], "e.csv: relabelling text needs pyarrow"),
     ("zstandard", "zstd", "e.csv.zst", [], "e.csv.zst: a Zstandard file needs zstandard"),
 ]
 
@@ -39,11 +38,13 @@ sys.exit(main({arguments!r}))"""
 
 
 def test_plain_text_needs_no_extra(tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("0,1\n")
+    (tmp_path / "e.csv").write_text("a,b\n0,1\n")
     program = """
 import sys
 for name in ("pyarrow", "zstandard", "torch", "scipy", "networkx", "torch_geometric"):
     sys.modules[name] = None
 from graphzero._cli import main
-sys.exit(main(["convert", "--edges", "e.csv", "--out", "ds"]))"""
+convert = ["convert", "--edges", "e.csv", "--out", "ds", "--overwrite"]
+for options in ([], ["--relabel"], ["--source", "a", "--target", "b"]):
+    main([*convert, *options]) and sys.exit(1)"""
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)

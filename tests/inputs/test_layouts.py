@@ -161,7 +161,12 @@ def test_a_flat_folder(tmp_path: Path, small: SmallGraph) -> None:
 def test_the_layout_of_mag240m(tmp_path: Path, small: SmallGraph) -> None:
     base = tmp_path / "mag240m_kddcup2021"
     processed = base / "processed"
-    save_all(processed / "paper", node_feat=small.x.astype(np.float16), node_label=small.y)
+    save_all(
+        processed / "paper",
+        node_feat=small.x.astype(np.float16),
+        node_label=labels_with_gaps(small),
+        node_year=np.arange(small.num_nodes) + 1500,
+    )
     save_all(processed / "author", node_feat=small.x[:5])
     ends = np.stack([small.src, small.dst])
     save_all(processed / "paper___cites___paper", edge_index=ends)
@@ -172,26 +177,61 @@ def test_the_layout_of_mag240m(tmp_path: Path, small: SmallGraph) -> None:
     assert graph.num_nodes == small.num_nodes
     assert graph.is_symmetric
     assert gz.FeatureStore(tmp_path / "ds/x.gd").dtype.label == "float16"
-    assert column(tmp_path / "ds", "y").tolist() == small.y.tolist()
+    assert column(tmp_path / "ds", "y")[:4].tolist() == [-1, *small.y[1:3].tolist(), -1]
+    assert report.columns["y"].nans == 3
+    assert column(tmp_path / "ds", "node_year")[9] == 1509
     assert [note.split(":")[0] for note in report.notes] == [
         "author", "author___writes___paper", "split_dict.pt",
     ]  # fmt: skip
 
 
-def test_the_layout_of_igb(tmp_path: Path, small: SmallGraph) -> None:
-    """Pairs in rows, and labels in two granularities."""
-    processed = tmp_path / "tiny/processed"
-    save_all(
-        processed / "paper", node_feat=small.x, node_label_19=small.y, node_label_2K=small.y * 7
-    )
+def write_igb(folder: Path, small: SmallGraph, **labels: Any) -> Path:
+    """Pairs in rows, labels of one or two granularities, and a pickle."""
+    processed = folder / "processed"
+    save_all(processed / "paper", node_feat=small.x, **labels)
     pairs = np.stack([small.src, small.dst], 1)
     save_all(processed / "paper__cites__paper", edge_index=pairs)
     np.save(processed / "paper/paper_id_index_mapping.npy", {"a paper": 0}, allow_pickle=True)
-    report = gz.import_folder(tmp_path / "tiny", tmp_path / "ds")
-    assert [note.split(" ")[0] for note in report.notes] == ["paper_id_index_mapping.npy"]
+    return folder
+
+
+def test_the_layout_of_igb(tmp_path: Path, small: SmallGraph) -> None:
+    labels = labels_with_gaps(small)
+    folder = write_igb(tmp_path / "tiny", small, node_label_19=labels, node_label_2K=labels * 7)
+    report = gz.import_folder(folder, tmp_path / "ds")
+    assert [note.split(":")[0] for note in report.notes] == ["paper_id_index_mapping.npy"]
     expected = small.write(tmp_path / "expected")
     assert (tmp_path / "ds/graph.gl").read_bytes() == expected.read_bytes()
-    assert column(tmp_path / "ds", "node_label_2K").tolist() == (small.y * 7).tolist()
+    y = np.where(np.isnan(labels), -1, labels).astype(np.int64)
+    assert column(tmp_path / "ds", "y").tolist() == y.tolist()
+    assert column(tmp_path / "ds", "node_label_2K").tolist() == np.where(y < 0, -1, y * 7).tolist()
+    assert [report.columns[name].nans for name in ("y", "node_label_2K")] == [3, 3]
+
+
+def test_labels_of_igb_that_are_alone_or_few(tmp_path: Path, small: SmallGraph) -> None:
+    """The full size has labels for its first nodes alone."""
+    folder = write_igb(tmp_path / "tiny", small, node_label_2K=small.y[:300].astype(np.float32))
+    report = gz.import_folder(folder, tmp_path / "ds")
+    assert column(tmp_path / "ds", "y").tolist() == [*small.y[:300].tolist(), *[-1] * 200]
+    assert report.columns["y"].filled == 200
+
+
+def test_files_of_igb_without_a_header(tmp_path: Path, small: SmallGraph) -> None:
+    """As the large and full sizes have them."""
+    folder = write_igb(tmp_path / "full", small)
+    x = np.random.default_rng(0).random((small.num_nodes, 1024), np.float32)
+    x.tofile(folder / "processed/paper/node_feat.npy")
+    labels_with_gaps(small).tofile(folder / "processed/paper/node_label_19.npy")
+    report = gz.import_folder(folder, tmp_path / "ds")
+    np.testing.assert_array_equal(column(tmp_path / "ds", "x"), x)
+    assert column(tmp_path / "ds", "y")[:4].tolist() == [-1, *small.y[1:3].tolist(), -1]
+    assert [note.split(":")[0] for note in report.notes] == [
+        "node_feat.npy", "node_label_19.npy", "paper_id_index_mapping.npy",
+    ]  # fmt: skip
+    with (folder / "processed/paper/node_feat.npy").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(InputError, match=r"node_feat\.npy: found \d+ bytes without the header"):
+        gz.import_folder(folder, tmp_path / "other")
 
 
 def test_two_relations_of_one_type_ask_for_a_choice(tmp_path: Path) -> None:

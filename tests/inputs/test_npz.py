@@ -26,7 +26,7 @@ def test_edges_are_those_of_the_arrays(
     ends = np.asfortranarray(ends) if layout.endswith("fortran") else np.ascontiguousarray(ends)
     save(tmp_path / "g.npz", other=small.y, edge_index=ends)  # type: ignore[operator]
     expected = small.write(tmp_path / "expected")
-    gz.import_files(tmp_path / "ds", f"{tmp_path}/g.npz#edge_index", num_nodes=small.num_nodes)
+    gz.import_files(f"{tmp_path}/g.npz#edge_index", tmp_path / "ds", num_nodes=small.num_nodes)
     assert (tmp_path / "ds/graph.gl").read_bytes() == expected.read_bytes()
 
 
@@ -34,8 +34,8 @@ def test_edges_are_those_of_the_arrays(
 def test_columns_are_those_of_the_arrays(tmp_path: Path, small: SmallGraph, save: object) -> None:
     save(tmp_path / "g.npz", e=np.stack([small.src, small.dst]), x=small.x, y=small.y)  # type: ignore[operator]
     gz.import_files(
-        tmp_path / "ds",
         f"{tmp_path}/g.npz#e",
+        tmp_path / "ds",
         num_nodes=small.num_nodes,
         columns={"x": f"{tmp_path}/g.npz#x", "y": f"{tmp_path}/g.npz#y"},
         dtype="float16",
@@ -47,9 +47,9 @@ def test_columns_are_those_of_the_arrays(tmp_path: Path, small: SmallGraph, save
 def test_the_array_must_be_named_if_there_are_several(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", a=np.zeros((2, 3), int), b=np.zeros(3))
     with pytest.raises(InputError, match=r"g\.npz: found several arrays, expected one of a, b"):
-        gz.import_files(tmp_path / "ds", tmp_path / "g.npz")
+        gz.import_files(tmp_path / "g.npz", tmp_path / "ds")
     with pytest.raises(InputError, match=r"g\.npz: found no array 'c', expected one of a, b"):
-        gz.import_files(tmp_path / "ds", f"{tmp_path}/g.npz#c")
+        gz.import_files(f"{tmp_path}/g.npz#c", tmp_path / "ds")
 
 
 def test_a_truncated_archive_is_named(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_truncated_archive_is_named(tmp_path: Path) -> None:
     data = (tmp_path / "g.npz").read_bytes()
     (tmp_path / "g.npz").write_bytes(data[:-30])
     with pytest.raises(InputError, match=r"g\.npz: not a readable \.npz archive"):
-        gz.import_files(tmp_path / "ds", tmp_path / "g.npz")
+        gz.import_files(tmp_path / "g.npz", tmp_path / "ds")
 
 
 def test_damaged_data_is_named(tmp_path: Path) -> None:
@@ -67,19 +67,19 @@ def test_damaged_data_is_named(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 0xFF
     (tmp_path / "g.npz").write_bytes(data)
     with pytest.raises(InputError, match=r"g\.npz#arr_0: damaged archive"):
-        gz.import_files(tmp_path / "ds", tmp_path / "g.npz")
+        gz.import_files(tmp_path / "g.npz", tmp_path / "ds")
 
 
 def test_python_objects_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", np.array([{"a": 1}, None]))
     with pytest.raises(InputError, match=r"found Python objects, expected numbers"):
-        gz.import_files(tmp_path / "ds", tmp_path / "g.npz")
+        gz.import_files(tmp_path / "g.npz", tmp_path / "ds")
 
 
 PEAK = """
 import sys
 import graphzero as gz
-gz.import_files(sys.argv[1], sys.argv[2] + "#e", columns={"x": sys.argv[2] + "#x"},
+gz.import_files(sys.argv[2] + "#e", sys.argv[1], columns={"x": sys.argv[2] + "#x"},
                 num_nodes=int(sys.argv[3]), memory=64 << 20)
 status = dict(line.split(":") for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]) << 10)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import graphzero as gz
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from dgl_interpreter import run_with_dgl
 from graphzero import InputError
 from input_graphs import SmallGraph, column
 from torch_geometric.data import Data, HeteroData, InMemoryDataset
@@ -45,6 +43,7 @@ def test_pyg_data(tmp_path: Path, small: SmallGraph) -> None:
     assert torch.equal(column(tmp_path / "ds", "edge_attr"), data.edge_attr)
     assert gz.FeatureStore(tmp_path / "ds/edge_attr.gd").role == "edge"
     assert column(tmp_path / "ds", "train").tolist() == list(range(0, small.num_nodes, 7))
+    assert torch.equal(torch.from_numpy(column(tmp_path / "ds", "train_mask")), data.train_mask)
     assert {note.split(":")[0] for note in report.notes} == {"data.name", "data.n_id"}
 
 
@@ -63,6 +62,33 @@ def test_a_pyg_graph_of_several_types_is_refused(tmp_path: Path) -> None:
         gz.import_pyg(HeteroData(), tmp_path / "ds")
     with pytest.raises(InputError, match="expected a PyG Data with edge_index"):
         gz.import_pyg(Data(x=torch.zeros(3, 2)), tmp_path / "ds")
+
+
+def test_odd_tensors_of_a_pyg_graph(tmp_path: Path) -> None:
+    """Each is taken, or left out by name."""
+    index = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    data = Data(
+        edge_index=index,
+        num_nodes=3,
+        grad=torch.ones(3, 2, requires_grad=True),
+        array=np.arange(3),
+        sparse=torch.eye(3).to_sparse(),
+        cube=torch.ones(3, 2, 2),
+        wide=torch.ones(3, dtype=torch.uint16),
+        none=torch.ones(3, 0),
+        train=torch.ones(3),
+        train_mask=torch.ones(3, dtype=torch.bool),
+    )
+    report = gz.import_pyg(data, tmp_path / "ds")
+    assert sorted(report.columns) == ["array", "grad", "train", "train_mask"]
+    assert {note.split(":")[0].removeprefix("data.") for note in report.notes} == {
+        "sparse", "cube", "wide", "none", "train_mask",
+    }  # fmt: skip
+    for edges in (index.float(), torch.zeros(3, 4, dtype=torch.long)):
+        with pytest.raises(InputError, match=r"data\.edge_index: found .* expected integers of"):
+            gz.import_pyg(Data(edge_index=edges, num_nodes=3), tmp_path / "other")
+    with pytest.raises(ValueError, match="dtype: found 'float12', expected one of float32"):
+        gz.import_pyg(data, tmp_path / "other", dtype="float12")
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr", "csc", "dok"])
@@ -126,30 +152,9 @@ def test_other_networkx_nodes_are_refused(tmp_path: Path) -> None:
         gz.import_networkx(nx.grid_2d_graph(2, 2), tmp_path / "ds")
 
 
-def dgl_python() -> str:
-    """An interpreter with DGL: this one, or that in GRAPHZERO_DGL_PYTHON.
-
-    DGL's wheels are built for versions of torch that this project's tests do not use.
-    """
-    named = os.environ.get("GRAPHZERO_DGL_PYTHON")
-    if named:
-        return named
-    probe = subprocess.run([sys.executable, "-c", "import dgl"], capture_output=True)
-    if probe.returncode:
-        pytest.skip("needs DGL: no wheel of it fits the installed torch; name an interpreter that "
-                    "has both in GRAPHZERO_DGL_PYTHON")  # fmt: skip
-    return sys.executable
-
-
 def test_a_dgl_graph(tmp_path: Path, small: SmallGraph) -> None:
     np.savez(tmp_path / "graph.npz", **vars(small))
-    # The package alone: the rest of this environment has another torch.
-    (tmp_path / "graphzero").symlink_to(Path(gz.__file__).parent)
-    subprocess.run(
-        [dgl_python(), IMPORT_DGL, tmp_path / "graph.npz", tmp_path / "ds"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        check=True,
-    )
+    run_with_dgl(IMPORT_DGL, tmp_path / "graph.npz", tmp_path / "ds", folder=tmp_path)
     expected = small.write(tmp_path / "expected", weighted=True, edge_ids=True)
     assert (tmp_path / "ds/graph.gl").read_bytes() == expected.read_bytes()
     np.testing.assert_array_equal(column(tmp_path / "ds", "x"), small.x)

@@ -49,7 +49,7 @@ def test_parquet_edges(tmp_path: Path, ids: list[Any], dictionary: bool) -> None
     if dictionary and isinstance(ids[0], str):
         columns = [values.dictionary_encode() for values in columns]
     parquet.write_table(pa.table(columns, ["src", "dst"]), tmp_path / "e.parquet")
-    gz.import_files(tmp_path / "ds", tmp_path / "e.parquet", relabel=True)
+    gz.import_files(tmp_path / "e.parquet", tmp_path / "ds", relabel=True)
     check(tmp_path / "ds", ids, src, dst)
 
 
@@ -69,6 +69,7 @@ def test_text_edges_with_columns_and_splits(tmp_path: Path) -> None:
     assert column(tmp_path / "ds", "age").tolist() == [3, 2, 1, 4, 7]
     assert column(tmp_path / "ds", "train").tolist() == [4, 0]
     assert gz.Graph(tmp_path / "ds").has_weights
+    assert "note: e.tsv: its ids are texts" in done.stdout
 
 
 def test_integers_taken_as_texts(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_array_edges(tmp_path: Path) -> None:
     np.save(tmp_path / "e.npy", ends)
     np.save(tmp_path / "train.npy", np.array([7, -3]))
     gz.import_files(
-        tmp_path / "ds", tmp_path / "e.npy", relabel=True, splits={"train": tmp_path / "train.npy"}
+        tmp_path / "e.npy", tmp_path / "ds", relabel=True, splits={"train": tmp_path / "train.npy"}
     )
     check(tmp_path / "ds", [50, -3, 7], *ends.tolist())
     assert column(tmp_path / "ds", "train").tolist() == [1, 0]
@@ -93,8 +94,8 @@ def test_edge_columns_stay_with_their_edges(tmp_path: Path) -> None:
     table = pa.table({"src": ["b", "a"], "dst": ["a", "c"], "t": [10, 20]})
     parquet.write_table(table, tmp_path / "e.parquet")
     gz.import_files(
-        tmp_path / "ds",
         tmp_path / "e.parquet",
+        tmp_path / "ds",
         relabel="text",
         edge_columns={"t": f"{tmp_path}/e.parquet#t"},
     )
@@ -133,12 +134,12 @@ def test_what_cannot_be_relabelled_is_named(
             parquet.write_table(table, tmp_path / f"{name}.parquet")
         given[group] = {name: tmp_path / f"{name}.parquet" for name in given.get(group, {})}
     with pytest.raises(InputError, match=message):
-        gz.import_files(tmp_path / "ds", words, **given)
+        gz.import_files(words, tmp_path / "ds", **given)
     assert not (tmp_path / "ds").exists()
 
 
 def test_an_unknown_id_is_named(tmp_path: Path, words: Path) -> None:
-    gz.import_files(tmp_path / "ds", words, relabel=True)
+    gz.import_files(words, tmp_path / "ds", relabel=True)
     original = gz.OriginalIds(tmp_path / "ds")
     with pytest.raises(IndexError, match=r"original ids\[1\]: found 'aa', which no node of ds has"):
         original.find(["a", "aa"])
@@ -208,7 +209,7 @@ def test_the_result_does_not_depend_on_memory_or_threads(tmp_path: Path) -> None
     parquet.write_table(table, tmp_path / "e.parquet")
     for name, memory, threads in (("a", 64 << 20, 1), ("b", 2 << 30, 4)):
         gz.import_files(
-            tmp_path / name, tmp_path / "e.parquet", relabel=True, memory=memory, threads=threads
+            tmp_path / "e.parquet", tmp_path / name, relabel=True, memory=memory, threads=threads
         )
     for file in ("graph.gl", "original_id.gd"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
@@ -216,11 +217,11 @@ def test_the_result_does_not_depend_on_memory_or_threads(tmp_path: Path) -> None
 
 def test_a_column_cannot_take_the_name_of_the_original_ids(tmp_path: Path, words: Path) -> None:
     with pytest.raises(InputError, match="'original_id': this name is for the ids that --relabel"):
-        gz.import_files(tmp_path / "ds", words, columns={"original_id": words}, relabel=True)
+        gz.import_files(words, tmp_path / "ds", columns={"original_id": words}, relabel=True)
 
 
 def test_verify_finds_original_ids_out_of_order(tmp_path: Path, words: Path) -> None:
-    gz.import_files(tmp_path / "ds", words, relabel=True)
+    gz.import_files(words, tmp_path / "ds", relabel=True)
     check = [GRAPHZERO, "verify", tmp_path / "ds"]
     assert subprocess.run(check, capture_output=True).returncode == 0
     (tmp_path / "ds/original_id.gd").unlink()

@@ -72,7 +72,7 @@ def test_edges_are_those_of_the_arrays(
 def test_ids_of_any_integer_type_are_taken(tmp_path: Path, dtype: str) -> None:
     ends = {"a": np.array([0, 1, 2], dtype), "b": np.array([1, 2, 0], dtype)}
     write_parquet(pa.table(ends), tmp_path / "e.parquet")
-    gz.import_files(tmp_path / "ds", tmp_path / "e.parquet")
+    gz.import_files(tmp_path / "e.parquet", tmp_path / "ds")
     assert gz.Graph(tmp_path / "ds").get_neighbours(1).tolist() == [2]
 
 
@@ -80,7 +80,7 @@ def test_named_columns_are_the_ends(tmp_path: Path) -> None:
     table = pa.table({"source": [9, 9], "caller": [0, 1], "callee": [1, 2], "cost": [0.5, 2.0]})
     write_parquet(table, tmp_path / "e.parquet")
     gz.import_files(
-        tmp_path / "ds", tmp_path / "e.parquet", source="caller", target="callee", weight="cost"
+        tmp_path / "e.parquet", tmp_path / "ds", source="caller", target="callee", weight="cost"
     )
     graph = gz.Graph(tmp_path / "ds")
     assert graph.num_nodes == 3
@@ -110,8 +110,8 @@ def test_columns_without_ids_are_in_order(tmp_path: Path, small: SmallGraph) -> 
     write_parquet(pa.table({"v": lists}), tmp_path / "lists.parquet")
     write_parquet(pa.table({"s": small.src, "t": small.dst}), tmp_path / "e.parquet")
     gz.import_files(
-        tmp_path / "ds",
         tmp_path / "e.parquet",
+        tmp_path / "ds",
         num_nodes=small.num_nodes,
         columns={"a": tmp_path / "wide.parquet", "b": tmp_path / "lists.parquet"},
         dtypes={"b": "float16"},
@@ -131,8 +131,8 @@ def test_missing_rows_are_filled_on_request_only(tmp_path: Path, edges: Path) ->
     write_parquet(pa.table({"id": [2, 0], "v": [5, 6]}), tmp_path / "v.parquet")
     source = {"v": tmp_path / "v.parquet"}
     with pytest.raises(InputError, match=r"v\.parquet: 1 of 3 node ids have no row"):
-        gz.import_files(tmp_path / "ds", edges, columns=source)
-    report = gz.import_files(tmp_path / "ds", edges, columns=source, fill=-1)
+        gz.import_files(edges, tmp_path / "ds", columns=source)
+    report = gz.import_files(edges, tmp_path / "ds", columns=source, fill=-1)
     assert column(tmp_path / "ds", "v").tolist() == [6, -1, 5]
     assert report.columns["v"].filled == 1
 
@@ -161,7 +161,7 @@ ERRORS = [
 def test_bad_edges_name_file_row_and_column(tmp_path: Path, name: str, message: str) -> None:
     write_parquet(pa.table(TABLES[name]), tmp_path / "e.parquet")
     with pytest.raises(InputError, match=r"e\.parquet:? " + message):
-        gz.import_files(tmp_path / "ds", tmp_path / "e.parquet")
+        gz.import_files(tmp_path / "e.parquet", tmp_path / "ds")
     assert not (tmp_path / "ds").exists()
 
 
@@ -171,7 +171,7 @@ def test_the_first_bad_row_is_named_whatever_thread_meets_it(tmp_path: Path) -> 
     write_parquet(pa.table({"src": src, "dst": src * 0}), tmp_path / "e.parquet")
     for _ in range(5):
         with pytest.raises(InputError, match="row 123456: found source -1"):
-            gz.import_files(tmp_path / "ds", tmp_path / "e.parquet", threads=4)
+            gz.import_files(tmp_path / "e.parquet", tmp_path / "ds", threads=4)
 
 
 COLUMNS = [
@@ -191,7 +191,7 @@ def test_bad_columns_name_file_row_and_column(
 ) -> None:
     write_parquet(pa.table(table), tmp_path / "v.parquet")
     with pytest.raises(InputError, match=r"v\.parquet ?" + message):
-        gz.import_files(tmp_path / "ds", edges, columns={"v": tmp_path / "v.parquet"})
+        gz.import_files(edges, tmp_path / "ds", columns={"v": tmp_path / "v.parquet"})
     assert not (tmp_path / "ds").exists()
 
 
@@ -199,18 +199,18 @@ def test_a_damaged_parquet_file_is_named(tmp_path: Path, edges: Path) -> None:
     data = edges.read_bytes()
     edges.write_bytes(data[: len(data) // 2])
     with pytest.raises(InputError, match=r"edges\.parquet: not a readable Parquet file"):
-        gz.import_files(tmp_path / "ds", edges)
+        gz.import_files(edges, tmp_path / "ds")
 
 
 def test_a_missing_column_lists_those_there_are(tmp_path: Path, edges: Path) -> None:
     with pytest.raises(InputError, match="found no column 'via', expected one of 'src', 'dst'"):
-        gz.import_files(tmp_path / "ds", edges, source="via", target="dst")
+        gz.import_files(edges, tmp_path / "ds", source="via", target="dst")
 
 
 def test_an_edge_column_is_a_column_of_the_table(tmp_path: Path, edges: Path) -> None:
     table = pa.table({"src": [2, 0, 1], "dst": [0, 1, 2], "when": [20, 0, 10]})
     write_parquet(table, edges)
-    gz.import_files(tmp_path / "ds", edges, edge_columns={"when": f"{edges}#when"})
+    gz.import_files(edges, tmp_path / "ds", edge_columns={"when": f"{edges}#when"})
     store = gz.FeatureStore(tmp_path / "ds/when.gd")
     assert store.role == "edge"
     graph = gz.Graph(tmp_path / "ds")
@@ -223,8 +223,8 @@ def test_splits_are_ids_or_masks(tmp_path: Path, edges: Path) -> None:
     np.save(tmp_path / "test.npy", np.array([False, True, True]))
     (tmp_path / "valid.csv").write_text("1\n")
     gz.import_files(
-        tmp_path / "ds",
         edges,
+        tmp_path / "ds",
         splits={
             "train": tmp_path / "train.parquet",
             "test": tmp_path / "test.npy",
@@ -242,13 +242,13 @@ def test_a_split_names_an_id_outside_the_graph(
 ) -> None:
     write_parquet(pa.table({"node": ids}), tmp_path / "train.parquet")
     with pytest.raises(InputError, match=rf"train\.parquet row {row}: found (node )?id"):
-        gz.import_files(tmp_path / "ds", edges, splits={"train": tmp_path / "train.parquet"})
+        gz.import_files(edges, tmp_path / "ds", splits={"train": tmp_path / "train.parquet"})
 
 
 PEAK = """
 import sys
 import graphzero as gz
-gz.import_files(sys.argv[1], sys.argv[2] + "/e.parquet",
+gz.import_files(sys.argv[2] + "/e.parquet", sys.argv[1],
                 columns={"x": sys.argv[2] + "/x.parquet"}, memory=64 << 20)
 status = dict(line.split(":") for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]) << 10)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -330,3 +332,39 @@ def test_walkers_on_the_same_row_share_its_reads(graph_file: Path) -> None:
     row = 4 * graph.get_degree(0)
     # The bounds of the row, its weights, and the drawn neighbours, which lie in as many pages.
     assert graph._staged.stats().read_bytes < 16 + row + 2 * (row + 4096)
+
+
+MANY_CALLERS = """
+import os, sys
+from concurrent.futures import ThreadPoolExecutor
+import graphzero as gz
+import numpy as np
+mapped, staged = (gz.Graph(sys.argv[1], io=io) for io in ("mapped", "staged"))
+
+def call(number):
+    starts = np.random.default_rng(number).integers(0, mapped.num_nodes, 500)
+    options = dict(p=0.5, q=2.0, weighted=number % 2 == 0, seed=number)
+    walks = [graph.random_walk(starts, 4, **options).nodes for graph in (mapped, staged)]
+    assert (walks[0] == walks[1]).all()
+
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(call, range(16)))
+child = os.fork()
+if child == 0:
+    call(1)
+    os._exit(0)
+call(2)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.parametrize("engine", ["", "pread"])
+def test_many_threads_and_a_forked_child(graph_file: Path, engine: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_CALLERS, str(graph_file)],
+        env={**os.environ, "GRAPHZERO_IO_ENGINE": engine},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

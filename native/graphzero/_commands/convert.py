@@ -5,34 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphzero._commands._arguments import count, size
-from graphzero._compile_graph import GraphOptions
-from graphzero._convert import (
-    ColumnOptions,
-    ColumnSource,
-    ConversionReport,
-    Plan,
-    ShowProgress,
-    Work,
-    convert,
-    no_progress,
-)
+from graphzero._convert import ConversionReport, ShowProgress, convert, no_progress
 from graphzero._errors import InputError
-from graphzero._matrix_types import MATRIX_DTYPES
+from graphzero._inputs.names import EdgeNames
+from graphzero._matrix_types import FLOAT_DTYPES, MATRIX_DTYPES
+from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
 from graphzero._progress import JobProgress
 from graphzero._text import count_text, size_text
-
-if TYPE_CHECKING:
-    from graphzero._inputs.edges import EdgeNames
 
 EPILOG = """\
 examples:
   graphzero convert --edges edges.csv.gz --column x=feats.npy --column y=labels.csv:int64 --out DIR
   graphzero convert --edges edges.parquet --column x=nodes.parquet --split train=train.csv --out DIR
   graphzero convert --edges calls.parquet --source caller --target callee --relabel --out DIR
-  graphzero convert FOLDER --out DIR           (an OGB dataset, or a folder of .npy files)
+  graphzero convert FOLDER --out DIR    (an export, an OGB dataset, or a folder of .npy files)
   graphzero convert old.gl features.gd --out DIR      (files of GraphZero 0.2)
 
 Edges are lines "source,target" or "source,target,weight", separated by commas, tabs, semicolons or
@@ -40,33 +28,43 @@ blanks, a table (Parquet, Arrow, Feather, or a folder of such files), or an arra
 (E, 2) (.npy, or ARCHIVE.npz#NAME). Columns are lines "node,value,value,...", a table with a column
 "id" or one row for each node in order (TABLE#NAME is one of its columns), or an array with a row
 for each node. Text may be compressed with gzip or Zstandard; lines that begin with # or % are
-comments, and a first line whose first field is not a number is a header.
+comments, and a first line whose first field is not a number is a header. Text goes by the position
+of its columns, unless --source, --target or --weight name them.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
+    _add_sources(parser)
+    parser.add_argument("--out", required=True, metavar="DIR", help="the dataset to create")
+    parser.add_argument("--overwrite", action="store_true", help="replace DIR if it is a dataset")
+    _add_graph_options(parser.add_argument_group("graph"))
+    _add_column_options(parser.add_argument_group("columns"))
+    _add_work_options(parser.add_argument_group("work"))
+
+
+def _add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
         help="a folder in a known layout, or a .gl file and .gd files to rewrite as a dataset",
     )
-    parser.add_argument("--edges", metavar="FILE", help="text, table, array or .gl")
     parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="NAME=FILE[:DTYPE]",
-        help="values for each node; may be repeated (text is float32 unless DTYPE says otherwise)",
+        "--edges", action="append", default=[], metavar="FILE", help="text, table, array or .gl"
     )
-    parser.add_argument(
-        "--edge-column",
-        action="append",
-        default=[],
-        metavar="NAME=FILE[:DTYPE]",
-        help="values for each edge, in the order of the edges; may be repeated; implies --edge-ids",
-    )
+    columns = {
+        "--column": "values for each node (text is float32 unless DTYPE says otherwise)",
+        "--edge-column": "values for each edge, in the order of the edges; implies --edge-ids",
+    }
+    for option, what in columns.items():
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="NAME=FILE[:DTYPE]",
+            help=f"{what}; may be repeated",
+        )
     parser.add_argument(
         "--split",
         action="append",
@@ -74,14 +72,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE",
         help="a list of node ids, such as train, or a bool mask; may be repeated",
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="the dataset to create")
-    parser.add_argument("--overwrite", action="store_true", help="replace DIR if it is a dataset")
-    graph = parser.add_argument_group("graph")
+
+
+def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
     graph.add_argument("--undirected", action="store_true", help="store every edge both ways")
     graph.add_argument(
         "--direction",
         choices=["in", "out", "both"],
-        default="both",
         help="which edges of a directed graph to store: in for neighbour sampling, out for walks "
         "(default both)",
     )
@@ -94,10 +91,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     graph.add_argument(
         "--edge-ids", action="store_true", help="store the input row number of each edge"
     )
-    graph.add_argument("--source", metavar="COLUMN", help="of a table of edges")
-    graph.add_argument("--target", metavar="COLUMN", help="of a table of edges")
+    named = "of a table, or as the first line of text names it"
+    graph.add_argument("--source", metavar="COLUMN", help=named)
+    graph.add_argument("--target", metavar="COLUMN", help=named)
     graph.add_argument(
-        "--weight", metavar="COLUMN", help="of a table of edges (default weight, if there is one)"
+        "--weight", metavar="COLUMN", help=f"{named} (default weight, if there is one)"
     )
     graph.add_argument(
         "--relabel",
@@ -108,10 +106,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="ids are any integers or texts: number the nodes 0 to N - 1 in the order of their ids "
         "and store these (KIND auto, integer or text)",
     )
-    columns = parser.add_argument_group("columns")
+
+
+def _add_column_options(columns: argparse._ArgumentGroup) -> None:
     columns.add_argument(
         "--dtype",
-        choices=["float32", "float64", "float16", "bfloat16"],
+        choices=FLOAT_DTYPES,
         help="of columns of floating values that have no DTYPE of their own",
     )
     columns.add_argument(
@@ -124,12 +124,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     columns.add_argument("--nan", metavar="VALUE", help="what NaN becomes in an integer column")
     columns.add_argument("--fill", metavar="VALUE", help="what nodes without a line get")
-    work = parser.add_argument_group("work")
+
+
+def _add_work_options(work: argparse._ArgumentGroup) -> None:
     work.add_argument(
         "--on-error",
         choices=["stop", "skip"],
         default="stop",
-        help="what to do about a bad line (default stop)",
+        help="what to do about a bad line of text (default stop)",
     )
     work.add_argument(
         "--memory",
@@ -146,17 +148,19 @@ def run(args: argparse.Namespace) -> int:
     show_progress: ShowProgress = no_progress if args.quiet else JobProgress
     plan = _plan(args)
     report = convert(
-        plan.edges,
-        plan.columns,
+        plan,
         args.out,
-        graph_options=_graph_options(args, plan),
+        graph_options=plan.graph_options(
+            undirected=args.undirected,
+            direction=args.direction,
+            num_nodes=args.num_nodes,
+            dedup=args.dedup,
+            edge_ids=args.edge_ids,
+        ),
         column_options=ColumnOptions(args.row_align, args.nan, args.fill, args.dtype),
         work=Work(args.memory, args.threads, args.on_error, args.overwrite),
-        edge_names=_edge_names(args),
-        relabel=args.relabel,
-        original_ids=plan.original_ids,
+        edge_names=EdgeNames(args.source, args.target, args.weight),
         show_progress=show_progress,
-        notes=plan.notes,
     )
     if not args.quiet:
         _print_report(args.out, report)
@@ -172,8 +176,14 @@ def _plan(args: argparse.Namespace) -> Plan:
         from graphzero._inputs.layouts import plan_folder
 
         plan = plan_folder(folders[0])
+        for option in ("relabel", "source", "target", "weight"):
+            if getattr(args, option) is not None:
+                raise InputError(
+                    f"{folders[0]}: found --{option}, which is for files that --edges names: a "
+                    "folder in a known layout says itself what its edges are"
+                )
         return plan._replace(columns=[*plan.columns, *_columns(args)])
-    edges = [args.edges] if args.edges else []
+    edges = list(args.edges)
     columns = _columns(args)
     for file in args.files:
         if Path(file).suffix == ".gl":
@@ -181,31 +191,21 @@ def _plan(args: argparse.Namespace) -> Plan:
         elif Path(file).suffix == ".gd":
             columns.append(ColumnSource(Path(file).stem, file))
         else:
-            raise InputError(f"{file}: expected .gl or .gd; text goes to --edges and --column")
+            raise InputError(
+                f"{file}: expected a folder, .gl or .gd; text, tables and arrays go to --edges and "
+                "--column"
+            )
     if len(edges) != 1:
         raise InputError(f"found {len(edges)} sources of edges, expected one: --edges FILE")
-    return Plan(edges[0], columns)
+    return Plan(edges[0], columns, relabel=args.relabel)
 
 
 def _columns(args: argparse.Namespace) -> list[ColumnSource]:
     in_order = args.rows_in_order
     of_nodes = [parse_column(t)._replace(text_has_ids=not in_order) for t in args.column]
     of_edges = [parse_column(t, "--edge-column")._replace(role="edge") for t in args.edge_column]
-    splits = [parse_column(t, "--split")._replace(role="ids") for t in args.split]
+    splits = [parse_split(text) for text in args.split]
     return [*of_nodes, *of_edges, *splits]
-
-
-def _graph_options(args: argparse.Namespace, plan: Plan) -> GraphOptions:
-    nodes = plan.num_nodes if args.num_nodes is None else args.num_nodes
-    return GraphOptions(args.undirected, args.direction, nodes, args.dedup, args.edge_ids)
-
-
-def _edge_names(args: argparse.Namespace) -> EdgeNames | None:
-    if args.source is None and args.target is None and args.weight is None:
-        return None
-    from graphzero._inputs.edges import EdgeNames
-
-    return EdgeNames(args.source, args.target, args.weight)
 
 
 def parse_column(text: str, option: str = "--column") -> ColumnSource:
@@ -221,6 +221,14 @@ def parse_column(text: str, option: str = "--column") -> ColumnSource:
             f"{option} {text!r}: unknown type {dtype!r}, expected one of {', '.join(MATRIX_DTYPES)}"
         )
     return ColumnSource(name, path)
+
+
+def parse_split(text: str) -> ColumnSource:
+    """ "train=train.csv"; ids have no type to choose."""
+    split = parse_column(text, "--split")
+    if split.dtype is not None:
+        raise InputError(f"--split {text!r}: found type {split.dtype}, expected NAME=FILE")
+    return split._replace(role="ids")
 
 
 def _print_report(out: str, report: ConversionReport) -> None:

@@ -12,8 +12,8 @@ from graphzero._text import count_text, size_text
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "parquet: edges.parquet, nodes.parquet and a file for each split, with the original ids\n"
-        "of a relabelled dataset. npy: edge_index.npy and a file for each column and split, which\n"
-        "`graphzero convert DIR` reads back. An undirected edge comes once."
+        "of a relabelled dataset. npy: edge_index.npy and a file for each column and split. An\n"
+        "undirected edge comes once. `graphzero convert DIR` makes the dataset again."
     )
     parser.add_argument("dataset", metavar="DATASET", help="the directory of a dataset")
     parser.add_argument("--out", required=True, metavar="DIR", help="the directory to create")
@@ -45,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     )
     for name, size in report.files.items():
         print(f"  {name}: {size_text(size)}")
+    for note in report.notes:
+        print(f"  note: {note}")
     total = sum(report.files.values())
     rate = size_text(total / max(report.seconds, 1e-9))
     print(f"  wrote {size_text(total)} in {report.seconds:.1f} s ({rate}/s)")

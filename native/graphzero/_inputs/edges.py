@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from graphzero._errors import InputError
 from graphzero._inputs.locations import Location, is_table, require_no_member
+from graphzero._inputs.names import EdgeColumns, EdgeNames
 from graphzero._inputs.streams import EdgeChunk, EdgeStream, array_edges, rows_per_chunk
 
 if TYPE_CHECKING:
@@ -18,52 +19,40 @@ if TYPE_CHECKING:
 
 Ends = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]
 
-SOURCE_NAMES = ("source", "src", "from", "head", "u")
-TARGET_NAMES = ("target", "dst", "to", "tail", "v")
-WEIGHT_NAMES = ("weight", "edge_weight", "w")
 
-
-class EdgeNames(NamedTuple):
-    """Which columns of a table of edges are what; None: by the usual names."""
-
-    source: str | None = None
-    target: str | None = None
-    weight: str | None = None
-
-    @property
-    def given(self) -> bool:
-        return any(name is not None for name in self)
-
-
-def stream_edges(source: str, names: EdgeNames, *, texts: bool = False) -> EdgeStream:
-    """Edges of a table, an array or text. For text, `texts` takes its ids as they stand."""
+def stream_edges(source: str, names: EdgeNames) -> EdgeStream:
+    """Edges of a table or an array."""
     location = Location.parse(source)
     if is_table(location.path):
         from graphzero._inputs.tables import open_table
 
-        return table_edges(open_table(require_no_member(location)), names)
+        if location.member is not None:
+            raise InputError(
+                f"{location}: found one column, expected a table of edges; --source and --target "
+                "choose its columns"
+            )
+        table = open_table(location.path)
+        return table_edges(table, names.choose(table.name, table.columns))
+    if names.given:
+        raise InputError(
+            f"{source}: found names of columns (--source, --target, --weight), which an array does "
+            "not have: its two rows or columns are source and target"
+        )
     suffix = Path(location.path).suffix
     if suffix == ".npz":
         from graphzero._inputs.npz import NpzArray
 
         return NpzArray(*location).edges()
-    if suffix == ".npy":
-        src, dst = npy_edge_ends(require_no_member(location))
-        return array_edges(location.path, src, dst, None)
-    from graphzero._inputs.tables import open_text_table
-
-    as_texts = (0, 1) if texts else ()
-    return table_edges(open_text_table(require_no_member(location), as_texts=as_texts), names)
+    src, dst = npy_edge_ends(require_no_member(location))
+    return array_edges(location.path, src, dst, None)
 
 
-def table_edges(table: Table, names: EdgeNames) -> EdgeStream:
+def table_edges(table: Table, names: EdgeColumns) -> EdgeStream:
     """Edges of a table."""
-    from graphzero._inputs.tables import ids_of, is_integer, is_text, values_of
+    from graphzero._inputs.arrow_types import is_integer, is_text
+    from graphzero._inputs.table_values import ids_of, values_of
 
-    source, target = _end_columns(table.columns, names, table.name)
-    weight = names.weight or _usual(table.columns, WEIGHT_NAMES)
-    if weight is None and len(table.columns) == 3 and table.columns[0].isdigit():
-        weight = table.columns[2]  # text without names: source, target, weight
+    source, target, weight = names
     for column in (source, target):
         if not (is_integer(table.type_of(column)) or is_text(table.type_of(column))):
             raise InputError(
@@ -76,19 +65,16 @@ def table_edges(table: Table, names: EdgeNames) -> EdgeStream:
             f"{table.type_of(target)} in {target!r}, expected the same kind of ids"
         )
     columns = [source, target] if weight is None else [source, target, weight]
-    if weight is not None:
-        table.type_of(weight)
+    table.require_same_kinds(columns)
 
     def chunks() -> Iterator[EdgeChunk]:
-        row = 0
-        for batch in table.batches(columns, rows_per_chunk(8 * len(columns))):
-            ends = [ids_of(batch.column(c), f"{table.name} column {c!r}", row) for c in columns[:2]]
+        for piece in table.pieces(columns, rows_per_chunk(8 * len(columns))):
+            ends = [ids_of(piece, column) for column in columns[:2]]
             weights = None
             if weight is not None:
-                values = values_of(batch, [weight], table.name, None, row)
+                values = values_of(piece, [weight], None).values
                 weights = np.ascontiguousarray(values, np.float32)
             yield EdgeChunk(ends[0], ends[1], weights)
-            row += batch.num_rows
 
     return EdgeStream(
         table.name,
@@ -96,6 +82,8 @@ def table_edges(table: Table, names: EdgeNames) -> EdgeStream:
         weighted=weight is not None,
         texts=is_text(table.type_of(source)),
         count=table.num_rows or 0,
+        parts=table.parts,
+        stored_bytes=table.bytes_of(columns),
     )
 
 
@@ -112,25 +100,7 @@ def npy_edge_ends(source: str) -> Ends:
     if not array.dtype.isnative:  # would have to be copied, and may exceed memory
         raise InputError(
             f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
-            "(2, E) or (E, 2) in the byte order of this machine"
+            "(2, E) or (E, 2) in the byte order of this machine; save it anew with "
+            "array.astype(array.dtype.newbyteorder('='))"
         )
     return (array[0], array[1]) if array.shape[0] == 2 else (array[:, 0], array[:, 1])
-
-
-def _end_columns(columns: Sequence[str], names: EdgeNames, table: str) -> tuple[str, str]:
-    """By the names given, then by the usual ones, then the first two."""
-    source = names.source or _usual(columns, SOURCE_NAMES)
-    target = names.target or _usual(columns, TARGET_NAMES)
-    if source is not None and target is not None:
-        return source, target
-    if len(columns) < 2 or source is not None or target is not None:
-        raise InputError(
-            f"{table}: found columns {', '.join(map(repr, columns))}, expected one for the source "
-            "and one for the target of each edge; name them with --source and --target"
-        )
-    return columns[0], columns[1]
-
-
-def _usual(columns: Sequence[str], usual: Sequence[str]) -> str | None:
-    by_lower = {column.lower(): column for column in reversed(columns)}
-    return next((by_lower[name] for name in usual if name in by_lower), None)

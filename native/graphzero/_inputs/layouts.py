@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphzero._convert import Plan
 from graphzero._errors import InputError
+from graphzero._plan import Plan
 
 
 def plan_folder(folder: str) -> Plan:
-    """What to convert of an OGB dataset, or of a folder of .npy files."""
+    """What to convert of an export, an OGB dataset, or a folder of .npy files."""
+    from graphzero._inputs.exported import is_export, plan_export
     from graphzero._inputs.npy_folder import find_npy_edges, plan_npy_folder
     from graphzero._inputs.ogb import is_ogb, plan_ogb
 
     path = Path(folder)
     if not path.is_dir():
         raise InputError(f"{folder}: found no folder")
+    if is_export(path):
+        return plan_export(path)
     if is_ogb(path):
         return plan_ogb(path)
     if find_npy_edges(path):
         return plan_npy_folder(path)
     raise InputError(
         f"{folder}: found neither an OGB dataset (raw/edge.csv.gz or raw/data.npz) nor "
-        "edge_index.npy; name the files with --edges and --column"
+        "edge_index.npy nor graphzero.json of an export; name the files with --edges and --column"
     )

@@ -6,31 +6,39 @@ Flat:
 
 or by type, as MAG240M and IGB ship, also below processed/:
 
-    paper/node_feat.npy, paper/node_label.npy
+    paper/node_feat.npy, paper/node_label.npy   (IGB: node_label_19.npy and node_label_2K.npy)
     paper__cites__paper/edge_index.npy          (MAG240M has three underscores)
 
 A dataset has one type of nodes here: that of the relation between nodes of one type. What belongs
-to other types is left out, and the report says so.
+to other types is left out, and the report says so. IGB's large and full sizes have .npy files that
+are plain float32 values without NumPy's header, 1024 in a row of features.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from graphzero._columns import RESERVED
 from graphzero._compile_column import load_npy
-from graphzero._convert import ColumnSource, Plan
 from graphzero._errors import InputError
 from graphzero._files import ORIGINAL_IDS
 from graphzero._inputs.edges import npy_edge_ends
-from graphzero._inputs.streams import EdgeStream, RowStream, array_edges, array_rows
+from graphzero._inputs.streams import Array, EdgeStream, RowStream, array_edges, array_rows
+from graphzero._matrix_arrays import pieces_of
+from graphzero._plan import ColumnSource, Plan
 
 EDGE_FILES = ("edge_index.npy", "edges.npy")
 NUM_NODES = "num_nodes"
 WEIGHTS = "edge_weight"
 _NAMES = {"node_feat": "x", "feat": "x", "features": "x", "node_label": "y", "label": "y", "labels": "y"}  # fmt: skip  # noqa: E501
+# Of the label files of IGB: the number of classes, which its loader takes 19 of by default.
+_IGB_LABELS = ("node_label_19", "node_label_2K")
+_IGB_WIDTH = 1024
+_NO_LABEL = -1
+_NPY_MAGIC = b"\x93NUMPY"
 _SPLIT = re.compile(r"(train|val|valid|validation|test)(_idx|_index|_ids|_mask)?")
 _RELATION = re.compile(r"(.+?)_{2,3}(.+?)_{2,3}(.+)")
 
@@ -45,15 +53,17 @@ def plan_npy_folder(folder: Path) -> Plan:
     columns: list[ColumnSource] = []
     notes: list[str] = []
     num_nodes = _count_nodes(nodes)
-    num_edges = max(load_npy(str(edges)).shape)
+    num_edges = len(npy_edge_ends(str(edges))[0])
     for file in sorted({*nodes.glob("*.npy"), *edges.parent.glob("*.npy")}):
         if file.name in EDGE_FILES or file.stem in (NUM_NODES, ORIGINAL_IDS, WEIGHTS):
             continue
         column = _column_or_note(file, num_nodes, num_edges)
         if isinstance(column, str):
             notes.append(column)
-        else:
-            columns.append(column)
+            continue
+        columns.append(column)
+        if not _has_header(file):
+            notes.append(f"{file.name}: read as float32 without a header, as IGB ships its largest")
     notes += _left_out(folder, edges, nodes)
     return Plan(
         _edges(edges), _with_unique_names(columns), num_nodes, _original_ids(nodes), tuple(notes)
@@ -62,10 +72,48 @@ def plan_npy_folder(folder: Path) -> Plan:
 
 def _column_or_note(file: Path, num_nodes: int | None, num_edges: int) -> ColumnSource | str:
     try:
-        values = load_npy(str(file))
+        values = _load(file)
     except InputError as error:  # such as a pickled dictionary, which IGB ships
-        return f"{file.name} is left out: {error}"
+        return f"{file.name}: left out, {error}"
+    if file.stem in _IGB_LABELS and values.ndim == 1 and values.dtype.kind in "biuf":
+        return _igb_label(file, values)
     return _column(file, values, num_nodes, num_edges)
+
+
+def _load(file: Path) -> Array:
+    """The array of a file, or the plain values of one of IGB's."""
+    array: Array
+    if _has_header(file) or file.stem not in ("node_feat", *_IGB_LABELS):
+        array = load_npy(str(file))
+        return array
+    size = file.stat().st_size
+    width = _IGB_WIDTH if file.stem == "node_feat" else 1
+    if size == 0 or size % (4 * width):
+        raise InputError(
+            f"{file}: found {size} bytes without the header of a .npy file, expected rows of "
+            f"{width} float32 values, as IGB ships its largest sizes"
+        )
+    shape = (size // 4,) if width == 1 else (size // 4 // width, width)
+    array = np.memmap(file, np.float32, "r", 0, shape)
+    return array
+
+
+def _has_header(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_NPY_MAGIC)) == _NPY_MAGIC
+
+
+def _igb_label(file: Path, labels: Array) -> ColumnSource:
+    """Labels of few classes are `y`, if both are there; nodes beyond the last label have none."""
+    others = [file.with_name(f"{stem}.npy") for stem in _IGB_LABELS if stem != file.stem]
+    is_y = file.stem == _IGB_LABELS[0] or not others[0].is_file()
+    return ColumnSource(
+        "y" if is_y else file.stem,
+        array_rows(str(file), labels),
+        "int64",
+        nan=_NO_LABEL,
+        fill=_NO_LABEL,
+    )
 
 
 def _edge_files(folder: Path) -> list[Path]:
@@ -132,38 +180,52 @@ def _count_nodes(nodes: Path) -> int | None:
     for name in ("node_feat", "x", "feat", "features"):
         file = nodes / f"{name}.npy"
         if file.is_file():
-            return int(load_npy(str(file)).shape[0])
+            return int(_load(file).shape[0])
     return None
 
 
-def _column(file: Path, array: Any, num_nodes: int | None, num_edges: int) -> ColumnSource | str:
+def _column(file: Path, array: Array, num_nodes: int | None, num_edges: int) -> ColumnSource | str:
     """What a file is, by its name and length; a text if it is nothing to take along."""
     stem = file.stem
     split = _SPLIT.fullmatch(stem)
     if split is not None and array.ndim == 1 and array.dtype.kind in "iub":
-        return ColumnSource(split[1], str(file), role="ids")
+        return ColumnSource(split[1], array_rows(str(file), array), role="ids")
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
         return f"{file.name}: left out, found {array.dtype} of shape {array.shape}"
     name = re.sub(r"\W", "_", _NAMES.get(stem, stem), flags=re.ASCII)
     if stem.startswith("edge") and array.shape[0] == num_edges:
-        return ColumnSource(name, str(file), role="edge")
+        return ColumnSource(name, array_rows(str(file), array), role="edge")
     if num_nodes is not None and array.shape[0] != num_nodes:
         return f"{file.name}: left out, found {array.shape[0]} rows for {num_nodes} nodes"
+    rows = array_rows(str(file), array)
     is_label = stem in ("node_label", "label", "labels", "y")
-    if is_label and array.dtype.kind == "f":
-        return ColumnSource(name, str(file), dtype="int64", nan=-1)
-    return ColumnSource(name if name not in RESERVED else f"node_{name}", str(file))
+    if is_label and array.dtype.kind == "f" and array.ndim == 1 and _are_classes(array):
+        return ColumnSource(name, rows, dtype="int64", nan=_NO_LABEL)
+    return ColumnSource(name if name not in RESERVED else f"node_{name}", rows)
+
+
+def _are_classes(labels: Array) -> bool:
+    """Whether floating labels are whole numbers or NaN; else they are values to predict."""
+    return all(
+        bool(np.all(np.isnan(piece) | (np.isfinite(piece) & (np.floor(piece) == piece))))
+        for piece in pieces_of(labels)
+    )
 
 
 def _with_unique_names(columns: list[ColumnSource]) -> list[ColumnSource]:
     """A renamed file gives way to one that has the name itself."""
     seen: set[str] = set()
     result = []
-    for column in sorted(columns, key=lambda c: Path(str(c.source)).stem != c.name):
-        name = column.name if column.name not in seen else Path(str(column.source)).stem
+    for column in sorted(columns, key=lambda c: _stem(c) != c.name):
+        name = column.name if column.name not in seen else _stem(column)
         seen.add(name)
         result.append(column._replace(name=name))
     return sorted(result, key=lambda column: column.name)
+
+
+def _stem(column: ColumnSource) -> str:
+    assert isinstance(column.source, RowStream)
+    return Path(column.source.name).stem
 
 
 def _left_out(folder: Path, edges: Path, nodes: Path) -> list[str]:

@@ -128,7 +128,14 @@ class NpzArray:
             for piece in self.pieces(0, self.shape[0], items):
                 yield RowChunk(None, piece.reshape(-1, *self.shape[1:]))
 
-        return RowStream(str(self), chunks, self.shape[1:], self.dtype.name, rows=self.shape[0])
+        return RowStream(
+            str(self),
+            chunks,
+            self.shape[1:],
+            self.dtype.name,
+            rows=self.shape[0],
+            stored_bytes=self._info.compress_size,
+        )
 
     def edges(self) -> EdgeStream:
         """As the two ends of edges, (2, E) or (E, 2)."""
@@ -157,7 +164,9 @@ class NpzArray:
             for src, dst in zip(sources, targets, strict=True):
                 yield EdgeChunk(src, dst, None)
 
-        return EdgeStream(str(self), chunks, weighted=False, count=count)
+        return EdgeStream(
+            str(self), chunks, weighted=False, count=count, stored_bytes=self._info.compress_size
+        )
 
 
 def members(path: str) -> list[str]:
@@ -199,7 +208,10 @@ def _read_header(file: Any, name: str) -> _Header:
     if header.dtype.hasobject:
         raise InputError(f"{name}: found Python objects, expected numbers")
     if not header.dtype.isnative:
-        raise InputError(f"{name}: found {header.dtype}, expected the byte order of this machine")
+        raise InputError(
+            f"{name}: found {header.dtype}, expected the byte order of this machine; "
+            "save it anew with array.astype(array.dtype.newbyteorder('='))"
+        )
     return header
 
 

@@ -1,17 +1,19 @@
-"""Graphs that other libraries hold in memory: PyG, DGL, scipy, networkx."""
+"""Graphs that other libraries hold in memory: PyG, DGL, scipy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from graphzero._columns import RESERVED, is_column_name
-from graphzero._convert import ColumnSource, Plan, Role
 from graphzero._errors import InputError
 from graphzero._extras import import_extra
 from graphzero._inputs.streams import Array, array_edges, array_rows
+from graphzero._matrix_arrays import dtype_name
+from graphzero._matrix_types import MATRIX_DTYPES
+from graphzero._plan import ColumnSource, Plan, Role
 
 _MASK = "_mask"
 
@@ -29,7 +31,13 @@ def plan_pyg(data: Any) -> Plan:
         data = data[0]
     if not isinstance(data, pyg.Data) or data.edge_index is None:
         raise InputError(f"{type(data).__name__}: expected a PyG Data with edge_index")
-    src, dst = (_host(end) for end in data.edge_index)
+    index = _host(data.edge_index)
+    if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
+        raise InputError(
+            f"data.edge_index: found {index.dtype} of shape {index.shape}, expected integers of "
+            "shape (2, E)"
+        )
+    src, dst = index
     weights = data.get("edge_weight") if hasattr(data, "get") else data.edge_weight
     plan = _Attributes("data")
     for name, value in data:
@@ -67,72 +75,36 @@ def plan_dgl(graph: Any) -> Plan:
     return Plan(edges, plan.columns, int(graph.num_nodes()), notes=tuple(plan.notes))
 
 
-def plan_scipy(matrix: Any, weights: bool | None) -> Plan:
+def plan_scipy(matrix: Any, columns: Mapping[str, Any], weights: bool | None) -> Plan:
     """A square sparse matrix: entry (i, j) is an edge from i to j."""
     if not hasattr(matrix, "tocoo"):
         raise InputError(f"found {type(matrix).__name__}, expected a scipy sparse matrix")
-    rows, columns = matrix.shape
-    if rows != columns:
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"sparse matrix: found shape {matrix.shape}, expected a square one")
     entries = matrix.tocoo()
     if weights is None:
         weights = bool(len(entries.data)) and bool((entries.data != 1).any())
+    if weights and entries.data.dtype.kind not in "biuf":
+        raise InputError(
+            f"sparse matrix: found {entries.data.dtype} values, expected numbers as weights; "
+            "weights=False leaves them out"
+        )
     values = entries.data if weights else None
-    return Plan(array_edges("matrix", entries.row, entries.col, values), [], rows)
-
-
-class NetworkxNodes:
-    """The nodes of a networkx graph and their numbers: as they are if they are 0 to N - 1, else
-    their places in sorted order."""
-
-    def __init__(self, graph: Any) -> None:
-        nodes = list(graph)
-        kinds = {type(node) for node in nodes}
-        if kinds - {int, str} or len(kinds) > 1:
-            names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise InputError(
-                f"networkx graph: found nodes of type {names}, expected int or str throughout; "
-                "networkx.convert_node_labels_to_integers() makes them so"
-            )
-        self.sorted: list[Any] = sorted(nodes, key=_order)
-        self._number = {node: number for number, node in enumerate(self.sorted)}
-        self.original = None if self.sorted == list(range(len(nodes))) else self._original(kinds)
-
-    def _original(self, kinds: set[type]) -> Array:
-        if kinds == {int}:
-            return np.array(self.sorted, np.int64)
-        encoded = np.array([node.encode() for node in self.sorted], "S")
-        return encoded.view(np.uint8).reshape(len(encoded), -1)
-
-    def numbers(self, nodes: Iterable[Any]) -> Array:
-        return np.array([self._number[node] for node in nodes], np.int64)
-
-
-def plan_networkx(graph: Any, columns: Sequence[str], weight: str | None) -> Plan:
-    """A networkx graph, with its original ids if they are not 0 to N - 1."""
-    import_extra("networkx", "networkx", "a networkx graph needs networkx")
-    nodes = NetworkxNodes(graph)
-    ends = list(graph.edges(data=weight, default=1.0) if weight else graph.edges())
-    src, dst = nodes.numbers(edge[0] for edge in ends), nodes.numbers(edge[1] for edge in ends)
-    weights = np.array([edge[2] for edge in ends], np.float32) if weight else None
     sources = [
-        ColumnSource(name, array_rows(name, _attribute(graph, name, nodes.sorted)))
-        for name in columns
+        ColumnSource(name, array_rows(f"columns[{name!r}]", _array(name, value)))
+        for name, value in columns.items()
     ]
-    edges = array_edges("networkx graph", src, dst, weights)
-    original = None if nodes.original is None else array_rows("nodes", nodes.original)
-    return Plan(edges, sources, len(nodes.sorted), original)
+    return Plan(array_edges("matrix", entries.row, entries.col, values), sources, matrix.shape[0])
 
 
-def _attribute(graph: Any, name: str, nodes: Sequence[Any]) -> Array:
-    for node in nodes:
-        if name not in graph.nodes[node]:
-            raise InputError(f"networkx node {node!r}: found no attribute {name!r}, expected one")
-    return np.asarray([graph.nodes[node][name] for node in nodes])
-
-
-def _order(node: Any) -> Any:
-    return node.encode() if isinstance(node, str) else node
+def _array(name: str, value: Any) -> Any:
+    """An array or tensor, or what NumPy makes one of."""
+    array = value if hasattr(value, "ndim") and hasattr(value, "dtype") else np.asarray(value)
+    if array.ndim not in (1, 2):
+        raise InputError(
+            f"columns[{name!r}]: found {array.ndim} dimensions, expected a row for each node"
+        )
+    return array
 
 
 class _Attributes:
@@ -148,23 +120,45 @@ class _Attributes:
         stored = self._names.get(name, name) if role == "node" else name
         is_mask = name.endswith(_MASK) and value.ndim == 1 and "bool" in str(value.dtype)
         if is_mask and role == "node":
-            split = name.removesuffix(_MASK)
-            self.columns.append(ColumnSource(split, array_rows(name, _host(value)), role="ids"))
-            return
+            self._add_split(name, value)
+        problem = _problem(value)
         taken = {column.name for column in self.columns}
         if stored in taken or not is_column_name(stored, role):
             why = "the name is taken" if stored in taken | RESERVED else "not a name for a column"
             self.leave_out(name, why)
-        elif value.ndim > 2:
-            self.leave_out(name, f"found {value.ndim} dimensions, expected 1 or 2")
+        elif problem is not None:
+            self.leave_out(name, problem)
         else:
-            source = array_rows(f"{self._owner}.{name}", value.detach().cpu())
+            own = value.detach().cpu() if hasattr(value, "detach") else value
+            source = array_rows(f"{self._owner}.{name}", own)
             self.columns.append(ColumnSource(stored, source, role=role))
+
+    def _add_split(self, mask: str, value: Any) -> None:
+        """Beside the column of the mask itself, which scripts read from batches."""
+        split = mask.removesuffix(_MASK)
+        if split in {column.name for column in self.columns} or not is_column_name(split, "ids"):
+            self.notes.append(f"{self._owner}.{mask}: no split, the name {split!r} is not free")
+            return
+        rows = array_rows(f"{self._owner}.{mask}", _host(value))
+        self.columns.append(ColumnSource(split, rows, role="ids"))
 
     def leave_out(self, name: str, why: str) -> None:
         self.notes.append(f"{self._owner}.{name}: left out, {why}")
 
 
+def _problem(value: Any) -> str | None:
+    """Why an array or tensor cannot be a column; None: it can."""
+    if getattr(value, "layout", None) is not None and "strided" not in str(value.layout):
+        return f"found a tensor of layout {value.layout}, expected a dense one (.to_dense())"
+    if value.ndim > 2:
+        return f"found {value.ndim} dimensions, expected 1 or 2"
+    if 0 in value.shape[1:]:
+        return f"found shape {tuple(value.shape)}, expected a value in each row"
+    if dtype_name(value.dtype) not in MATRIX_DTYPES:
+        return f"found {dtype_name(value.dtype)}, expected one of {', '.join(MATRIX_DTYPES)}"
+    return None
+
+
 def _host(tensor: Any) -> Array:
-    array: Array = tensor.detach().cpu().numpy()
+    array: Array = tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor
     return array

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from graphzero._convert import ColumnSource, Plan, Role
 from graphzero._errors import InputError
 from graphzero._inputs.streams import RowChunk, RowStream
+from graphzero._plan import ColumnSource, Plan, Role
 
 # What a label becomes that is not there: no class has this number.
 NO_LABEL = -1
@@ -126,7 +126,7 @@ def flattened(rows: RowStream) -> RowStream:
         return rows
 
     def chunks() -> Iterator[RowChunk]:
-        for ids, values in rows.open():
-            yield RowChunk(ids, values.reshape(-1))
+        for chunk in rows.open():
+            yield chunk._replace(rows=chunk.rows.reshape(-1))
 
     return replace(rows, open=chunks, row_shape=())

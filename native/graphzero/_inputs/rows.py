@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 from graphzero._errors import InputError
 from graphzero._inputs.locations import Location, is_table, require_no_member
-from graphzero._inputs.streams import RowChunk, RowStream, array_rows, rows_per_chunk
+from graphzero._inputs.names import ID_NAMES, usual_column
+from graphzero._inputs.streams import (
+    Array,
+    IdColumn,
+    RowChunk,
+    RowStream,
+    Texts,
+    array_rows,
+    rows_per_chunk,
+)
 
 if TYPE_CHECKING:
+    from graphzero._compile_column import Number
     from graphzero._inputs.tables import Table
 
-ID_NAMES = ("id", "node_id", "node", "nid", "n_id")
 # A list column does not say how long its lists are: so many rows are looked at, at most.
 _PEEK_ROWS = 1024
 
 
-def stream_rows(source: str, *, role: str, nan: Any = None) -> RowStream:
+def stream_rows(source: str, *, role: str, nan: Number | None = None) -> RowStream:
     """Rows of a table, a .npy file or an array of an archive."""
     location = Location.parse(source)
     if is_table(location.path):
@@ -33,16 +42,6 @@ def stream_rows(source: str, *, role: str, nan: Any = None) -> RowStream:
     return npy_rows(require_no_member(location))
 
 
-def text_rows(source: str, *, role: str, texts: bool, nan: Any = None) -> RowStream:
-    """Rows of text whose ids (for a split: values) are to be relabelled."""
-    from graphzero._inputs.tables import open_text_table
-
-    table = open_text_table(source, as_texts=(0,) if texts else ())
-    if role == "ids":
-        return table_rows(table, table.columns[0], role=role, nan=nan)
-    return table_rows(table, None, role=role, nan=nan, id_column=table.columns[0])
-
-
 def npy_rows(source: str) -> RowStream:
     from graphzero._compile_column import load_npy
 
@@ -52,37 +51,31 @@ def npy_rows(source: str) -> RowStream:
     return array_rows(source, array)
 
 
-def table_rows(
-    table: Table, member: str | None, *, role: str, nan: Any, id_column: str | None = None
-) -> RowStream:
+def table_rows(table: Table, member: str | None, *, role: str, nan: Number | None) -> RowStream:
     """One column of a table, or all but the ids; node rows go by the ids if there are any."""
     if role == "ids":
-        return _table_ids(table, member)
-    from graphzero._inputs.tables import ids_of, is_text, values_of
+        return _table_split(table, member)
+    from graphzero._compile_column import parse_number
+    from graphzero._inputs.arrow_types import is_text
+    from graphzero._inputs.table_values import ids_of, values_of
 
-    if id_column is None and role == "node":
-        by_lower = {column.lower(): column for column in reversed(table.columns)}
-        id_column = next((by_lower[name] for name in ID_NAMES if name in by_lower), None)
+    id_column = usual_column(table.columns, ID_NAMES) if role == "node" else None
     if member is not None:
-        table.type_of(member)
         values = [member]
     else:
         values = [column for column in table.columns if column != id_column]
     if not values:
         raise InputError(f"{table.name}: found no column beside {id_column!r}, expected values")
     wanted = values if id_column is None else [id_column, *values]
-    row_shape, dtype = _row_kind(table, values, nan)
+    table.require_same_kinds(wanted)
+    value = None if nan is None else parse_number(nan, "value for NaN")
+    row_shape, dtype = _row_kind(table, values, value)
     step = rows_per_chunk(8 * (row_shape[0] if row_shape else 1))
 
     def chunks() -> Iterator[RowChunk]:
-        row = 0
-        for batch in table.batches(wanted, step):
-            ids = None
-            if id_column is not None:
-                where = f"{table.name} column {id_column!r}"
-                ids = ids_of(batch.column(id_column), where, row)
-            yield RowChunk(ids, values_of(batch, values, table.name, nan, row))
-            row += batch.num_rows
+        for piece in table.pieces(wanted, step):
+            ids = None if id_column is None else ids_of(piece, id_column)
+            yield RowChunk(ids, *values_of(piece, values, value))
 
     return RowStream(
         table.name if member is None else f"{table.name}#{member}",
@@ -92,6 +85,8 @@ def table_rows(
         rows=table.num_rows,
         has_ids=id_column is not None,
         texts=id_column is not None and is_text(table.type_of(id_column)),
+        parts=table.parts,
+        stored_bytes=table.bytes_of(wanted),
     )
 
 
@@ -101,7 +96,8 @@ def split_with_ids(stream: RowStream) -> RowStream:
         return stream
 
     def chunks() -> Iterator[RowChunk]:
-        for _, rows in stream.open():
+        for chunk in stream.open():
+            rows = chunk.rows
             if rows.ndim != 1 or rows.dtype.kind not in "iu":
                 raise InputError(
                     f"{stream.name}: found {rows.dtype} of shape {rows.shape}, expected node ids: "
@@ -112,9 +108,24 @@ def split_with_ids(stream: RowStream) -> RowStream:
     return replace(stream, open=chunks, has_ids=True)
 
 
-def _table_ids(table: Table, member: str | None) -> RowStream:
-    """A column of node ids, as a split has them."""
-    from graphzero._inputs.tables import ids_of, is_integer, is_text
+def select_ids(ids: IdColumn, chosen: Array) -> IdColumn:
+    """Those where `chosen` is true."""
+    import numpy as np
+
+    if not isinstance(ids, Texts):
+        return ids[chosen]
+    places = np.flatnonzero(chosen)
+    lengths = np.diff(ids.offsets)[places]
+    offsets = np.zeros(len(places) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    # Where each byte of the result comes from: its text's start, and its place in the text.
+    starts = np.repeat(ids.offsets[places] - offsets[:-1], lengths)
+    return Texts(offsets, ids.data[starts + np.arange(offsets[-1])])
+
+
+def _table_split(table: Table, member: str | None) -> RowStream:
+    """A column of node ids, or a mask."""
+    from graphzero._inputs.arrow_types import is_bool
 
     if member is None and len(table.columns) != 1:
         known = ", ".join(map(repr, table.columns))
@@ -123,35 +134,89 @@ def _table_ids(table: Table, member: str | None) -> RowStream:
             f"{table.name}#COLUMN"
         )
     column = member or table.columns[0]
+    if is_bool(table.type_of(column)):
+        return _table_mask(table, column)
+    return table_ids(table, column)
+
+
+def _table_mask(table: Table, column: str) -> RowStream:
+    """A bool for each node: in order, or beside a column of ids, which then tells whose it is."""
+    from graphzero._inputs.arrow_types import is_text
+    from graphzero._inputs.table_values import ids_of, mask_of
+
+    id_column = usual_column(table.columns, ID_NAMES)
+    wanted = [column] if id_column is None else [column, id_column]
+    table.require_same_kinds(wanted)
+
+    def chunks() -> Iterator[RowChunk]:
+        for piece in table.pieces(wanted, rows_per_chunk(16)):
+            mask = mask_of(piece, column)
+            ids = None if id_column is None else select_ids(ids_of(piece, id_column), mask)
+            yield RowChunk(ids, mask)
+
+    return RowStream(
+        table.name,
+        chunks,
+        (),
+        "bool",
+        rows=table.num_rows,
+        has_ids=id_column is not None,
+        texts=id_column is not None and is_text(table.type_of(id_column)),
+        parts=table.parts,
+        stored_bytes=table.bytes_of(wanted),
+    )
+
+
+def table_ids(table: Table, column: str) -> RowStream:
+    """A column of node ids. They stand where other streams have theirs: texts cannot be values."""
+    from graphzero._inputs.arrow_types import is_integer, is_text
+    from graphzero._inputs.table_values import ids_of
+
     kind = table.type_of(column)
     if not (is_integer(kind) or is_text(kind)):
         raise InputError(f"{table.name} column {column!r}: found {kind}, expected node ids")
+    table.require_same_kinds([column])
 
     def chunks() -> Iterator[RowChunk]:
         import numpy as np
 
-        row = 0
-        for batch in table.batches([column], rows_per_chunk(8)):
-            ids = ids_of(batch.column(column), f"{table.name} column {column!r}", row)
-            # Ids stand where other columns have theirs: texts cannot be values of a matrix.
-            yield RowChunk(ids, np.empty(0))
-            row += batch.num_rows
+        for piece in table.pieces([column], rows_per_chunk(8)):
+            yield RowChunk(ids_of(piece, column), np.empty(0))
 
     return RowStream(
-        table.name, chunks, (), "int64", rows=table.num_rows, has_ids=True, texts=is_text(kind)
+        table.name,
+        chunks,
+        (),
+        "int64",
+        rows=table.num_rows,
+        has_ids=True,
+        texts=is_text(kind),
+        parts=table.parts,
+        stored_bytes=table.bytes_of([column]),
     )
 
 
-def _row_kind(table: Table, columns: Sequence[str], nan: Any) -> tuple[tuple[int, ...], str]:
-    """Shape and type of a row, as the schema tells and, for lists, the first batch."""
+def _row_kind(
+    table: Table, columns: Sequence[str], nan: int | float | None
+) -> tuple[tuple[int, ...], str]:
+    """Shape and type of a row, as the schema tells and, for lists, the first rows."""
     import numpy as np
 
-    from graphzero._inputs.tables import is_list, values_of
+    from graphzero._inputs.arrow_types import is_list, width_of
+    from graphzero._inputs.table_values import values_of
 
-    for batch in table.batches(columns, _PEEK_ROWS):
-        values = values_of(batch, columns, table.name, nan, 0)
-        return values.shape[1:], values.dtype.name
-    if len(columns) == 1 and is_list(table.type_of(columns[0])):
+    def dtype_of(arrow_type: Any) -> Any:
+        scalar = arrow_type.value_type if is_list(arrow_type) else arrow_type
+        return np.dtype(scalar.to_pandas_dtype())
+
+    first = next(table.pieces(columns, _PEEK_ROWS), None)
+    if first is not None:
+        shape = values_of(first, columns, nan).values.shape[1:]
+    elif len(columns) > 1 or not is_list(table.type_of(columns[0])):
+        shape = () if len(columns) == 1 else (len(columns),)
+    elif (width := width_of(table.type_of(columns[0]))) is not None:
+        shape = (width,)
+    else:
         raise InputError(f"{table.name}: found no rows, so the width of a row is not known")
-    dtype = np.result_type(*(np.dtype(table.type_of(c).to_pandas_dtype()) for c in columns))
-    return (() if len(columns) == 1 else (len(columns),)), dtype.name
+    dtypes = [dtype_of(kind) for column in columns for kind in table.types_of(column)]
+    return shape, np.result_type(*dtypes).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -15,6 +16,22 @@ Array: TypeAlias = npt.NDArray[Any]
 
 # Bytes of a chunk: large enough that what is done once for each does not count.
 CHUNK_BYTES = 8 << 20
+
+
+# The files of an input that has several, each with its first row in the whole.
+Parts: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def part_of(name: str, parts: Parts, row: int) -> tuple[str, int]:
+    """The file that has a row, and the row's number there."""
+    own = [part for part in parts if part[1] <= row]
+    file, first = own[-1] if own else (name, 0)
+    return file, row - first
+
+
+def row_place(name: str, parts: Parts, row: int) -> str:
+    """What messages call a row."""
+    return "{} row {}".format(*part_of(name, parts, row))
 
 
 class Texts(NamedTuple):
@@ -39,13 +56,12 @@ def id_count(ids: IdColumn) -> int:
     return ids.num_texts if isinstance(ids, Texts) else len(ids)
 
 
-def as_int64(ids: Array, name: str, first_row: int) -> npt.NDArray[np.int64]:
+def as_int64(ids: Array, name: str, first_row: int, parts: Parts = ()) -> npt.NDArray[np.int64]:
     """Raises InputError for what does not fit."""
     if ids.dtype == np.uint64 and ids.size and int(ids.max()) >= 2**63:
         row = int(np.argmax(ids >= 2**63))
-        raise InputError(
-            f"{name} row {first_row + row}: found id {ids[row]}, expected at most 2^63 - 1"
-        )
+        place = row_place(name, parts, first_row + row)
+        raise InputError(f"{place}: found id {ids[row]}, expected at most 2^63 - 1")
     return np.ascontiguousarray(ids, np.int64)
 
 
@@ -66,6 +82,8 @@ class EdgeStream:
     weighted: bool
     texts: bool = False  # ids are texts: they must be relabelled
     count: int = 0  # of edges; 0: not known
+    parts: Parts = ()
+    stored_bytes: int = 0  # of what it is read from
 
 
 class RowChunk(NamedTuple):
@@ -73,6 +91,7 @@ class RowChunk(NamedTuple):
 
     ids: IdColumn | None
     rows: Array
+    replaced: int = 0  # values that were missing, and got the one for NaN
 
 
 @dataclass(frozen=True)
@@ -86,6 +105,8 @@ class RowStream:
     rows: int | None = None  # None: not known before it is read
     has_ids: bool = False
     texts: bool = False  # ids, or the values of a split, are texts
+    parts: Parts = ()
+    stored_bytes: int = 0  # of what it is read from
 
 
 def rows_per_chunk(row_bytes: int) -> int:
@@ -110,7 +131,8 @@ def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> Edg
                 None if weights is None else np.asarray(weights[piece], np.float32),
             )
 
-    return EdgeStream(name, chunks, weights is not None, count=len(src))
+    size = src.nbytes + dst.nbytes + (0 if weights is None else weights.nbytes)
+    return EdgeStream(name, chunks, weights is not None, count=len(src), stored_bytes=size)
 
 
 def array_rows(name: str, array: Any) -> RowStream:
@@ -122,4 +144,7 @@ def array_rows(name: str, array: Any) -> RowStream:
             yield RowChunk(None, piece)
 
     shape = tuple(array.shape)
-    return RowStream(name, chunks, shape[1:], dtype_name(array.dtype), rows=shape[0])
+    size = math.prod(shape) * array.dtype.itemsize
+    return RowStream(
+        name, chunks, shape[1:], dtype_name(array.dtype), rows=shape[0], stored_bytes=size
+    )

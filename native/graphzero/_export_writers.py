@@ -1,0 +1,221 @@
+"""Writers of an export: Parquet tables, or .npy arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero._dataset import Dataset
+from graphzero._dtypes import DataType
+from graphzero._errors import InputError
+from graphzero._export_edges import Edges, count_edges
+from graphzero._export_manifest import Ids
+from graphzero._extras import import_extra
+from graphzero._features import FeatureStore
+from graphzero._files import ORIGINAL_IDS
+
+Report: TypeAlias = Callable[[str, int, int], None]
+Array: TypeAlias = npt.NDArray[Any]
+
+_BYTES_AT_ONCE = 8 << 20
+
+
+class NodeNames:
+    """What stands for a node in the output."""
+
+    def __init__(self, dataset: Dataset, original: bool) -> None:
+        self.original = dataset.original_ids if original else None
+        self.kind: Ids = "none"
+        if dataset.original_ids is not None:
+            self.kind = "original" if original else "column"
+
+    def of(self, ids: Array) -> Any:
+        return ids if self.original is None else self.original.gather(ids)
+
+
+class Writer(ABC):
+    """Takes edges inside its context, columns after it."""
+
+    def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
+        self._dataset = dataset
+        self._directory = directory
+        self._names = names
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @abstractmethod
+    def add_edges(self, edges: Edges) -> None: ...
+
+    @abstractmethod
+    def write_columns(self, report: Report | None) -> None: ...
+
+    def _require_distinct(self, place: str, reserved: Iterable[str], names: Iterable[str]) -> None:
+        """Before anything is written: two of one name would overwrite each other."""
+        taken = set(reserved)
+        for name in names:
+            if name in taken:
+                raise InputError(
+                    f"{self._dataset.path}: found two things that would be called {name!r} among "
+                    f"the {place}, expected one of a name; rename NAME.gd of that column"
+                )
+            taken.add(name)
+
+    def _of_role(self, role: str) -> dict[str, FeatureStore]:
+        columns = self._dataset.columns
+        return {name: column for name, column in columns.items() if column.role == role}
+
+    def _edge_columns(self) -> dict[str, FeatureStore]:
+        """Without edge ids in the graph, nobody knows which row is whose."""
+        return self._of_role("edge") if self._dataset.graph.has_edge_ids else {}
+
+
+class ParquetWriter(Writer):
+    def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
+        super().__init__(dataset, directory, names)
+        edge_fields = ("source", "target", "weight")
+        self._require_distinct("columns of edges", edge_fields, self._edge_columns())
+        self._require_distinct("columns of nodes", ("id",), self._of_role("node"))
+        self._require_distinct("files", ("nodes", "edges"), self._of_role("ids"))
+        import_extra("pyarrow", "arrow", "writing Parquet needs pyarrow")
+        self._edges: Any = None
+        if dataset.graph.num_edges == 0:
+            empty = np.empty(0, np.int64)
+            weights = np.empty(0, np.float32) if dataset.graph.has_weights else None
+            self.add_edges(Edges(empty, empty, weights, empty))
+
+    def add_edges(self, edges: Edges) -> None:
+        columns = {"source": self._names.of(edges.src), "target": self._names.of(edges.dst)}
+        if edges.weights is not None:
+            columns["weight"] = edges.weights
+        for name, column in self._edge_columns().items():
+            columns[name] = _values(column, edges.ids)
+        self._edges = self._append(self._edges, "edges", columns)
+
+    def write_columns(self, report: Report | None) -> None:
+        nodes = self._of_role("node")
+        if self._names.original is not None:
+            del nodes[ORIGINAL_IDS]  # they are the ids
+        total = self._dataset.graph.num_nodes
+        with self._stack:
+            empty = np.empty(0, np.int64)
+            columns = {"id": self._names.of(empty)}
+            columns |= {name: _values(column, empty) for name, column in nodes.items()}
+            writer = self._append(None, "nodes", columns)  # also of a graph without nodes
+            for ids in _ranges(total, sum(column.row_bytes for column in nodes.values()) + 8):
+                columns = {"id": self._names.of(ids)}
+                columns |= {name: _values(column, ids) for name, column in nodes.items()}
+                writer = self._append(writer, "nodes", columns)
+                tell(report, "writing nodes", int(ids[-1]) + 1, total)
+            for name, split in self._of_role("ids").items():
+                ids = split.get_tensor()
+                self._append(None, name, {"node": self._names.of(np.asarray(ids, np.int64))})
+
+    def _append(self, writer: Any, name: str, columns: dict[str, Any]) -> Any:
+        import pyarrow
+        from pyarrow import parquet
+
+        table = pyarrow.table({key: _arrow(values) for key, values in columns.items()})
+        if writer is None:
+            file = self._directory / f"{name}.parquet"
+            writer = self._stack.enter_context(parquet.ParquetWriter(file, table.schema))
+        writer.write_table(table)
+        return writer
+
+
+class NpyWriter(Writer):
+    def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
+        super().__init__(dataset, directory, names)
+        others = (self._of_role("node") | self._of_role("ids")).keys()
+        self._require_distinct(
+            "files", ("edge_index", "edge_weight", "num_nodes"), [*self._edge_columns(), *others]
+        )
+        rows = count_edges(dataset)
+        self._at = 0
+        self._index = self._new("edge_index", np.dtype(np.int64), (2, rows))
+        self._weights = None
+        if dataset.graph.has_weights:
+            self._weights = self._new("edge_weight", np.dtype(np.float32), (rows,))
+        self._columns = [
+            (column, self._new(name, _dtype(column), (rows, *column.shape[1:])))
+            for name, column in self._edge_columns().items()
+        ]
+
+    def _new(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+        file = self._directory / f"{name}.npy"
+        if 0 in shape:  # cannot be mapped
+            np.save(file, np.empty(shape, dtype))
+            return np.empty(shape, dtype)
+        mapped: Array = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+            file, "w+", dtype, shape
+        )
+        return mapped
+
+    def add_edges(self, edges: Edges) -> None:
+        rows = slice(self._at, self._at + len(edges.src))
+        self._at = rows.stop
+        self._index[0, rows], self._index[1, rows] = edges.src, edges.dst
+        if self._weights is not None and edges.weights is not None:
+            self._weights[rows] = edges.weights
+        for column, array in self._columns:
+            array[rows] = _values(column, edges.ids)
+
+    def write_columns(self, report: Report | None) -> None:
+        np.save(self._directory / "num_nodes.npy", np.int64(self._dataset.graph.num_nodes))
+        for name, column in (self._of_role("node") | self._of_role("ids")).items():
+            if name == ORIGINAL_IDS and column.dtype is DataType.UINT8:
+                self._write_texts(column)
+                continue
+            array = self._new(name, _dtype(column), column.shape)
+            for ids in _ranges(column.num_nodes, column.row_bytes):
+                array[ids[0] : ids[-1] + 1] = _values(column, ids)
+                tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_nodes)
+
+    def _write_texts(self, column: FeatureStore) -> None:
+        dtype = np.dtype(f"S{column.feature_dim}")
+        array = self._new(ORIGINAL_IDS, dtype, (column.num_nodes,))
+        for ids in _ranges(column.num_nodes, column.row_bytes):
+            array[ids[0] : ids[-1] + 1] = column.gather(ids).view(dtype).reshape(-1)
+
+
+def _ranges(rows: int, row_bytes: int) -> Iterator[npt.NDArray[np.int64]]:
+    step = max(1, _BYTES_AT_ONCE // max(1, row_bytes))
+    for first in range(0, rows, step):
+        yield np.arange(first, min(first + step, rows))
+
+
+def _values(column: FeatureStore, ids: Array) -> Array:
+    values: Array = column.gather(ids, upcast=column.dtype is DataType.BFLOAT16)
+    return values
+
+
+def _dtype(column: FeatureStore) -> np.dtype[Any]:
+    if column.dtype is DataType.BFLOAT16:
+        return np.dtype(np.float32)
+    return column.dtype.storage
+
+
+def _arrow(values: Any) -> Any:
+    import pyarrow
+
+    if not isinstance(values, np.ndarray):
+        return pyarrow.array(values, pyarrow.string())
+    if values.ndim == 1:
+        return pyarrow.array(values)
+    flat = pyarrow.array(np.ascontiguousarray(values).reshape(-1))
+    return pyarrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
+
+
+def tell(report: Report | None, phase: str, done: int, total: int) -> None:
+    if report is not None:
+        report(phase, done, total)

@@ -1,0 +1,127 @@
+"""Folders that `graphzero export` wrote: every file of them is known by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from graphzero._errors import InputError
+from graphzero._export_manifest import MANIFEST, ExportedColumn, Manifest, read_manifest
+from graphzero._files import ORIGINAL_IDS
+from graphzero._inputs.streams import EdgeStream, RowStream, array_edges, array_rows
+from graphzero._plan import ColumnSource, Plan, Role
+
+
+def is_export(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file()
+
+
+def plan_export(folder: Path) -> Plan:
+    """The dataset that was exported."""
+    manifest = read_manifest(folder)
+    relabelled = manifest.ids == "original"
+    reader = _NpyFiles(folder) if manifest.format == "npy" else _ParquetFiles(folder, manifest)
+    return Plan(
+        reader.edges(manifest.weights),
+        [_column(name, column, reader) for name, column in _stored_columns(manifest)],
+        None if relabelled else manifest.num_nodes,
+        reader.original_ids() if manifest.ids == "column" else None,
+        undirected=manifest.undirected,
+        direction=cast(Any, manifest.direction),
+        dedup=manifest.dedup,
+        edge_ids=manifest.edge_ids,
+        relabel="auto" if relabelled else None,
+        node_ids=reader.node_ids() if relabelled else None,
+    )
+
+
+def _stored_columns(manifest: Manifest) -> Iterator[tuple[str, ExportedColumn]]:
+    return ((name, column) for name, column in manifest.columns.items() if name != ORIGINAL_IDS)
+
+
+def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles) -> ColumnSource:
+    is_split = column.role == "ids"
+    return ColumnSource(
+        name,
+        reader.column(name, column.role),
+        None if is_split else column.dtype,
+        cast(Role, column.role),
+        row_align=None if is_split else column.row_bytes,
+    )
+
+
+class _NpyFiles:
+    """Arrays, each in a file of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def edges(self, weighted: bool) -> EdgeStream:
+        index = self._load("edge_index")
+        if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
+            raise InputError(
+                f"{self._folder / 'edge_index.npy'}: found {index.dtype} of shape {index.shape}, "
+                "expected integers of shape (2, E)"
+            )
+        weights = self._load("edge_weight") if weighted else None
+        return array_edges(str(self._folder / "edge_index.npy"), index[0], index[1], weights)
+
+    def column(self, name: str, role: str) -> RowStream:
+        return array_rows(str(self._folder / f"{name}.npy"), self._load(name))
+
+    def original_ids(self) -> RowStream:
+        ids = self._load(ORIGINAL_IDS)
+        if ids.dtype.kind == "S":
+            ids = ids.view("u1").reshape(len(ids), -1)
+        return array_rows(str(self._folder / f"{ORIGINAL_IDS}.npy"), ids)
+
+    def node_ids(self) -> RowStream:
+        raise InputError(f"{self._folder / MANIFEST}: found original ids in edges of .npy files")
+
+    def _load(self, name: str) -> Any:
+        from graphzero._compile_column import load_npy
+
+        return load_npy(str(_existing(self._folder, f"{name}.npy")))
+
+
+class _ParquetFiles:
+    """Tables of edges and nodes, and one for each split."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+
+    def edges(self, weighted: bool) -> EdgeStream:
+        from graphzero._inputs.edges import table_edges
+        from graphzero._inputs.names import EdgeColumns
+
+        columns = EdgeColumns("source", "target", "weight" if weighted else None)
+        return table_edges(self._table("edges"), columns)
+
+    def column(self, name: str, role: str) -> RowStream:
+        from graphzero._inputs.rows import table_rows
+
+        if role == "ids":
+            return table_rows(self._table(name), "node", role=role, nan=None)
+        file = "edges" if role == "edge" else "nodes"
+        return table_rows(self._table(file), name, role=role, nan=None)
+
+    def original_ids(self) -> RowStream:
+        return self.column(ORIGINAL_IDS, "node")
+
+    def node_ids(self) -> RowStream:
+        from graphzero._inputs.rows import table_ids
+
+        return table_ids(self._table("nodes"), "id")
+
+    def _table(self, name: str) -> Any:
+        from graphzero._inputs.tables import open_table
+
+        return open_table(str(_existing(self._folder, f"{name}.parquet")))
+
+
+def _existing(folder: Path, name: str) -> Path:
+    if not (folder / name).is_file():
+        raise InputError(f"{folder}: found no {name}, expected it: {MANIFEST} names it")
+    return folder / name

@@ -1,0 +1,57 @@
+"""Names that columns of edges and nodes usually have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from graphzero._errors import InputError
+
+SOURCE_NAMES = ("source", "src", "from", "head", "u")
+TARGET_NAMES = ("target", "dst", "to", "tail", "v")
+WEIGHT_NAMES = ("weight", "edge_weight", "w")
+ID_NAMES = ("id", "node_id", "node", "nid", "n_id")
+
+
+class EdgeColumns(NamedTuple):
+    """The columns of a table of edges."""
+
+    source: str
+    target: str
+    weight: str | None
+
+
+class EdgeNames(NamedTuple):
+    """Which columns of a table of edges are what; None: by the usual names."""
+
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+
+    @property
+    def given(self) -> bool:
+        return any(name is not None for name in self)
+
+    def choose(self, table: str, columns: Sequence[str]) -> EdgeColumns:
+        """By the names given, then by the usual ones, then the first two."""
+        for name in self:
+            if name is not None and name not in columns:
+                known = ", ".join(map(repr, columns)) or "none"
+                raise InputError(f"{table}: found no column {name!r}, expected one of {known}")
+        source = self.source or usual_column(columns, SOURCE_NAMES)
+        target = self.target or usual_column(columns, TARGET_NAMES)
+        weight = self.weight or usual_column(columns, WEIGHT_NAMES)
+        if source is not None and target is not None:
+            return EdgeColumns(source, target, weight)
+        if len(columns) < 2 or source is not None or target is not None:
+            raise InputError(
+                f"{table}: found columns {', '.join(map(repr, columns))}, expected one for the "
+                "source and one for the target of each edge; name them with --source and --target"
+            )
+        return EdgeColumns(columns[0], columns[1], weight)
+
+
+def usual_column(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column with the first of these names, in any case."""
+    by_lower = {column.lower(): column for column in reversed(columns)}
+    return next((by_lower[name] for name in usual if name in by_lower), None)

@@ -1,0 +1,92 @@
+"""What a conversion is made of: where edges and columns come from, and how to go about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from graphzero._compile_graph import Direction, GraphOptions
+from graphzero._publish import StrPath
+
+if TYPE_CHECKING:
+    from graphzero._compile_column import Number
+    from graphzero._inputs.streams import EdgeStream, RowStream
+    from graphzero._inputs.texts import TextInput
+
+Role = Literal["node", "edge", "ids"]
+# "auto": texts if the edges have texts where their ids are, else integers.
+Relabel = Literal["auto", "integer", "text"]
+
+
+class ColumnSource(NamedTuple):
+    """A column to compile: its name, where its values are, and how to store them."""
+
+    name: str
+    source: str | TextInput | RowStream  # a file, a text that is ready to be read, or rows
+    dtype: str | None = None
+    role: Role = "node"
+    nan: Number | None = None  # instead of that of all columns
+    fill: Number | None = None  # the same
+    row_align: int | None = None  # the same
+    text_has_ids: bool = True  # of text: lines begin with an id; else line i is row i
+
+    def with_general(self, options: ColumnOptions) -> ColumnSource:
+        """What the column does not say itself, as the options of all columns say it."""
+        return self._replace(
+            nan=options.nan if self.nan is None else self.nan,
+            fill=options.fill if self.fill is None else self.fill,
+            row_align=options.row_align if self.row_align is None else self.row_align,
+        )
+
+
+class ColumnOptions(NamedTuple):
+    """What holds for every column. Field for field the options of `graphzero convert`."""
+
+    row_align: int | None = None
+    nan: Number | None = None
+    fill: Number | None = None
+    dtype: str | None = None  # of floating columns that do not say themselves
+
+
+class Work(NamedTuple):
+    """How to go about it. Does not change the result, except for on_error."""
+
+    memory: int | None = None
+    threads: int | None = None
+    on_error: str = "stop"
+    overwrite: bool = False
+
+
+class Plan(NamedTuple):
+    """What a folder or an object has to convert."""
+
+    edges: StrPath | EdgeStream
+    columns: list[ColumnSource]
+    num_nodes: int | None = None  # if it says so itself
+    original_ids: RowStream | None = None
+    notes: tuple[str, ...] = ()  # what is left out, and why
+    # As the graph was stored that the files come from, unless the user says otherwise.
+    undirected: bool = False
+    direction: Direction | None = None
+    dedup: bool = False
+    edge_ids: bool = False
+    # Ids are original ones; all of them, with those that have no edge.
+    relabel: Relabel | None = None
+    node_ids: RowStream | None = None
+
+    def graph_options(
+        self,
+        *,
+        undirected: bool = False,
+        direction: Direction | None = None,
+        num_nodes: int | None = None,
+        dedup: bool = False,
+        edge_ids: bool = False,
+    ) -> GraphOptions:
+        """What the user says, and else what the plan says."""
+        return GraphOptions(
+            undirected=undirected or self.undirected,
+            direction=direction or self.direction or "both",
+            num_nodes=self.num_nodes if num_nodes is None else num_nodes,
+            dedup=dedup or self.dedup,
+            edge_ids=edge_ids or self.edge_ids,
+        )
