@@ -100,7 +100,7 @@ class _Daemon:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
         print(banner(self._config, datasets, self._plan.row_cache, addresses), flush=True)
         notify("READY=1")
-        self._warm_start.begin(self._catalog.all())
+        self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
 
     async def _serve(self) -> None:
         while not self._stop.is_set():
@@ -123,7 +123,7 @@ class _Daemon:
         except (GraphZeroError, OSError) as error:
             log.error("reload failed, serving as before: %s", error)
             return
-        self._warm_start.begin(datasets.values())
+        self._warm_start.begin(datasets.values(), self._plan.row_cache)
         seconds = time.monotonic() - started
         log.info("reloaded %d datasets in %.3f s: %s", len(datasets), seconds, ", ".join(datasets))
 
