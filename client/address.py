@@ -62,6 +62,8 @@ def find_address(
 ) -> Address:
     """The argument, else GRAPHZERO_ADDRESS, else the default socket. Checks its syntax only."""
     given = os.fspath(address) if address is not None else os.environ.get(ADDRESS_VARIABLE)
+    if given and Path(given).is_dir():
+        raise ValueError(f"address {given!r} is a directory; connect(data={given!r}) serves it")
     return Address(
         target=_target(given) if given else _target(os.fspath(default_socket())),
         token=token if token is not None else os.environ.get(TOKEN_VARIABLE),

@@ -57,6 +57,7 @@ class _Daemon:
         self._plan = ReadPlan(config.io)
         self._catalog = Catalog(config.data, self._plan)
         _engine.set_thread_limit(config.limits.threads)
+        _engine.set_workspace_limit(config.memory.work // 2)
         budget = _engine.MemoryBudget(
             config.limits.shm_limit,
             lock.region_prefix,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from graphzero import _engine
 from graphzero._dataset import Dataset
-from graphzero._resources import available_memory
 from graphzero._text import count_text, size_text
 from graphzero._version import __version__
 from graphzero.server import read_plan
@@ -26,11 +25,9 @@ def banner(
             f"  {dataset.name}: {count_text(graph.num_nodes)} nodes, "
             f"{count_text(graph.num_edges)} edges, {_columns(dataset)}"
         )
-        lines.append(
-            f"    {size_text(dataset.byte_size)} on disk, {size_text(available_memory())} of "
-            "memory available"
-        )
+        lines.append(f"    {size_text(dataset.byte_size)} on disk")
     lines += [f"  {line}" for line in read_plan.describe(datasets, row_cache)]
+    lines.append(f"  {config.memory.describe()}")
     limits = config.limits
     lines.append(
         f"  {limits.threads} threads, up to {limits.max_sessions} sessions, "

@@ -18,9 +18,9 @@ from graphzero import _column_io, _topology_io
 from graphzero._column_io import ColumnIo
 from graphzero._errors import InputError
 from graphzero._quantities import parse_size
-from graphzero._resources import available_memory
 from graphzero._runtime_dir import default_socket
 from graphzero._topology_io import TopologyIo
+from graphzero.server.memory_plan import MemoryPlan, plan_memory
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,6 +48,7 @@ class LimitConfig:
     """What trainers may use."""
 
     threads: int
+    workers: int  # requests at work at a time, while some of them wait for the disk
     shm_limit: int
     max_sessions: int = 64
     max_result: int = 0  # bytes of one result; 0: the shared-memory limit
@@ -71,7 +72,7 @@ class IoConfig:
 
     feature_io: ColumnIo = "auto"
     topology_io: TopologyIo = "auto"
-    row_cache: int | None = None  # bytes; None: a share of the available memory
+    row_cache: int = 0  # bytes
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Config:
     listen: ListenConfig
     limits: LimitConfig
     life: LifeConfig
+    memory: MemoryPlan  # which the limits come from
     warm: str = "all"  # one of WARM_MODES
     io: IoConfig = field(default_factory=IoConfig)
 
@@ -107,7 +109,11 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "tls-key": (Path, "PEM file for --listen"),
     "token-file": (Path, "file with the token that clients of --listen must send"),
     "threads": (int, "threads for sampling and gathering (default: one per processor)"),
-    "shm-limit": (_size, "shared memory for all sessions, such as 4G (default: half of /dev/shm)"),
+    "shm-limit": (
+        _size,
+        "shared memory for all sessions, such as 4G (default: a quarter of the available memory, "
+        "at most half of /dev/shm)",
+    ),
     "max-sessions": (int, "trainers at a time (default 64)"),
     "max-result": (_size, "largest result (default: what --shm-limit allows)"),
     "max-edges": (int, "edges that one hop of a request may draw (default 2^28)"),
@@ -128,7 +134,8 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     ),
     "row-cache": (
         _size,
-        "memory for hot rows of direct columns (default: a quarter of what is available; 0: none)",
+        "memory for hot rows of direct columns (default: a quarter of what is available, or less "
+        "if workers and trainers need it; 0: none)",
     ),
     "drain-timeout": (float, "seconds to finish requests after SIGTERM (default 10)"),
     "idle-exit": (float, "leave after so many seconds without a session (default: never)"),
@@ -164,11 +171,14 @@ def make_config(values: dict[str, Any]) -> Config:
     options = {name: _convert(name, value) for name, value in values.items()}
     if "data" not in options:
         raise InputError("no data: give a dataset directory with --data DIR")
+    threads = options.get("threads", len(os.sched_getaffinity(0)))
+    memory = plan_memory(threads, options.get("shm-limit"), options.get("row-cache"))
     limits = _given(
         LimitConfig,
         {
-            "threads": options.get("threads", len(os.sched_getaffinity(0))),
-            "shm_limit": options.get("shm-limit", default_shm_limit()),
+            "threads": threads,
+            "workers": memory.workers,
+            "shm_limit": memory.batches,
             "max_sessions": options.get("max-sessions"),
             "max_result": options.get("max-result"),
             "max_edges": options.get("max-edges"),
@@ -199,17 +209,17 @@ def make_config(values: dict[str, Any]) -> Config:
     io = IoConfig(
         feature_io=_column_io.checked_io(options.get("feature-io", _column_io.default_io())),
         topology_io=_topology_io.checked_io(options.get("topology-io", _topology_io.default_io())),
-        row_cache=options.get("row-cache"),
+        row_cache=memory.row_cache,
     )
     return Config(
-        options["data"].absolute(), listen, limits, life, options.get("warm", WARM_MODES[-1]), io
+        options["data"].absolute(),
+        listen,
+        limits,
+        life,
+        memory,
+        options.get("warm", WARM_MODES[-1]),
+        io,
     )
-
-
-def default_shm_limit() -> int:
-    """Half of /dev/shm, and at most half of the memory that is available."""
-    info = os.statvfs("/dev/shm")
-    return max(64 << 20, min(info.f_frsize * info.f_blocks, available_memory()) // 2)
 
 
 def _given(kind: Any, values: dict[str, Any]) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Results that wait to be sent, for one session. A larger one may wait alone.
-INLINE_LIMIT = 256 << 20
+# Results of all sessions that wait to be sent, where memory allows as much.
+_MOST_BYTES = 256 << 20
 
 
 class InlineBlock:
@@ -29,17 +29,31 @@ class InlineBlock:
         return self.bytes[offset:end].view(storage).reshape(shape)
 
 
-class InlineMemory:
-    """Stands in for the engine's SessionMemory. Used by several threads; sizes are only hints, so
-    that a race costs nothing but a little memory."""
+class InlineBudget:
+    """What the results of all sessions may hold together.
 
-    def __init__(self) -> None:
+    Used by several threads; sizes are only hints, so that a race costs nothing but a little memory.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = min(limit, _MOST_BYTES)
+        self.sessions: set[InlineMemory] = set()
+
+    def held(self) -> int:
+        return sum(session.held()[0] for session in list(self.sessions))
+
+
+class InlineMemory:
+    """Stands in for the engine's SessionMemory. A session may always have one result."""
+
+    def __init__(self, budget: InlineBudget) -> None:
+        self._budget = budget
         self._held: dict[int, int] = {}
         self._next_id = 1
+        budget.sessions.add(self)
 
     def try_allocate(self, size: int) -> InlineBlock | None:
-        bytes_held, blocks = self.held()
-        if blocks and bytes_held + size > INLINE_LIMIT:
+        if self._held and self._budget.held() + size > self._budget.limit:
             return None
         block = InlineBlock(self._next_id, size)
         self._next_id += 1
@@ -57,3 +71,4 @@ class InlineMemory:
 
     def close(self) -> None:
         self._held.clear()
+        self._budget.sessions.discard(self)

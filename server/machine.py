@@ -15,6 +15,7 @@ _DESCRIPTORS_PER_SESSION = 16
 
 
 def warnings(config: Config) -> Iterator[str]:
+    yield from config.memory.warnings()
     yield from _shared_memory(config)
     yield from _descriptors(config)
     yield from _filesystem(config.data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphzero import _engine, _topology_io
-from graphzero._column_io import default_row_cache, engine_problem, path_text, plan_io
+from graphzero._column_io import engine_problem, path_text, plan_io
 from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
@@ -53,7 +53,7 @@ class ReadPlan:
         if path != _engine.ColumnPath.DIRECT or size == 0:
             return None
         if self.row_cache is None:
-            self.row_cache = _engine.RowCache(default_row_cache() if size is None else size)
+            self.row_cache = _engine.RowCache(size)
         return self.row_cache
 
 

@@ -21,7 +21,7 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
 from graphzero.server.catalog import Catalog
 from graphzero.server.codes import code_for
 from graphzero.server.config import LimitConfig
-from graphzero.server.inline_memory import InlineMemory
+from graphzero.server.inline_memory import InlineBudget, InlineMemory
 from graphzero.server.io_stats import column_stats, row_cache_stats
 from graphzero.server.memory_gate import MemoryGate
 from graphzero.server.metrics import Counters
@@ -59,9 +59,9 @@ class Service(SamplerServiceServicer):
         self._limits = limits
         self._budget = budget
         self._instance_id = instance_id
-        # A worker that waits for the disk uses no processor: others sample meanwhile.
-        waiting = limits.threads if reads_files(catalog.all()) else 0
-        self._scheduler = Scheduler(limits.threads + waiting)
+        self._inline_budget = InlineBudget(limits.shm_limit)
+        reading = reads_files(catalog.all())
+        self._scheduler = Scheduler(limits.workers if reading else limits.threads)
         self._gate = MemoryGate()
         self._counters = Counters()
         self._sessions: dict[int, TrainerSession] = {}
@@ -160,13 +160,17 @@ class Service(SamplerServiceServicer):
         raise AssertionError("abort() raises")
 
     def _new_session(self, hello: pb.Hello, dataset: Dataset) -> TrainerSession:
-        inline = hello.transport == pb.TRANSPORT_INLINE
         window = min(max(2, hello.window), self._limits.max_in_flight)
+        memory: Any
+        if hello.transport == pb.TRANSPORT_INLINE:
+            memory = InlineMemory(self._inline_budget)
+        else:
+            memory = self._budget.open_session(window)
         session = TrainerSession(
             session_id=self._next_session,
             hello=hello,
             dataset=dataset,
-            memory=InlineMemory() if inline else self._budget.open_session(window),
+            memory=memory,
             limits=self._limits,
             scheduler=self._scheduler,
             gate=self._gate,

@@ -55,6 +55,12 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
                 Path("/dev/shm", name).unlink(missing_ok=True)
 
 
+@pytest.fixture
+def memory_group() -> Any:
+    """memory_group(limit): a context with a control group; skips where none can be made."""
+    return load_helper(Path(__file__).with_name("memory_group.py")).memory_group
+
+
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """2,000 nodes with weights, edge ids, features x, labels y, an edge column and a split."""

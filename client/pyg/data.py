@@ -23,5 +23,7 @@ def to_data(batch: Batch, /, **further: Any) -> Data:
         fields["num_sampled_edges"] = batch.num_sampled_edges
     fields.update(further)
     data = Data()
-    data.update(fields)  # two thirds of the time that Data(**fields) takes
+    # What Data(**fields) does, but that looks for a property behind every name, which costs more
+    # than all the rest of a loader's work for a batch.
+    data._store._mapping.update(fields)
     return data

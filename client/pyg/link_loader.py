@@ -12,7 +12,8 @@ from graphzero.client.pyg.arguments import refuse, sampling_arguments, without_t
 from graphzero.client.pyg.data import to_data
 from graphzero.client.pyg.link_items import LinkItems
 from graphzero.client.pyg.links import NegativePlan
-from graphzero.client.pyg.loading import BatchLoader, Positions
+from graphzero.client.pyg.loading import BatchLoader
+from graphzero.client.pyg.positions import Positions
 from graphzero.client.source import Source, open_source
 from torch_geometric.data import Data
 from torch_geometric.sampler import NegativeSampling

@@ -9,19 +9,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from graphzero._torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.pyg.arguments import SamplingArguments
-from graphzero.client.pyg.positions import position_batches
+from graphzero.client.pyg.positions import Positions, position_batches
 from graphzero.client.requests import Seeds
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data
-
-Positions = npt.NDArray[np.int64]
 
 # Arguments of DataLoader about processes that this loader does not need: the daemon is its worker.
 # dataset and collate_fn are what tools that rebuild a DataLoader pass on; PyG drops them too.
@@ -100,7 +96,7 @@ class BatchLoader(DataLoader[int]):
 class _Epoch:
     """The batches of one iter(), in order."""
 
-    def __init__(self, loader: BatchLoader, batches: Iterator[torch.Tensor], prefetch: int) -> None:
+    def __init__(self, loader: BatchLoader, batches: Iterator[Positions], prefetch: int) -> None:
         if loader.pin_memory and not has_accelerator(torch):
             warnings.warn(
                 "pin_memory=True has no effect: torch finds no accelerator to copy to",
@@ -109,7 +105,7 @@ class _Epoch:
         self._loader = loader
         # Of the batches under way, in order. Not an attribute of what fills it: a cycle would keep
         # shared memory until the garbage collector comes.
-        self._positions: deque[torch.Tensor] = deque()
+        self._positions: deque[Positions] = deque()
         self._batches = iter(
             loader.client.loader(
                 None,
@@ -130,15 +126,15 @@ class _Epoch:
 
     def __next__(self) -> Any:
         batch = next(self._batches)
-        return self._loader._finished(batch, self._positions.popleft())
+        return self._loader._finished(batch, torch.from_numpy(self._positions.popleft()))
 
 
 def _requests(
-    loader: BatchLoader, batches: Iterable[torch.Tensor], under_way: deque[torch.Tensor]
+    loader: BatchLoader, batches: Iterable[Positions], under_way: deque[Positions]
 ) -> Iterator[Seeds]:
     for positions in batches:
         under_way.append(positions)
-        yield loader._request(positions.numpy())
+        yield loader._request(positions)
 
 
 def _without_workers(kwargs: dict[str, Any]) -> dict[str, Any]:

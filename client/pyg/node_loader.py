@@ -11,7 +11,8 @@ from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.pyg.arguments import refuse, sampling_arguments, without_type
 from graphzero.client.pyg.data import to_data
-from graphzero.client.pyg.loading import BatchLoader, Positions
+from graphzero.client.pyg.loading import BatchLoader
+from graphzero.client.pyg.positions import Positions
 from graphzero.client.seeds import resolve_seeds
 from graphzero.client.source import Source, open_source
 from torch_geometric.data import Data

@@ -5,60 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
+from graphzero.client.requests import wire_ids
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
+Positions = npt.NDArray[np.int64]
 
-def position_batches(batch_sampler: Any) -> Iterator[torch.Tensor]:
-    """The batches of one epoch, int64.
+
+def position_batches(batch_sampler: Any) -> Iterator[Positions]:
+    """The batches of one epoch.
 
     The samplers that DataLoader makes by itself are followed in whole pieces: the same positions
     from the same draws of torch, without their iterators. All others are iterated.
     """
-    whole = _whole_order(batch_sampler.sampler) if type(batch_sampler) is BatchSampler else None
-    if whole is None:
-        for index in batch_sampler:
-            yield torch.as_tensor(index, dtype=torch.int64, device="cpu")
-        return
-    size = batch_sampler.batch_size
-    end = len(whole) // size * size if batch_sampler.drop_last else len(whole)
-    for first in range(0, end, size):
-        # A copy, so that who keeps it does not keep the whole order.
-        yield torch.as_tensor(whole[first : first + size]).clone()
-    _end_of_epoch(batch_sampler.sampler)
+    if type(batch_sampler) is BatchSampler:
+        sampler, size = batch_sampler.sampler, batch_sampler.batch_size
+        if type(sampler) is SequentialSampler:
+            return _in_order(len(sampler), size, batch_sampler.drop_last)
+        if type(sampler) is RandomSampler and _is_permutation(sampler):
+            return _shuffled(sampler, size, batch_sampler.drop_last)
+    return (wire_ids(index, "the positions of a batch") for index in batch_sampler)
 
 
-def _whole_order(sampler: Any) -> Any:
-    """All positions of the epoch, a range or a tensor; None for samplers that are not known."""
-    if type(sampler) is SequentialSampler:
-        return _Counting(len(sampler))
-    if type(sampler) is not RandomSampler or sampler.replacement:
-        return None
+def _in_order(count: int, size: int, drop_last: bool) -> Iterator[Positions]:
+    for first in _first_positions(count, size, drop_last):
+        yield np.arange(first, min(first + size, count))
+
+
+def _is_permutation(sampler: RandomSampler) -> bool:
+    return not sampler.replacement and sampler.num_samples == len(sampler.data_source)
+
+
+def _shuffled(sampler: RandomSampler, size: int, drop_last: bool) -> Iterator[Positions]:
     count = len(sampler.data_source)
-    if sampler.num_samples != count:
-        return None
     generator = sampler.generator
     if generator is None:
         generator = torch.Generator()
         generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
-    return torch.randperm(count, generator=generator)
+    order: Positions = torch.randperm(count, generator=generator).numpy()
+    for first in _first_positions(count, size, drop_last):
+        # A copy, so that who keeps it does not keep the whole order.
+        yield order[first : first + size].copy()
+    if sampler.generator is not None:
+        # RandomSampler draws once more for what is left beyond whole rounds, which is nothing. The
+        # next epoch is the one that torch would give only if this one leaves the same state.
+        torch.randperm(count, generator=generator)
 
 
-class _Counting:
-    """0, 1, ... of which slices are tensors: the order of all nodes of a graph needs no list."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, piece: slice) -> torch.Tensor:
-        return torch.arange(*piece.indices(self._count))
-
-
-def _end_of_epoch(sampler: Any) -> None:
-    # RandomSampler draws once more for what is left beyond whole rounds, which is nothing. So that
-    # the next epoch of a generator of the user's is the one that torch would give:
-    if type(sampler) is RandomSampler and sampler.generator is not None:
-        torch.randperm(len(sampler.data_source), generator=sampler.generator)
+def _first_positions(count: int, size: int, drop_last: bool) -> range:
+    return range(0, count // size * size if drop_last else count, size)

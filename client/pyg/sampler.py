@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from graphzero._links import ExcludeSeedEdges, Negatives
 from graphzero._sampling import resolve_seed
-from graphzero.client.batch import Batch, batch_of_reply
+from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.pyg.arguments import refuse, sampling_arguments
 from graphzero.client.pyg.links import LinkFields, NegativePlan
-from graphzero.client.requests import sample_messages
 from graphzero.client.source import OpenedSource, Source
 from torch_geometric.sampler import (
     BaseSampler,
@@ -103,12 +102,8 @@ class GraphZeroSampler(BaseSampler):  # type: ignore[misc]
         request = plan.request(
             index.row.numpy(), index.col.numpy(), self._exclude, self._source.info.dataset.num_nodes
         )
-        options = client._sample_options(
-            **self._sampling.as_options(), columns=[], seed_columns=None, edge_ids=False
-        )
-        link = client._pool.direct()
-        messages = sample_messages(request, options, _draw_seed())
-        return link.wait(link.submit(messages, batch_of_reply))
+        options = client._sample_options(**self._sampling.as_options(), columns=[])
+        return client._pool.direct().wait(client._submit(request, options, _draw_seed(), None))
 
 
 def _output(batch: Batch) -> SamplerOutput:

@@ -14,6 +14,7 @@
 #include "sample/staged_topology.h"
 #include "sample/threads.h"
 #include "sample/walk.h"
+#include "sample/workspace.h"
 #include "store/bytes.h"
 
 namespace nb = nanobind;
@@ -124,7 +125,8 @@ void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
 
 void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::string& adjacency,
                 double p, double q, double restart, bool weighted, uint64_t seed, int threads,
-                const Output<int64_t, 2>& nodes, const Output<int64_t>& lengths) {
+                const Output<int64_t, 2>& nodes, const Output<int64_t>& lengths,
+                const sample::StagedTopology* staged) {
   if (nodes.shape(0) != starts.size() || nodes.shape(1) == 0) {
     throw std::invalid_argument("nodes needs a row for each start and a column for the start");
   }
@@ -138,21 +140,23 @@ void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::s
                                     .restart = restart,
                                     .weighted = weighted,
                                     .seed = seed,
-                                    .threads = threads};
+                                    .threads = threads,
+                                    .staged = staged};
   nb::gil_scoped_release release;
   sample::RandomWalk(graph, request, {nodes.data(), lengths.data()});
 }
 
 void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::string& adjacency,
                   uint64_t seed, int threads, const Output<int64_t, 2>& neighbours,
-                  const Output<int64_t>& counts) {
+                  const Output<int64_t>& counts, const sample::StagedTopology* staged) {
   CheckSize("rows of neighbours", neighbours.shape(0), nodes.size());
   CheckSize("counts", counts.size(), nodes.size());
   const sample::FanoutRequest request{.adjacency = Stored(graph, adjacency),
                                       .nodes = View(nodes),
                                       .count = neighbours.shape(1),
                                       .seed = seed,
-                                      .threads = threads};
+                                      .threads = threads,
+                                      .staged = staged};
   nb::gil_scoped_release release;
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
@@ -160,7 +164,7 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
 void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bool rows_are_sources,
                    const IdArray& given_sources, sample::NegativeWeights weights, bool reject,
                    uint64_t seed, int threads, const Output<int64_t>& sources,
-                   const Output<int64_t>& targets) {
+                   const Output<int64_t>& targets, const sample::StagedTopology* staged) {
   CheckSize("sources", sources.size(), targets.size());
   if (given_sources.size() > 0) CheckSize("given_sources", given_sources.size(), targets.size());
   const sample::NegativeRequest request{.adjacency = Stored(graph, adjacency),
@@ -169,7 +173,8 @@ void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bo
                                         .weights = weights,
                                         .reject = reject,
                                         .seed = seed,
-                                        .threads = threads};
+                                        .threads = threads,
+                                        .staged = staged};
   nb::gil_scoped_release release;
   sample::DrawNegatives(graph, request, {sources.data(), sources.size()},
                         {targets.data(), targets.size()});
@@ -245,11 +250,12 @@ void BindSample(nb::module_& m) {
         "forced_set"_a = nb::none());
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
         "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
-        "sources"_a, "targets"_a);
+        "sources"_a, "targets"_a, "staged"_a = nb::none());
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
-        "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a);
+        "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a,
+        "staged"_a = nb::none());
   m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,
-        "seed"_a, "threads"_a, "neighbours"_a, "counts"_a);
+        "seed"_a, "threads"_a, "neighbours"_a, "counts"_a, "staged"_a = nb::none());
   m.def("permute_range", &PermuteRange, "n"_a, nb::kw_only(), "seed"_a, "epoch"_a, "first"_a,
         "count"_a);
   m.def("batch_seed", &sample::BatchSeed, "loader_seed"_a, "epoch"_a, "batch"_a);
@@ -260,6 +266,11 @@ void BindSample(nb::module_& m) {
       .def_ro("peak", &sample::ThreadUsage::peak);
   m.def("set_thread_limit", &sample::SetThreadLimit, "limit"_a);
   m.def("thread_usage", &sample::GetThreadUsage);
+  nb::class_<sample::WorkspaceUsage>(m, "WorkspaceUsage")
+      .def_ro("kept", &sample::WorkspaceUsage::kept)
+      .def_ro("bytes", &sample::WorkspaceUsage::bytes);
+  m.def("set_workspace_limit", &sample::SetWorkspaceLimit, "byte_size"_a);
+  m.def("workspace_usage", &sample::GetWorkspaceUsage);
   m.def("has_idle_thread", &sample::HasIdleThread);
   m.def("never_wait_on_this_thread", &sample::NeverWaitOnThisThread);
 }

@@ -5,6 +5,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "store/guarded_read.h"
 #include "store/matrix_reader.h"
 #include "store/publish.h"
 #include "store/topology_reader.h"
@@ -74,24 +75,33 @@ const Adjacency& Direction(const TopologyReader& graph, const std::string& direc
   return *found;
 }
 
+// A row that exists, in a file that can be read; with its neighbours checked, too, if asked for.
+store::SlotRange CheckedRow(const TopologyReader& graph, const Adjacency& adjacency, uint64_t node,
+                            bool neighbours = false) {
+  return store::ReadGuarded(*graph.file(), [&] {
+    const store::SlotRange range = graph.Row(adjacency, node);
+    if (neighbours) graph.CheckNeighbours(adjacency, range);
+    return range;
+  });
+}
+
 AnyArray Neighbours(const TopologyReader& graph, uint64_t node, const std::string& direction) {
   const Adjacency& a = Direction(graph, direction);
-  const store::SlotRange range = graph.Row(a, node);
-  graph.CheckNeighbours(a, range);
+  const store::SlotRange range = CheckedRow(graph, a, node, /*neighbours=*/true);
   return View(graph, a.neighbours.data, a.neighbours.width, IdType(a.neighbours, a.neighbour_bound),
               range);
 }
 
 AnyArray Weights(const TopologyReader& graph, uint64_t node, const std::string& direction) {
   const Adjacency& a = Direction(graph, direction);
-  const store::SlotRange range = graph.Row(a, node);
+  const store::SlotRange range = CheckedRow(graph, a, node);
   return View(graph, a.weights, sizeof(float), nb::dtype<float>(),
               a.weights ? range : store::SlotRange{});
 }
 
 AnyArray EdgeIds(const TopologyReader& graph, uint64_t node, const std::string& direction) {
   const Adjacency& a = Direction(graph, direction);
-  const store::SlotRange range = graph.Row(a, node);
+  const store::SlotRange range = CheckedRow(graph, a, node);
   return View(graph, a.edge_ids.data, a.edge_ids.width, IdType(a.edge_ids, graph.edge_id_bound()),
               a.edge_ids.present() ? range : store::SlotRange{});
 }
@@ -178,7 +188,7 @@ void BindStore(nb::module_& m) {
       .def(
           "degree",
           [](const TopologyReader& g, uint64_t node, const std::string& direction) {
-            return g.Row(Direction(g, direction), node).size();
+            return CheckedRow(g, Direction(g, direction), node).size();
           },
           "node"_a, "direction"_a)
       .def("neighbours", &Neighbours, "node"_a, "direction"_a)

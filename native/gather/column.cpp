@@ -1,6 +1,7 @@
 #include "gather/column.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "gather/gather.h"
@@ -11,6 +12,7 @@ namespace {
 
 // Rows that a thread looks up in the cache at a time.
 constexpr size_t kLookupGrain = 2048;
+static_assert(kLookupGrain <= RowCache::kMostAtATime);
 // Longer rows are worth a fault each, and would need too much memory for reads under way.
 constexpr uint64_t kLongestReadRow = uint64_t{4} << 20;
 
@@ -28,7 +30,7 @@ class RowSink : public io::ItemSink {
     std::memcpy(Place(wanted), data, row_bytes_);
     if (cache_ == nullptr) return;
     try {
-      cache_->Insert(RowCache::Key(column_, wanted.item), {data, row_bytes_});
+      cache_->Insert(column_, wanted.item, {data, row_bytes_});
     } catch (const std::bad_alloc&) {
       // The row is in its place; only the next caller will have to read it again.
     }
@@ -116,12 +118,16 @@ std::vector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids, st
   const size_t row_bytes = matrix_.row_bytes();
   std::atomic<size_t> count = 0;
   sample::ThreadLease(threads).For(ids.size(), kLookupGrain, [&](int, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const auto row = static_cast<uint64_t>(ids[i]);
-      if (cache_->Find(RowCache::Key(cache_column_, row), {out + i * row_bytes, row_bytes})) {
-        continue;
-      }
-      missing[count.fetch_add(1, std::memory_order_relaxed)] = {row, i};
+    const RowQuery query{.column = cache_column_,
+                         .ids = ids.subspan(begin, end - begin),
+                         .row_bytes = row_bytes,
+                         .out = out + begin * row_bytes};
+    std::array<uint32_t, kLookupGrain> positions;
+    const size_t misses = cache_->Find(query, positions.data());
+    const size_t at = count.fetch_add(misses, std::memory_order_relaxed);
+    for (size_t i = 0; i < misses; ++i) {
+      const size_t place = begin + positions[i];
+      missing[at + i] = {static_cast<uint64_t>(ids[place]), place};
     }
   });
   missing.resize(count);

@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <mutex>
 #include <new>
+#include <numeric>
 
 #include "gather/row_index.h"
 #include "gather/row_log.h"
@@ -20,6 +22,8 @@ constexpr uint64_t kFewestShardBytes = uint64_t{1} << 20;
 constexpr uint32_t kMostUses = 3;
 // Rows that one insertion may send around again before it takes a used one.
 constexpr int kMostSecondChances = 64;
+// Rows that are looked up together, so that their cache misses overlap.
+constexpr size_t kLookAhead = 16;
 
 std::atomic<uint64_t> forks = 0;
 
@@ -35,6 +39,8 @@ uint64_t Hash(uint64_t key) {
   key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
   return key ^ (key >> 31);
 }
+
+uint64_t KeyOf(uint64_t column, uint64_t row) { return column << 44 | row; }
 
 uint64_t ShardCount(uint64_t capacity) {
   return std::clamp<uint64_t>(std::bit_floor(capacity / kFewestShardBytes), 1, kMostShards);
@@ -54,23 +60,38 @@ class RowCache::Shard {
   Shard(Shard&& other) noexcept
       : small_(other.small_), main_(other.main_), index_(std::move(other.index_)) {}
 
-  bool Find(uint64_t key, uint64_t hash, std::span<std::byte> out) {
+  // Looks up the rows at `positions` of the query. The memory of all of them is asked for before
+  // the first is needed: one by one, each would be waited for twice, in the index and in the log.
+  size_t Find(const RowQuery& query, std::span<const uint32_t> positions, uint32_t* missing) {
+    const auto key = [&](uint32_t i) {
+      return KeyOf(query.column, static_cast<uint64_t>(query.ids[i]));
+    };
+    size_t misses = 0;
     const std::lock_guard lock(mutex_);
-    RowPlace place;
-    if (!index_.Find(hash, &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) {
-      return false;
+    while (!positions.empty()) {
+      const auto group = positions.first(std::min(positions.size(), kLookAhead));
+      positions = positions.subspan(group.size());
+      for (const uint32_t i : group) index_.Prefetch(Hash(key(i)));
+      for (const uint32_t i : group) {
+        RowPlace guess;
+        if (index_.Guess(Hash(key(i)), &guess)) {
+          Log(guess.main).Prefetch(guess.position, query.row_bytes);
+        }
+      }
+      for (const uint32_t i : group) {
+        if (!CopyOut(key(i), {query.out + i * query.row_bytes, query.row_bytes})) {
+          missing[misses++] = i;
+        }
+      }
     }
-    RowLog::Header& header = HeaderAt(place);
-    if (header.bytes != out.size()) return false;
-    header.uses = std::min(header.uses + 1, kMostUses);
-    Log(place.main).CopyOut(place.position, out);
-    return true;
+    return misses;
   }
 
   void Insert(uint64_t key, uint64_t hash, std::span<const std::byte> row) {
     // A long row would push out everything else.
     if (RowLog::UnitsFor(row.size()) > small_.units() / 2) return;
     const std::lock_guard lock(mutex_);
+    PrefetchForInsert(hash);
     RowPlace place;
     // Two callers missed it at the same time.
     if (index_.Find(hash, &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) return;
@@ -78,7 +99,7 @@ class RowCache::Shard {
       AppendToMain(key, row);
     } else {
       while (small_.free_units() < RowLog::UnitsFor(row.size())) EvictFromSmall();
-      index_.Insert(hash, {small_.Append(key, row), false}, Rehash());
+      index_.Insert(hash, {small_.Append(key, row), false});
     }
   }
 
@@ -94,12 +115,26 @@ class RowCache::Shard {
  private:
   const RowLog& Log(bool main) const { return main ? main_ : small_; }
   RowLog::Header& HeaderAt(RowPlace place) const { return Log(place.main).At(place.position); }
-  // The hash of a row that is in the index.
-  struct RowHash {
-    const Shard& shard;
-    uint64_t operator()(RowPlace place) const { return Hash(shard.HeaderAt(place).key); }
-  };
-  RowHash Rehash() const { return {*this}; }
+
+  bool CopyOut(uint64_t key, std::span<std::byte> out) {
+    RowPlace place;
+    if (!index_.Find(Hash(key), &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) {
+      return false;
+    }
+    RowLog::Header& header = HeaderAt(place);
+    if (header.bytes != out.size()) return false;
+    // Hot rows are not written to: their memory need not go back.
+    if (header.uses < kMostUses) ++header.uses;
+    Log(place.main).CopyOut(place.position, out);
+    return true;
+  }
+
+  // The cells of the new row and of those that may have to leave for it.
+  void PrefetchForInsert(uint64_t hash) const {
+    index_.Prefetch(hash);
+    if (!small_.empty()) index_.Prefetch(Hash(small_.At(small_.tail()).key));
+    if (!main_.empty()) index_.Prefetch(Hash(main_.At(main_.tail()).key));
+  }
 
   void EvictFromSmall() {
     const RowPlace place{small_.tail(), false};
@@ -108,7 +143,7 @@ class RowCache::Shard {
     // As long as the main log has room, nothing is lost by keeping everything.
     const bool keep = header.uses > 0 || main_.free_units() >= RowLog::UnitsFor(header.bytes);
     if (keep) TakeOut(small_, place, header);
-    index_.Erase(hash, place, Rehash());
+    index_.Erase(hash, place);
     small_.DropTail();
     if (keep) {
       AppendToMain(header.key, scratch_);
@@ -125,11 +160,11 @@ class RowCache::Shard {
       if (header.uses > 0 && chances-- > 0) {
         SendAround(place, header);
       } else {
-        index_.Erase(Hash(header.key), place, Rehash());
+        index_.Erase(Hash(header.key), place);
         main_.DropTail();
       }
     }
-    index_.Insert(Hash(key), {main_.Append(key, row), true}, Rehash());
+    index_.Insert(Hash(key), {main_.Append(key, row), true});
   }
 
   // Moves the row at the tail of the main log to its head. `row` of AppendToMain may be scratch_,
@@ -178,20 +213,42 @@ RowCache::RowCache(uint64_t capacity_bytes)
 
 RowCache::~RowCache() = default;
 
-RowCache::Shard& RowCache::ShardOf(uint64_t hash) const { return shards_[hash % shards_.size()]; }
-
 bool RowCache::Usable() const { return made_after_forks_ == forks.load(std::memory_order_relaxed); }
 
-bool RowCache::Find(uint64_t key, std::span<std::byte> out) {
-  if (!Usable()) return false;
-  const uint64_t hash = Hash(key);
-  return ShardOf(hash).Find(key, hash, out);
+// Shard by shard, so that each lock is taken once for many rows.
+size_t RowCache::Find(const RowQuery& query, uint32_t* missing) {
+  const auto count = static_cast<uint32_t>(query.ids.size());
+  if (!Usable()) {
+    std::iota(missing, missing + count, 0u);
+    return count;
+  }
+  const auto shard_of = [&](uint32_t i) {
+    return Hash(KeyOf(query.column, static_cast<uint64_t>(query.ids[i]))) % shards_.size();
+  };
+  std::array<uint32_t, kMostShards + 1> begins{};
+  for (uint32_t i = 0; i < count; ++i) ++begins[shard_of(i) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::array<uint32_t, kMostAtATime> positions;
+  std::array<uint32_t, kMostShards + 1> next = begins;
+  for (uint32_t i = 0; i < count; ++i) positions[next[shard_of(i)]++] = i;
+
+  size_t misses = 0;
+  // Callers begin at different shards, or they would wait for each other at every one.
+  const size_t first = count == 0 ? 0 : shard_of(0);
+  for (size_t step = 0; step < shards_.size(); ++step) {
+    const size_t shard = (first + step) % shards_.size();
+    const std::span<const uint32_t> own(positions.data() + begins[shard],
+                                        begins[shard + 1] - begins[shard]);
+    if (!own.empty()) misses += shards_[shard].Find(query, own, missing + misses);
+  }
+  return misses;
 }
 
-void RowCache::Insert(uint64_t key, std::span<const std::byte> row) {
+void RowCache::Insert(uint64_t column, uint64_t row, std::span<const std::byte> data) {
   if (!Usable()) return;
+  const uint64_t key = KeyOf(column, row);
   const uint64_t hash = Hash(key);
-  ShardOf(hash).Insert(key, hash, row);
+  shards_[hash % shards_.size()].Insert(key, hash, data);
 }
 
 RowCacheUsage RowCache::usage() const {

@@ -28,6 +28,14 @@ struct RowCacheUsage {
   uint64_t rows;
 };
 
+// Rows of one column: those with `ids` go one behind the other to `out`.
+struct RowQuery {
+  uint64_t column;  // from NewColumn()
+  std::span<const int64_t> ids;
+  size_t row_bytes;
+  std::byte* out;
+};
+
 // Thread-safe. In a forked child it is empty and stays so: another thread of the parent may have
 // been in the middle of a change.
 class RowCache {
@@ -42,18 +50,18 @@ class RowCache {
   // A number for the keys of one open column, never given twice.
   uint64_t NewColumn() { return next_column_.fetch_add(1, std::memory_order_relaxed); }
 
-  static uint64_t Key(uint64_t column, uint64_t row) { return column << 44 | row; }
   static constexpr uint64_t kMostRows = uint64_t{1} << 44;
 
-  // Copies the row to `out` if it is there.
-  bool Find(uint64_t key, std::span<std::byte> out);
-  void Insert(uint64_t key, std::span<const std::byte> row);
+  // Copies the rows that are there to their places and writes the positions in `ids` of the others
+  // to `missing`, which has room for all; returns how many those are. At most kMostAtATime ids.
+  size_t Find(const RowQuery& query, uint32_t* missing);
+  static constexpr size_t kMostAtATime = 4096;
+  void Insert(uint64_t column, uint64_t row, std::span<const std::byte> data);
 
   RowCacheUsage usage() const;
 
  private:
   class Shard;
-  Shard& ShardOf(uint64_t hash) const;
   bool Usable() const;
 
   struct Unmap {

@@ -30,22 +30,32 @@ class RowIndex {
     return false;
   }
 
-  // The row is not in the index. `rehash(place)` gives the hash of a row that is, for growing.
-  template <class Rehash>
-  void Insert(uint64_t hash, RowPlace place, const Rehash& rehash) {
-    if (2 * (count_ + 1) > cells_.size()) Grow(rehash);
-    InsertCell(hash, place);
+  // Brings the cells in which Find() would begin, and the ghost, into the processor's caches.
+  void Prefetch(uint64_t hash) const {
+    __builtin_prefetch(&cells_[Home(hash)]);
+    __builtin_prefetch(&ghosts_[Home(hash)]);
+  }
+
+  // Where the row would lie, if it is here; a guess, made without a look at the row. True if there
+  // is one.
+  bool Guess(uint64_t hash, RowPlace* place) const {
+    return Find(hash, place, [](RowPlace) { return true; });
+  }
+
+  // The row is not in the index.
+  void Insert(uint64_t hash, RowPlace place) {
+    if (2 * (count_ + 1) > cells_.size()) Grow();
+    InsertCell(Cell(Tag(hash), place));
     ++count_;
   }
 
   // The row at `place` is in the index.
-  template <class Rehash>
-  void Erase(uint64_t hash, RowPlace place, const Rehash& rehash) {
+  void Erase(uint64_t hash, RowPlace place) {
     size_t hole = Home(hash);
     while (!(cells_[hole].tag == Tag(hash) && cells_[hole].Is(place))) hole = Next(hole);
     // Cells behind the hole move up if they may: nothing then lies behind an empty cell.
     for (size_t at = Next(hole); cells_[at].tag != 0; at = Next(at)) {
-      const size_t home = Home(rehash(cells_[at].place()));
+      const size_t home = HomeOf(cells_[at].tag);
       const bool may_move = ((at - home) & mask_) >= ((at - hole) & mask_);
       if (!may_move) continue;
       cells_[hole] = cells_[at];
@@ -88,15 +98,17 @@ class RowIndex {
     uint32_t where = 0;
   };
 
-  // The home takes the middle bits, the tag the upper ones; the shard was chosen by the lowest.
-  size_t Home(uint64_t hash) const { return (hash >> 12) & mask_; }
+  // The tag takes the upper bits, and the home is part of it: cells can then be moved without a
+  // look at their rows, which lie anywhere in memory. The shard was chosen by the lowest bits.
   static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 33) + 1; }
+  size_t HomeOf(uint32_t tag) const { return tag & mask_; }
+  size_t Home(uint64_t hash) const { return HomeOf(Tag(hash)); }
   size_t Next(size_t at) const { return (at + 1) & mask_; }
 
-  void InsertCell(uint64_t hash, RowPlace place) {
-    size_t at = Home(hash);
+  void InsertCell(Cell cell) {
+    size_t at = HomeOf(cell.tag);
     while (cells_[at].tag != 0) at = Next(at);
-    cells_[at] = Cell(Tag(hash), place);
+    cells_[at] = cell;
   }
 
   void Resize(size_t cells) {
@@ -105,12 +117,11 @@ class RowIndex {
     mask_ = cells - 1;
   }
 
-  template <class Rehash>
-  void Grow(const Rehash& rehash) {
+  void Grow() {
     std::vector<Cell> old = std::move(cells_);
     Resize(2 * old.size());
     for (const Cell& cell : old) {
-      if (cell.tag != 0) InsertCell(rehash(cell.place()), cell.place());
+      if (cell.tag != 0) InsertCell(cell);
     }
   }
 

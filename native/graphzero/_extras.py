@@ -1,11 +1,18 @@
 """Optional packages: what is missing, and the extra that installs it."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
 class MissingExtra(ImportError):
     """A package that was not installed because it is optional."""
+
+
+def require_extra(module: str, extra: str, reason: str) -> None:
+    """Raises MissingExtra unless the module is installed. Does not import it."""
+    if find_spec(module) is None:
+        raise MissingExtra(_install(extra, reason))
 
 
 def import_extra(module: str, extra: str, reason: str) -> Any:
@@ -15,10 +22,13 @@ def import_extra(module: str, extra: str, reason: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # it is there, and lacks something itself
-        message = f"{reason}; install it with: pip install graphzero-server[{extra}]"
-        raise MissingExtra(message) from error
+        raise MissingExtra(_install(extra, reason)) from error
 
 
 def require_pyg(what: str) -> None:
-    import_extra("torch", "pyg", f"{what} needs torch")
+    require_extra("torch", "pyg", f"{what} needs torch")
     import_extra("torch_geometric", "pyg", f"{what} needs PyG")
+
+
+def _install(extra: str, reason: str) -> str:
+    return f"{reason}; install it with: pip install graphzero-server[{extra}]"

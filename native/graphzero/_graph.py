@@ -28,18 +28,18 @@ class Graph(LinkSamplingMixin):
     as in-edges. `verify=True` reads the whole file first and raises FormatError at the first
     damage.
 
-    `io` says how sample() reads; what it draws is the same:
+    `io` says how sampling, walks and negatives read; what they draw is the same:
       "mapped"  through the mapping; what is not in memory costs a page fault
-      "staged"  hop by hop, hundreds of places at a time: for files larger than memory
+      "staged"  hop by hop and step by step, hundreds of places at a time: for files larger than
+                memory
       "auto"    "staged" if the file does not fit into the available memory (also that of a control
                 group), else "mapped"
-    The default is "auto", or what the environment variable GRAPHZERO_TOPOLOGY_IO says. Everything
-    but sample() goes through the mapping.
+    The default is "auto", or what the environment variable GRAPHZERO_TOPOLOGY_IO says.
 
     Thread-safe. Picklable: the copy opens the same absolute path again. Arrays that its methods
     return are views of the mapping: valid for as long as they are referenced, also when the Graph
     is gone or the file is replaced. They may be written to; the change is private to this process,
-    visible to later reads through this object, and never reaches the file.
+    visible to later reads through this object unless they are staged, and never reaches the file.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Graph(LinkSamplingMixin):
         return self._topology.edge_ids(row, stored)
 
     def _read_by(self, plan: TopologyPlan) -> None:
-        """Makes sample() read in that way from now on; the daemon plans for all its files."""
+        """Makes sampling read in that way from now on; the daemon plans for all its files."""
         self._plan = plan
         self._staged = _engine.StagedTopology.open(self._topology) if plan.staged else None
 

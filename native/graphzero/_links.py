@@ -271,5 +271,6 @@ def _draw_negatives(
         threads=thread_count(threads),
         sources=sources,
         targets=targets,
+        staged=graph._staged,
     )
     return sources, targets

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphzero import _engine
+from graphzero._text import size_text
 
 
 def make_resources(memory: int | None, threads: int | None, temp_dir: Path) -> _engine.Resources:
@@ -25,35 +26,62 @@ def default_memory() -> int:
 
 def available_memory() -> int:
     """Bytes that can be used without swapping: of the machine, or of a control group if less."""
-    available = _meminfo("MemAvailable")
-    for group, limit_file, used_key in _memory_groups():
+    return min([_meminfo("MemAvailable"), *(left for left, _ in _limits())])
+
+
+def memory_limit_text() -> str:
+    """Says so if a control group allows less than the machine has; "" if not."""
+    left, limit = min(_limits(), default=(0, 0))
+    if not limit or left >= _meminfo("MemAvailable"):
+        return ""
+    return f" (a control group allows {size_text(limit)})"
+
+
+def _limits() -> Iterator[tuple[int, int]]:
+    """What is left in each control group that limits this process, and its limit."""
+    for group, limit_files, used_keys in _memory_groups():
         try:
-            limit = int((group / limit_file).read_text())
             stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        except (OSError, ValueError):  # not there, or no limit ("max")
+        except (OSError, ValueError):  # not there
             continue
         # The page cache is given back when memory is needed: only the rest counts as used.
-        available = min(available, max(limit - int(stat[used_key]), 0))
-    return available
+        used = sum(int(stat.get(key, 0)) for key in used_keys)
+        for name in limit_files:
+            try:
+                limit = int((group / name).read_text())
+            except (OSError, ValueError):  # not there, or no limit ("max")
+                continue
+            yield max(limit - used, 0), limit
 
 
-def _memory_groups() -> Iterator[tuple[Path, str, str]]:
-    """The control groups that limit this process, with the names of their limit and of the memory
+# Files with limits, and what of memory.stat cannot be given back: also the pages of /dev/shm, which
+# count as cache. memory.high is no hard limit, but above it a process is slowed down to a crawl.
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_Names = tuple[tuple[str, ...], tuple[str, ...]]
+_VERSION_1: _Names = (("memory.limit_in_bytes",), ("total_rss", "total_shmem"))
+_VERSION_2: _Names = (
+    ("memory.max", "memory.high"),
+    ("anon", "shmem", "slab_unreclaimable", "kernel_stack", "pagetables", "sock"),
+)
+
+
+def _memory_groups() -> Iterator[tuple[Path, tuple[str, ...], tuple[str, ...]]]:
+    """The control groups that this process is in, with the names of their limits and of the memory
     in use: every ancestor may have a limit of its own."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in _OWN_GROUPS.read_text().splitlines():
         _, controllers, name = line.split(":", 2)
         if not controllers:
-            root, limit_file, used_key = Path("/sys/fs/cgroup"), "memory.max", "anon"
+            root, names = _GROUPS, _VERSION_2
         elif "memory" in controllers.split(","):
-            root = Path("/sys/fs/cgroup/memory")
-            limit_file, used_key = "memory.limit_in_bytes", "total_rss"
+            root, names = _GROUPS / "memory", _VERSION_1
         else:
             continue
         group = root / name.lstrip("/")
         while group != root:
-            yield group, limit_file, used_key
+            yield group, *names
             group = group.parent
-        yield root, limit_file, used_key  # in a container, the group that it is in
+        yield root, *names  # in a container, the group that it is in
 
 
 def _meminfo(name: str) -> int:

@@ -211,6 +211,7 @@ class SamplingMixin:
             threads=0,
             neighbours=neighbours,
             counts=counts,
+            staged=self._staged,
         )
         return (neighbours, counts) if return_counts else neighbours
 
@@ -333,6 +334,7 @@ def walk_into(
         threads=thread_count(threads),
         nodes=nodes,
         lengths=lengths,
+        staged=graph._staged,
     )
 
 

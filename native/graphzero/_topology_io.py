@@ -1,4 +1,4 @@
-"""How a topology is read while sampling: through the mapping, or staged, hop by hop."""
+"""How a topology is read while sampling: through the mapping, or staged, step by step."""
 
 from __future__ import annotations
 

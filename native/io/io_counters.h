@@ -25,4 +25,27 @@ struct IoCounters {
   }
 };
 
+// Counts of one call, added to the shared ones once.
+struct IoCounts {
+  uint64_t reads = 0;
+  uint64_t bytes = 0;
+  uint64_t nanoseconds = 0;
+  std::array<uint64_t, kLatencyBuckets> latency{};
+
+  void CountLatency(uint64_t of_a_read) {
+    nanoseconds += of_a_read;
+    ++latency[IoCounters::Bucket(of_a_read)];
+  }
+
+  void AddTo(IoCounters& to) const {
+    constexpr auto kOrder = std::memory_order_relaxed;
+    to.reads.fetch_add(reads, kOrder);
+    to.read_bytes.fetch_add(bytes, kOrder);
+    to.read_nanoseconds.fetch_add(nanoseconds, kOrder);
+    for (size_t i = 0; i < latency.size(); ++i) {
+      if (latency[i] > 0) to.latency[i].fetch_add(latency[i], kOrder);
+    }
+  }
+};
+
 }  // namespace graphzero::io

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "io/read_result.h"
@@ -63,10 +64,7 @@ class Pool {
     Call call{&job, helpers, 0, 1};
     {
       const std::lock_guard lock(mutex_);
-      while (started_ < PreadQueue::kThreads) {
-        std::thread([this] { Work(); }).detach();
-        ++started_;
-      }
+      StartThreads();
       calls_.push_back(&call);
     }
     wake_.notify_all();
@@ -83,6 +81,17 @@ class Pool {
     uint32_t active;     // helpers at work
     uint32_t next_slot;  // of the next to join; the caller has 0
   };
+
+  // As many as the system allows (a control group may bound them); the caller reads in any case.
+  void StartThreads() {
+    try {
+      for (; started_ < PreadQueue::kThreads; ++started_) {
+        std::thread([this] { Work(); }).detach();
+      }
+    } catch (const std::system_error&) {
+      // The next call tries again.
+    }
+  }
 
   void Work() {
     std::unique_lock lock(mutex_);

@@ -1,10 +1,8 @@
 #include "io/scattered_read.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
 
+#include "io/bounce_memory.h"
 #include "store/bytes.h"
 
 namespace graphzero::io {
@@ -17,43 +15,7 @@ constexpr uint64_t kDirectGap = 8192;
 constexpr uint64_t kCachedGap = 1024;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMostMerged = 32768;
-// Memory for reads under way, of one thread.
-constexpr uint64_t kBounceBytes = uint64_t{8} << 20;
-constexpr uint64_t kBounceAlign = 4096;
 constexpr uint32_t kLeastDepth = 4;
-
-// Kept by each thread: a fresh buffer would be cleared page by page, each time.
-std::byte* BounceMemory(size_t bytes) {
-  struct Kept {
-    std::unique_ptr<std::byte, decltype(&std::free)> memory{nullptr, &std::free};
-    size_t bytes = 0;
-  };
-  thread_local Kept kept;
-  if (bytes > kept.bytes) {
-    kept.memory.reset(static_cast<std::byte*>(std::aligned_alloc(kBounceAlign, bytes)));
-    kept.bytes = kept.memory ? bytes : 0;
-    if (!kept.memory) throw std::bad_alloc();
-  }
-  return kept.memory.get();
-}
-
-// Counts of one call, added to the shared ones once.
-struct LocalCounters {
-  uint64_t reads = 0;
-  uint64_t bytes = 0;
-  uint64_t nanoseconds = 0;
-  std::array<uint64_t, kLatencyBuckets> latency{};
-
-  void AddTo(IoCounters& to) const {
-    constexpr auto kOrder = std::memory_order_relaxed;
-    to.reads.fetch_add(reads, kOrder);
-    to.read_bytes.fetch_add(bytes, kOrder);
-    to.read_nanoseconds.fetch_add(nanoseconds, kOrder);
-    for (size_t i = 0; i < latency.size(); ++i) {
-      if (latency[i] > 0) to.latency[i].fetch_add(latency[i], kOrder);
-    }
-  }
-};
 
 class ItemJob : public ReadJob {
  public:
@@ -76,7 +38,7 @@ class ItemJob : public ReadJob {
   }
 
   uint32_t depth() const { return depth_; }
-  const LocalCounters& counters() const { return counters_; }
+  const IoCounts& counters() const { return counters_; }
 
   bool Next(uint32_t slot, Read* read) noexcept override {
     if (next_ == wanted_.size()) return false;
@@ -111,8 +73,7 @@ class ItemJob : public ReadJob {
   }
 
   void Done(uint32_t slot, uint64_t nanoseconds) noexcept override {
-    counters_.nanoseconds += nanoseconds;
-    ++counters_.latency[IoCounters::Bucket(nanoseconds)];
+    counters_.CountLatency(nanoseconds);
     const Group& group = groups_[slot];
     if (group.straight) return;
     for (size_t i = group.first; i < group.last; ++i) {
@@ -146,7 +107,7 @@ class ItemJob : public ReadJob {
   std::byte* bounce_ = nullptr;
   std::vector<Group> groups_;
   size_t next_ = 0;
-  LocalCounters counters_;
+  IoCounts counters_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "sample/id_table.h"
 #include "sample/rows.h"
+#include "sample/staged_topology.h"
 
 namespace graphzero::sample {
 
@@ -26,11 +27,21 @@ class ExcludedEdges {
   // Whether the pair is excluded.
   bool Contains(uint64_t node, uint64_t neighbour) const;
 
-  // Replaces `slots` by those of the row's edges that are excluded, rising and each once.
-  void SlotsIn(const store::Adjacency& adjacency, uint64_t node, const store::SlotRange& row,
+  // Replaces `slots` by those of the row's edges that are excluded, rising and each once. `ids` are
+  // the neighbours in the slots from `first` on: the row, or a part of it.
+  template <class Id>
+  void SlotsIn(uint64_t node, uint64_t first, std::span<const Id> ids,
                std::vector<uint64_t>* slots) const;
 
+  // The same for rows of a topology that is not in memory: slots[i] are those of nodes[i], whose
+  // row is ranges[i]. The caller holds a ThreadLease.
+  std::vector<std::vector<uint64_t>> SlotsInStaged(const Rows& rows, const StagedTopology& staged,
+                                                   std::span<const uint64_t> nodes,
+                                                   std::span<const store::SlotRange> ranges) const;
+
  private:
+  friend class ExcludedSearch;
+
   struct Pair {
     uint64_t row;
     uint64_t neighbour;

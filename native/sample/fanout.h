@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sample/staged_topology.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -14,6 +15,8 @@ struct FanoutRequest {
   uint64_t count = 0;  // neighbours of each
   uint64_t seed = 0;
   int threads = 0;  // at most; 0 is the whole budget of threads.h
+  // For a topology that does not fit into memory; null reads through the mapping.
+  const StagedTopology* staged = nullptr;
 };
 
 // Row i of `neighbours` has `count` ids: different edges of the node; if it has fewer, all of them

@@ -14,8 +14,8 @@ constexpr size_t kRowsAhead = 24;
 // Nodes that a thread takes at a time.
 constexpr size_t kGrain = 512;
 constexpr size_t kCacheLine = 64;
-// Nodes whose weights are brought into memory together, few enough to stay there until their turn.
-constexpr size_t kWeightedStep = 4096;
+// Weights that are read at a time. A single row may be longer.
+constexpr size_t kLoadedBytes = size_t{16} << 20;
 
 }  // namespace
 
@@ -56,7 +56,9 @@ void HopDrawer::LookRowsUp() {
 void HopDrawer::LeaveExcludedOut(size_t i, int rank) {
   std::vector<uint64_t>& slots = work_.scratch[static_cast<size_t>(rank)].excluded;
   const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
-  spec_.excluded->SlotsIn(rows_.adjacency, Node(i), row, &slots);
+  WithIdType(rows_.adjacency, [&]<class Id>() {
+    spec_.excluded->SlotsIn(Node(i), row.begin, rows_.Ids<Id>(row), &slots);
+  });
   work_.row_degree[i] -= slots.size();
 }
 
@@ -99,19 +101,32 @@ void HopDrawer::ReadRowsStaged() {
     const uint64_t begin = work_.row_begin[damaged];
     rows_.ThrowDamagedRow(nodes[damaged], {begin, begin + work_.row_degree[damaged]});
   }
-  // Excluded edges are those of a few nodes: they are searched for in the mapping.
-  for (size_t i = 0; spec_.excluded != nullptr && i < spec_.size(); ++i) {
-    if (HasExcluded(i)) LeaveExcludedOut(i, 0);
+  if (spec_.excluded != nullptr) FindExcludedStaged();
+}
+
+void HopDrawer::FindExcludedStaged() {
+  std::vector<size_t> places;
+  std::vector<uint64_t> nodes;
+  std::vector<store::SlotRange> rows;
+  for (size_t i = 0; i < spec_.size(); ++i) {
+    if (!HasExcluded(i)) continue;
+    places.push_back(i);
+    nodes.push_back(Node(i));
+    rows.push_back({work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]});
+  }
+  auto slots = spec_.excluded->SlotsInStaged(rows_, *staged_, nodes, rows);
+  for (size_t j = 0; j < places.size(); ++j) {
+    work_.row_degree[places[j]] -= slots[j].size();
+    excluded_.emplace(places[j], std::move(slots[j]));
   }
 }
 
 // Slots are picked for all nodes before the first neighbour is read: then all reads are known.
 template <class Id>
 void HopDrawer::DrawStaged() {
-  const size_t step = spec_.weighted ? kWeightedStep : std::max<size_t>(1, spec_.size());
-  for (size_t first = 0; first < spec_.size(); first += step) {
-    const size_t last = std::min(first + step, spec_.size());
-    if (spec_.weighted) TouchWeights(first, last);
+  size_t last = 0;
+  for (size_t first = 0; first < spec_.size(); first = last) {
+    last = spec_.weighted ? LoadWeights(first) : spec_.size();
     lease_.For(last - first, kGrain, [&](int rank, size_t begin, size_t end) {
       ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
       for (size_t i = first + begin; i < first + end; ++i) PickSlots<Id>(i, scratch);
@@ -126,14 +141,32 @@ void HopDrawer::DrawStaged() {
   CheckNeighbours<Id>(edges);
 }
 
-void HopDrawer::TouchWeights(size_t begin, size_t end) {
-  std::vector<std::span<const std::byte>> ranges(end - begin);
-  for (size_t i = begin; i < end; ++i) {
-    const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
-    ranges[i - begin] = std::as_bytes(rows_.Weights(row));
+size_t HopDrawer::LoadWeights(size_t begin) {
+  std::vector<io::WantedRange> wanted;
+  weight_rows_.clear();
+  weights_begin_ = begin;
+  size_t count = 0;
+  size_t end = begin;
+  for (; end < spec_.size(); ++end) {
+    const auto found = excluded_.find(end);
+    const uint64_t left_out = found == excluded_.end() ? 0 : found->second.size();
+    const uint64_t degree = work_.row_degree[end] + left_out;
+    if (end > begin && (count + degree) * sizeof(float) > kLoadedBytes) break;
+    weight_rows_.push_back(rows_.Weights({work_.row_begin[end], work_.row_begin[end] + degree}));
+    count += degree;
+  }
+  weights_.Reserve(count);
+  float* to = weights_.data();
+  for (std::span<const float>& row : weight_rows_) {
+    if (row.empty()) continue;
+    wanted.push_back(
+        {staged_->OffsetOf(row.data()), row.size_bytes(), reinterpret_cast<std::byte*>(to)});
+    row = {to, row.size()};
+    to += row.size();
   }
   const ThreadLease::Pause pause;
-  staged_->Touch(ranges);
+  staged_->ReadRanges(wanted);
+  return end;
 }
 
 template <class Id>
@@ -170,8 +203,13 @@ void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
   store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
   scratch.excluded.clear();
   if (HasExcluded(i)) [[unlikely]] {
-    row = rows_.Row(Node(i));
-    spec_.excluded->SlotsIn(rows_.adjacency, Node(i), row, &scratch.excluded);
+    if (staged_ != nullptr) {
+      scratch.excluded = excluded_.at(i);
+      row.end += scratch.excluded.size();
+    } else {
+      row = rows_.Row(Node(i));
+      spec_.excluded->SlotsIn(Node(i), row.begin, rows_.Ids<Id>(row), &scratch.excluded);
+    }
   }
   uint64_t* const slots = Slots() + FirstEdge(i);
   uint64_t count = 0;
@@ -182,6 +220,7 @@ void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
   } else {
     count = PickUniform(i, row, slots, scratch);
   }
+  if (staged_ != nullptr) return;
   // Whole rows lie in a few consecutive lines.
   const bool whole = count == row.size();
   const uint64_t stride = whole ? kCacheLine / sizeof(Id) : 1;
@@ -206,7 +245,8 @@ uint64_t HopDrawer::PickUniform(size_t i, const store::SlotRange& row, uint64_t*
 
 uint64_t HopDrawer::PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
                                  ThreadScratch& scratch) {
-  std::span<const float> weights = rows_.Weights(row);
+  std::span<const float> weights =
+      staged_ == nullptr ? rows_.Weights(row) : weight_rows_[i - weights_begin_];
   if (!scratch.excluded.empty()) {
     scratch.without_excluded.assign(weights.begin(), weights.end());
     for (const uint64_t slot : scratch.excluded) scratch.without_excluded[slot - row.begin] = 0;

@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "sample/excluded_edges.h"
 #include "sample/random.h"
@@ -57,7 +60,10 @@ class HopDrawer {
   void LeaveExcludedOut(size_t i, int rank);
   template <class Id>
   void DrawStaged();
-  void TouchWeights(size_t begin, size_t end);
+  // Reads the weights of consecutive nodes from `begin` on, as many as kLoadedBytes hold and at
+  // least one, and returns where it stopped.
+  size_t LoadWeights(size_t begin);
+  void FindExcludedStaged();
   template <class Id>
   void CheckNeighbours(uint64_t edges) const;
   template <class Id>
@@ -94,6 +100,11 @@ class HopDrawer {
   ThreadLease& lease_;
   const Domain domain_;
   const Draws draws_;
+  // Staged only: excluded slots by node, and the weights of the nodes that draw now.
+  std::unordered_map<size_t, std::vector<uint64_t>> excluded_;
+  Buffer<float> weights_;
+  std::vector<std::span<const float>> weight_rows_;
+  size_t weights_begin_ = 0;
 };
 
 }  // namespace graphzero::sample

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "sample/negative_rules.h"
+#include "sample/node2vec.h"
 #include "sample/random.h"
 #include "sample/rows.h"
 #include "sample/threads.h"
@@ -15,9 +17,6 @@ namespace graphzero::sample {
 namespace {
 
 constexpr size_t kGrain = 512;
-// Rejected draws after which the pairs that are left are counted. A source with edges to nine in
-// ten of all nodes gets there once in a thousand times.
-constexpr int kAttempts = 64;
 
 class NegativeDrawer {
  public:
@@ -31,7 +30,7 @@ class NegativeDrawer {
     Draws draws = draws_.Child(number);
     std::optional<uint64_t> given;
     if (!request_.sources.empty()) given = static_cast<uint64_t>(request_.sources[number]);
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (int attempt = 0; attempt < kMaxRejected; ++attempt) {
       const uint64_t from = given ? *given : DrawEnd(draws, /*row=*/request_.rows_are_sources);
       const uint64_t to = DrawEnd(draws, /*row=*/!request_.rows_are_sources);
       if (request_.reject && !IsNegative(from, to)) continue;
@@ -48,12 +47,7 @@ class NegativeDrawer {
       *target = static_cast<int64_t>(*to);
       return;
     }
-    throw InputError(given ? "node " + std::to_string(*given) + " of " + rows_.path +
-                                 " has edges to all other nodes: there is no negative for it; "
-                                 "draw negatives without rejection"
-                           : rows_.path +
-                                 " has an edge between any two nodes: there are no "
-                                 "negatives; draw them without rejection");
+    ThrowNoNegative(rows_, given);
   }
 
  private:
@@ -64,8 +58,9 @@ class NegativeDrawer {
     if (request_.weights == NegativeWeights::kUniform) return draws.Below(Nodes());
     const uint64_t slot = draws.Below(rows_.adjacency.edges);
     if (row) return RowOf(slot);
-    return WithIdType(rows_.adjacency,
-                      [&]<class Id>() { return rows_.Neighbour<Id>(RowOf(slot), slot); });
+    const uint64_t id = rows_.adjacency.neighbours[slot];
+    if (id >= rows_.adjacency.neighbour_bound) rows_.ThrowDamagedNeighbour(RowOf(slot), slot, id);
+    return id;
   }
 
   // The row that a slot lies in; some row if the file is damaged.
@@ -81,10 +76,7 @@ class NegativeDrawer {
     const uint64_t neighbour = request_.rows_are_sources ? target : source;
     const store::SlotRange row = rows_.Row(node);
     return WithIdType(rows_.adjacency, [&]<class Id>() {
-      const Id* const ids = static_cast<const Id*>(rows_.adjacency.neighbours.data);
-      const auto wanted = static_cast<Id>(neighbour);
-      return sorted_ ? !std::binary_search(ids + row.begin, ids + row.end, wanted)
-                     : std::find(ids + row.begin, ids + row.end, wanted) == ids + row.end;
+      return !RowContains(rows_.Ids<Id>(row), sorted_, neighbour);
     });
   }
 
@@ -119,9 +111,24 @@ void Check(const Rows& rows, const NegativeRequest& request, size_t count) {
 
 }  // namespace
 
+void ThrowNoNegative(const Rows& rows, const std::optional<uint64_t>& source) {
+  throw InputError(source ? "node " + std::to_string(*source) + " of " + rows.path +
+                                " has edges to all other nodes: there is no negative for it; "
+                                "draw negatives without rejection"
+                          : rows.path +
+                                " has an edge between any two nodes: there are no "
+                                "negatives; draw them without rejection");
+}
+
 void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& request,
                    std::span<int64_t> sources, std::span<int64_t> targets) {
-  Check({*request.adjacency, graph.file()->path()}, request, targets.size());
+  const Rows rows{*request.adjacency, graph.file()->path()};
+  Check(rows, request, targets.size());
+  if (request.staged != nullptr) {
+    const ThreadLease lease(request.threads);
+    DrawNegativesStaged({request, rows, graph.sorted(), sources, targets});
+    return;
+  }
   store::ReadGuarded(*graph.file(), [&] {
     const NegativeDrawer drawer(graph, request);
     ThreadLease lease(request.threads);

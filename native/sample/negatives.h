@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sample/staged_topology.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -23,6 +24,8 @@ struct NegativeRequest {
   bool reject = false;  // no edge of the graph, and no node with itself
   uint64_t seed = 0;
   int threads = 0;
+  // For a topology that does not fit into memory; null reads through the mapping.
+  const StagedTopology* staged = nullptr;
 };
 
 // Fills `sources` and `targets`, of one length, which is that of request.sources if those are

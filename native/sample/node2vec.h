@@ -12,10 +12,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sample/random.h"
-#include "sample/rows.h"
 
 namespace graphzero::sample {
 
@@ -62,51 +62,47 @@ class Node2VecBias {
 // True if the row has an edge to x: by halving where rows are sorted, else by reading all of it.
 // What is read is compared and never used as an index, so it needs no check.
 template <class Id>
-bool RowContains(const Rows& rows, const store::SlotRange& row, bool sorted, uint64_t x) {
-  const Id* const ids = static_cast<const Id*>(rows.adjacency.neighbours.data);
-  const Id* const begin = ids + row.begin;
-  const Id* const end = ids + row.end;
-  if (sorted) return std::binary_search(begin, end, x);
-  return std::find(begin, end, x) != end;
+bool RowContains(std::span<const Id> row, bool sorted, uint64_t x) {
+  if (sorted) return std::binary_search(row.begin(), row.end(), x);
+  return std::find(row.begin(), row.end(), x) != row.end();
 }
 
-// One step from `row` with the bias of having come from `previous`.
+// One step along a row with the bias of having come from `previous`.
+template <class Id>
 struct SecondOrderStep {
-  const Rows& rows;
-  bool sorted;
   const Node2VecBias& bias;
-  uint64_t node;
-  store::SlotRange row;
+  bool sorted;  // both rows are
+  std::span<const Id> row;
+  std::span<const float> weights;  // of the row; empty in a graph without
   uint64_t previous;
-  store::SlotRange previous_row;
+  std::span<const Id> previous_row;
 };
 
-// The slot of the next edge, by adding up the whole row; `weights` is null in a graph without.
-// Needs an edge of positive weight.
+// The position of the next edge in the row, by adding up all of it. Needs an edge of positive
+// weight.
 template <class Id>
-uint64_t DrawExactly(const SecondOrderStep& step, const float* weights, Draws& draws) {
-  const Id* const ids = static_cast<const Id*>(step.rows.adjacency.neighbours.data);
+uint64_t DrawExactly(const SecondOrderStep<Id>& step, Draws& draws) {
   std::vector<Id> near;  // a sorted copy where the file's row is not
   if (!step.sorted) {
-    near.assign(ids + step.previous_row.begin, ids + step.previous_row.end);
+    near.assign(step.previous_row.begin(), step.previous_row.end());
     std::sort(near.begin(), near.end());
   }
-  const auto weight = [&](uint64_t slot) { return weights == nullptr ? 1.0 : weights[slot]; };
-  const auto biased = [&](uint64_t slot) {
-    const uint64_t x = ids[slot];
-    if (x == step.previous) return weight(slot) * step.bias.back();
-    const bool is_near = step.sorted ? RowContains<Id>(step.rows, step.previous_row, true, x)
-                                     : std::binary_search(near.begin(), near.end(), x);
-    return weight(slot) * (is_near ? step.bias.near() : step.bias.far());
+  const std::span<const Id> near_row = step.sorted ? step.previous_row : std::span<const Id>(near);
+  const auto weight = [&](size_t at) { return step.weights.empty() ? 1.0 : step.weights[at]; };
+  const auto biased = [&](size_t at) {
+    const uint64_t x = step.row[at];
+    if (x == step.previous) return weight(at) * step.bias.back();
+    const bool is_near = RowContains(near_row, true, x);
+    return weight(at) * (is_near ? step.bias.near() : step.bias.far());
   };
   double total = 0;
-  for (uint64_t slot = step.row.begin; slot < step.row.end; ++slot) total += biased(slot);
+  for (size_t at = 0; at < step.row.size(); ++at) total += biased(at);
   const double target = draws.Unit() * total;
   double sum = 0;
-  uint64_t last = step.row.begin;
-  for (uint64_t slot = step.row.begin; slot < step.row.end; ++slot) {
-    if (weight(slot) > 0) last = slot;
-    sum += biased(slot);
+  size_t last = 0;
+  for (size_t at = 0; at < step.row.size(); ++at) {
+    if (weight(at) > 0) last = at;
+    sum += biased(at);
     if (sum > target) break;
   }
   return last;

@@ -109,9 +109,13 @@ class Turns {
 
   bool Propose(Walker& w) {
     if (w.tries++ == kMaxTries) {
-      const SecondOrderStep step{rows_,      context_.request.sorted, bias_, w.node, w.row,
-                                 w.previous, w.previous_row};
-      const uint64_t slot = DrawExactly<Id>(step, nullptr, w.draws);
+      const SecondOrderStep<Id> step{.bias = bias_,
+                                     .sorted = context_.request.sorted,
+                                     .row = rows_.template Ids<Id>(w.row),
+                                     .weights = {},
+                                     .previous = w.previous,
+                                     .previous_row = rows_.template Ids<Id>(w.previous_row)};
+      const uint64_t slot = w.row.begin + DrawExactly(step, w.draws);
       return MoveTo(w, rows_.template Neighbour<Id>(w.node, slot), true);
     }
     w.slot = w.row.begin + w.draws.Below(w.row.size());
@@ -129,7 +133,7 @@ class Turns {
     if (verdict == Verdict::kReject) return Propose(w);
     w.accept_if_near = verdict == Verdict::kAcceptIfNear;
     if (!context_.request.sorted) {
-      return Settle(w, RowContains<Id>(rows_, w.previous_row, false, w.candidate));
+      return Settle(w, RowContains(rows_.template Ids<Id>(w.previous_row), false, w.candidate));
     }
     w.search = w.previous_row;
     w.turn = Turn::kSearch;

@@ -31,6 +31,12 @@ struct Rows {
     return id;
   }
 
+  // The neighbours of a row, as they are in the file.
+  template <class Id>
+  std::span<const Id> Ids(const store::SlotRange& row) const {
+    return {static_cast<const Id*>(adjacency.neighbours.data) + row.begin, row.size()};
+  }
+
   std::span<const float> Weights(const store::SlotRange& row) const {
     return {adjacency.weights + row.begin, row.size()};
   }

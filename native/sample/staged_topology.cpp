@@ -1,7 +1,5 @@
 #include "sample/staged_topology.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -51,12 +49,6 @@ class ValueSink : public io::ItemSink {
 
  private:
   To* const to_;
-};
-
-class NoSink : public io::ItemSink {
- public:
-  void Take(const io::WantedItem&, const std::byte*) noexcept override {}
-  std::byte* Destination(const io::WantedItem&) noexcept override { return nullptr; }
 };
 
 // Calls read(wanted) for at most kPass items at a time; places count from 0 over all of them.
@@ -113,17 +105,10 @@ template void StagedTopology::ReadSlots(const uint32_t*, std::span<const uint64_
 template void StagedTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, int64_t*) const;
 template void StagedTopology::ReadSlots(const float*, std::span<const uint64_t>, float*) const;
 
-void StagedTopology::Touch(std::span<const std::span<const std::byte>> ranges) const {
-  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<uint64_t> pages;
-  for (const std::span<const std::byte> range : ranges) {
-    if (range.empty()) continue;
-    const uint64_t last = OffsetOf(&range.back()) / page;
-    for (uint64_t at = OffsetOf(&range.front()) / page; at <= last; ++at) pages.push_back(at);
-  }
-  NoSink sink;
-  const io::ItemLayout first_bytes{.base = 0, .stride = page, .bytes = 1};
-  InPasses(pages, [&](std::span<io::WantedItem> wanted) { Read(first_bytes, wanted, sink); });
+void StagedTopology::ReadRanges(std::span<io::WantedRange> ranges) const {
+  counters_.calls.fetch_add(1, std::memory_order_relaxed);
+  counters_.items.fetch_add(ranges.size(), std::memory_order_relaxed);
+  io::ReadRanges(file_, ranges, counters_.io);
 }
 
 }  // namespace graphzero::sample

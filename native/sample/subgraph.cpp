@@ -12,6 +12,10 @@ namespace {
 
 // Nodes whose rows a thread scans at a time: rows differ a lot in length.
 constexpr size_t kGrain = 64;
+// Of a topology that is not in memory: neighbours that are read at a time, and after how many a row
+// is cut.
+constexpr uint64_t kSlotsAtOnce = uint64_t{1} << 21;
+constexpr uint64_t kPieceSlots = uint64_t{1} << 19;
 
 // Stable, in time proportional to items and keys: `key` gives numbers below `keys`.
 template <class Item, class Key>
@@ -66,45 +70,118 @@ void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
 }
 
 template <class Id, class Table>
-void SubgraphBuilder::FindEdges(const Table& table, size_t begin, size_t end, uint64_t most,
+void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
                                 std::vector<Edge>* found) const {
   const Workspace& work = *sample_.work_;
+  const uint64_t node = work.nodes[piece.node];
+  const uint64_t first_key = sample_.disjoint_ ? work.tree[piece.node] * rows_.adjacency.rows : 0;
   std::vector<uint64_t> left_out;
-  // Rows may be long: with more than `most`, which is an error, no further one is read.
-  for (size_t i = begin; i < end && found->size() <= most; ++i) {
-    const uint64_t node = work.nodes[i];
-    const uint64_t first_key = sample_.disjoint_ ? work.tree[i] * rows_.adjacency.rows : 0;
-    const store::SlotRange row = rows_.Row(node);
-    excluded_.SlotsIn(rows_.adjacency, node, row, &left_out);
-    auto skip = left_out.cbegin();
-    for (uint64_t slot = row.begin; slot < row.end; ++slot) {
-      if (skip != left_out.cend() && *skip == slot) {
-        ++skip;
-        continue;
-      }
-      const LocalId local = table.Find(first_key + rows_.Neighbour<Id>(node, slot));
-      if (local != Table::kNone) found->push_back({static_cast<LocalId>(i), local, slot});
+  excluded_.SlotsIn(node, piece.slots.begin, ids, &left_out);
+  auto skip = left_out.cbegin();
+  for (uint64_t slot = piece.slots.begin; slot < piece.slots.end; ++slot) {
+    if (skip != left_out.cend() && *skip == slot) {
+      ++skip;
+      continue;
     }
+    const uint64_t id = ids[slot - piece.slots.begin];
+    if (id >= rows_.adjacency.neighbour_bound) rows_.ThrowDamagedNeighbour(node, slot, id);
+    const LocalId local = table.Find(first_key + id);
+    if (local != Table::kNone) found->push_back({piece.node, local, slot});
   }
 }
 
 template <class Table>
 void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const {
+  if (sample_.staged_) {
+    InducedStaged(table, max_edges);
+    return;
+  }
   const size_t nodes = sample_.num_nodes_;
-  std::vector<std::vector<Edge>> pieces((nodes + kGrain - 1) / kGrain);
+  std::vector<std::vector<Edge>> found((nodes + kGrain - 1) / kGrain);
   std::atomic<uint64_t> total = 0;
   lease_.For(nodes, kGrain, [&](int, size_t begin, size_t end) {
-    std::vector<Edge>& piece = pieces[begin / kGrain];
-    WithIdType(rows_.adjacency,
-               [&]<class Id>() { FindEdges<Id>(table, begin, end, max_edges, &piece); });
-    if (total.fetch_add(piece.size()) + piece.size() > max_edges) {
-      throw InputError("the subgraph that " + std::to_string(nodes) +
-                       " nodes induce has more edges than the limit of " +
-                       std::to_string(max_edges) +
-                       "; use fewer seeds, a smaller fanout or a higher max_edges");
+    std::vector<Edge>& edges = found[begin / kGrain];
+    // Rows may be long: with too many edges, which is an error, no further one is read.
+    for (size_t i = begin; i < end && edges.size() <= max_edges; ++i) {
+      const Piece row{static_cast<LocalId>(i), rows_.Row(sample_.work_->nodes[i])};
+      WithIdType(rows_.adjacency,
+                 [&]<class Id>() { FindEdges(table, row, rows_.Ids<Id>(row.slots), &edges); });
+    }
+    const uint64_t more = edges.size();
+    if (total.fetch_add(more) + more > max_edges) ThrowTooManyEdges(max_edges);
+  });
+  Replace(found, total);
+}
+
+std::vector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
+  const size_t nodes = sample_.num_nodes_;
+  const std::span<const uint64_t> ids(sample_.work_->nodes.data(), nodes);
+  std::vector<uint64_t> begins(nodes);
+  std::vector<uint64_t> degrees(nodes);
+  size_t damaged = 0;
+  bool sound = false;
+  {
+    const ThreadLease::Pause pause;
+    sound =
+        sample_.staged_->ReadRows(rows_.adjacency, ids, begins.data(), degrees.data(), &damaged);
+  }
+  if (!sound) {
+    rows_.ThrowDamagedRow(ids[damaged], {begins[damaged], begins[damaged] + degrees[damaged]});
+  }
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < nodes; ++i) {
+    const uint64_t end = begins[i] + degrees[i];
+    for (uint64_t begin = begins[i]; begin < end; begin += kPieceSlots) {
+      pieces.push_back({static_cast<LocalId>(i), {begin, std::min(begin + kPieceSlots, end)}});
+    }
+  }
+  return pieces;
+}
+
+template <class Table>
+void SubgraphBuilder::InducedStaged(const Table& table, uint64_t max_edges) const {
+  const std::vector<Piece> pieces = RowsStaged();
+  std::vector<std::vector<Edge>> found(pieces.size());
+  std::atomic<uint64_t> total = 0;
+  WithIdType(rows_.adjacency, [&]<class Id>() {
+    Buffer<Id> ids;
+    size_t last = 0;
+    for (size_t first = 0; first < pieces.size(); first = last) {
+      std::vector<uint64_t> places;  // of each piece in `ids`
+      uint64_t count = 0;
+      for (last = first; last < pieces.size() && count < kSlotsAtOnce; ++last) {
+        places.push_back(count);
+        count += pieces[last].slots.size();
+      }
+      ids.Reserve(kSlotsAtOnce + kPieceSlots);
+      std::vector<io::WantedRange> wanted;
+      for (size_t i = first; i < last; ++i) {
+        const auto row = std::as_bytes(rows_.Ids<Id>(pieces[i].slots));
+        wanted.push_back({sample_.staged_->OffsetOf(row.data()), row.size(),
+                          reinterpret_cast<std::byte*>(ids.data() + places[i - first])});
+      }
+      {
+        const ThreadLease::Pause pause;
+        sample_.staged_->ReadRanges(wanted);
+      }
+      lease_.For(last - first, kGrain, [&](int, size_t begin, size_t end) {
+        uint64_t more = 0;
+        for (size_t i = first + begin; i < first + end; ++i) {
+          const std::span<const Id> row(ids.data() + places[i - first], pieces[i].slots.size());
+          FindEdges(table, pieces[i], row, &found[i]);
+          more += found[i].size();
+        }
+        if (total.fetch_add(more) + more > max_edges) ThrowTooManyEdges(max_edges);
+      });
     }
   });
-  Replace(pieces, total);
+  Replace(found, total);
+}
+
+void SubgraphBuilder::ThrowTooManyEdges(uint64_t max_edges) const {
+  throw InputError("the subgraph that " + std::to_string(sample_.num_nodes_) +
+                   " nodes induce has more edges than the limit of " + std::to_string(max_edges) +
+                   "; use fewer seeds, a smaller fanout or a higher max_edges");
 }
 
 void SubgraphBuilder::Induced(const IdTable<uint32_t>& table, uint64_t max_edges) const {

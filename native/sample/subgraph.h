@@ -41,11 +41,23 @@ class SubgraphBuilder {
     uint64_t slot;
   };
 
+  // Consecutive slots of the row of one node.
+  struct Piece {
+    LocalId node;
+    store::SlotRange slots;
+  };
+
   template <class Table>
   void InducedWith(const Table& table, uint64_t max_edges) const;
+  template <class Table>
+  void InducedStaged(const Table& table, uint64_t max_edges) const;
+  // The rows of all nodes, cut where they are very long. Checked.
+  std::vector<Piece> RowsStaged() const;
+  // Adds the edges among `ids`, the neighbours of a piece, that lead to nodes of the table.
   template <class Id, class Table>
-  void FindEdges(const Table& table, size_t begin, size_t end, uint64_t most,
+  void FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
                  std::vector<Edge>* found) const;
+  [[noreturn]] void ThrowTooManyEdges(uint64_t max_edges) const;
   std::vector<Edge> DrawnAndReversed() const;
   // Makes these the edges of the sample. Needs them sorted by node.
   void Replace(std::span<const std::vector<Edge>> pieces, size_t count) const;

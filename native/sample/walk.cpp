@@ -39,6 +39,11 @@ void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
                 const WalkDestination& destination) {
   const WalkContext context{request, {*request.adjacency, graph.file()->path()}, destination};
   Check(context.rows, request);
+  if (request.staged != nullptr) {
+    const ThreadLease lease(request.threads);
+    WithIdType(*request.adjacency, [&]<class Id>() { WalkStaged<Id>(context, *request.staged); });
+    return;
+  }
   const bool first_order = request.p == 1 && request.q == 1;
   const auto walk = [&](int, size_t begin, size_t end) {
     WithIdType(*request.adjacency, [&]<class Id>() {

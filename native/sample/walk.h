@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sample/staged_topology.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -19,6 +20,8 @@ struct WalkRequest {
   bool weighted = false;
   uint64_t seed = 0;
   int threads = 0;  // at most; 0 is the whole budget of threads.h
+  // For a topology that does not fit into memory; null reads through the mapping.
+  const StagedTopology* staged = nullptr;
 };
 
 // Where walks go. The caller owns both arrays.

@@ -6,6 +6,7 @@
 
 #include "sample/random.h"
 #include "sample/rows.h"
+#include "sample/staged_topology.h"
 #include "sample/walk.h"
 
 namespace graphzero::sample {
@@ -41,5 +42,9 @@ template <class Id>
 void Node2VecWalks(const WalkContext& context, size_t begin, size_t end);
 template <class Id>
 void WeightedWalks(const WalkContext& context, size_t begin, size_t end);
+
+// All kinds and all walkers, over a topology that is not in memory.
+template <class Id>
+void WalkStaged(const WalkContext& context, const StagedTopology& staged);
 
 }  // namespace graphzero::sample

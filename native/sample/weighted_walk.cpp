@@ -31,10 +31,15 @@ class Weighted {
       } else {
         const store::SlotRange row = rows_.Row(node);
         if (!Load(node, row)) return context_.Finish(walker, step);
-        const SecondOrderStep from{rows_,       context_.request.sorted, bias_, node, row, previous,
-                                   previous_row};
+        const SecondOrderStep<Id> from{.bias = bias_,
+                                       .sorted = context_.request.sorted,
+                                       .row = rows_.template Ids<Id>(row),
+                                       .weights = rows_.Weights(row),
+                                       .previous = previous,
+                                       .previous_row = rows_.template Ids<Id>(previous_row)};
         const bool biased = second_order_ && has_previous;
-        const uint64_t slot = biased ? DrawBiased(from, draws) : row.begin + weights_.Draw(draws);
+        const uint64_t slot =
+            row.begin + (biased ? DrawBiased(from, node, row, draws) : weights_.Draw(draws));
         previous = node;
         previous_row = row;
         has_previous = true;
@@ -56,18 +61,20 @@ class Weighted {
     return weights_.positive() > 0;
   }
 
-  uint64_t DrawBiased(const SecondOrderStep& step, Draws& draws) {
+  // A position in the row.
+  uint64_t DrawBiased(const SecondOrderStep<Id>& step, uint64_t node, const store::SlotRange& row,
+                      Draws& draws) {
     using Verdict = Node2VecBias::Verdict;
     for (int tries = 0; tries < kMaxTries; ++tries) {
-      const uint64_t slot = step.row.begin + weights_.Draw(draws);
-      const uint64_t x = rows_.template Neighbour<Id>(step.node, slot);
+      const uint64_t position = weights_.Draw(draws);
+      const uint64_t x = rows_.template Neighbour<Id>(node, row.begin + position);
       const Verdict verdict = bias_.Judge(draws.Next() >> 11, x == step.previous);
-      if (verdict == Verdict::kAccept) return slot;
+      if (verdict == Verdict::kAccept) return position;
       if (verdict == Verdict::kReject) continue;
-      const bool near = RowContains<Id>(rows_, step.previous_row, step.sorted, x);
-      if (near == (verdict == Verdict::kAcceptIfNear)) return slot;
+      const bool near = RowContains(step.previous_row, step.sorted, x);
+      if (near == (verdict == Verdict::kAcceptIfNear)) return position;
     }
-    return DrawExactly<Id>(step, rows_.adjacency.weights, draws);
+    return DrawExactly(step, draws);
   }
 
   const WalkContext& context_;

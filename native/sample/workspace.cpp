@@ -9,11 +9,12 @@ namespace graphzero::sample {
 namespace {
 
 constexpr size_t kMostKept = 16;
-constexpr size_t kLargestKept = size_t{256} << 20;
+std::atomic<size_t> most_kept_bytes = size_t{512} << 20;
 
 struct Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Workspace>> free;
+  size_t bytes = 0;  // of all in `free`
 };
 
 std::atomic<Pool*> current = nullptr;
@@ -43,6 +44,7 @@ WorkspacePointer TakeWorkspace() {
     if (!pool.free.empty()) {
       WorkspacePointer taken(pool.free.back().release());
       pool.free.pop_back();
+      pool.bytes -= taken->bytes();
       return taken;
     }
   }
@@ -51,10 +53,20 @@ WorkspacePointer TakeWorkspace() {
 
 void ReturnWorkspace::operator()(Workspace* workspace) const {
   std::unique_ptr<Workspace> owned(workspace);
-  if (owned->bytes() > kLargestKept) return;
+  const size_t bytes = owned->bytes();
   Pool& pool = Shared();
   const std::lock_guard lock(pool.mutex);
-  if (pool.free.size() < kMostKept) pool.free.push_back(std::move(owned));
+  if (pool.free.size() == kMostKept || pool.bytes + bytes > most_kept_bytes) return;
+  pool.free.push_back(std::move(owned));
+  pool.bytes += bytes;
+}
+
+void SetWorkspaceLimit(size_t bytes) { most_kept_bytes = bytes; }
+
+WorkspaceUsage GetWorkspaceUsage() {
+  Pool& pool = Shared();
+  const std::lock_guard lock(pool.mutex);
+  return {pool.free.size(), pool.bytes};
 }
 
 }  // namespace graphzero::sample

@@ -44,11 +44,20 @@ struct Workspace {
 };
 
 // Takes a workspace from the pool of this process, or makes one; returns it when destroyed. A few
-// are kept, and none that a single huge request has blown up. Thread-safe, also after a fork.
+// are kept, and not those that huge requests have blown up. Thread-safe, also after a fork.
 struct ReturnWorkspace {
   void operator()(Workspace* workspace) const;
 };
 using WorkspacePointer = std::unique_ptr<Workspace, ReturnWorkspace>;
 WorkspacePointer TakeWorkspace();
+
+// What workspaces that nobody uses may hold, all together. Takes effect as they are returned.
+void SetWorkspaceLimit(size_t bytes);
+
+struct WorkspaceUsage {
+  size_t kept;  // that nobody uses
+  size_t bytes;
+};
+WorkspaceUsage GetWorkspaceUsage();
 
 }  // namespace graphzero::sample

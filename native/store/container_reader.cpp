@@ -1,7 +1,6 @@
 #include "store/container_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -79,7 +78,8 @@ std::string SectionName(SectionKind kind) {
 
 Magic ReadMagic(const MappedFile& file) {
   Magic magic{};
-  std::memcpy(magic.data(), file.bytes().data(), std::min<size_t>(magic.size(), file.size()));
+  const auto bytes = std::as_writable_bytes(std::span(magic));
+  file.Read(0, bytes.first(std::min<size_t>(bytes.size(), file.size())));
   return magic;
 }
 
@@ -101,12 +101,11 @@ Container Container::Open(std::shared_ptr<const MappedFile> file, const Magic& m
     container.Fail("header", Number(mapped.size()) + " bytes",
                    "at least " + Number(sizeof(FileHeader)) + "; the file is cut short");
   }
-  std::memcpy(&container.header_, mapped.bytes().data(), sizeof(FileHeader));
+  mapped.Read(0, std::as_writable_bytes(std::span(&container.header_, 1)));
   container.CheckHeader();
   container.sections_.resize(container.header_.section_count);
-  const auto table = std::as_writable_bytes(std::span(container.sections_));
-  const auto stored = mapped.bytes().subspan(container.header_.table_offset, table.size());
-  std::copy(stored.begin(), stored.end(), table.begin());
+  mapped.Read(container.header_.table_offset,
+              std::as_writable_bytes(std::span(container.sections_)));
   container.CheckTable();
   return container;
 }

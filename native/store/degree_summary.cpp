@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "store/guarded_read.h"
+
 namespace graphzero::store {
 namespace {
 
@@ -44,7 +46,9 @@ DegreeSummary SummarizeDegrees(const TopologyReader& graph, const Adjacency& adj
   const uint64_t rows = adjacency.rows;
   if (rows == 0) return summary;
   DegreeCounts counts;
-  for (uint64_t node = 0; node < rows; ++node) counts.Add(graph.Row(adjacency, node).size());
+  ReadGuarded(*graph.file(), [&] {
+    for (uint64_t node = 0; node < rows; ++node) counts.Add(graph.Row(adjacency, node).size());
+  });
   counts.Sort();
   summary.min = counts.Nth(0);
   summary.median = counts.Nth((rows - 1) / 2);
@@ -61,9 +65,11 @@ uint64_t CountIsolated(const TopologyReader& graph) {
            graph.Row(*adjacency, node).size() == 0;
   };
   uint64_t isolated = 0;
-  for (uint64_t node = 0; node < graph.num_nodes(); ++node) {
-    isolated += empty(graph.out(), node) && empty(graph.in(), node);
-  }
+  ReadGuarded(*graph.file(), [&] {
+    for (uint64_t node = 0; node < graph.num_nodes(); ++node) {
+      isolated += empty(graph.out(), node) && empty(graph.in(), node);
+    }
+  });
   return isolated;
 }
 

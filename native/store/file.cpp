@@ -43,7 +43,12 @@ void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const 
     const ssize_t got = ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw IoError(errno, "cannot read at byte " + std::to_string(offset), path);
-    if (got == 0) throw IoError(EIO, "file ends early at byte " + std::to_string(offset), path);
+    if (got == 0) {
+      throw IoError(EIO,
+                    "cannot read at byte " + std::to_string(offset) +
+                        ": the file was cut short; put it back and open it again",
+                    path);
+    }
     out = out.subspan(static_cast<size_t>(got));
     offset += static_cast<uint64_t>(got);
   }

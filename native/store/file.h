@@ -68,6 +68,12 @@ class MappedFile {
   // deliver is an error from pread(2) and SIGBUS from the mapping.
   const Fd& fd() const { return fd_; }
 
+  // Copies what is at `offset` without touching the mapping: for headers, which are read before
+  // anybody could know that the file is whole. Throws IoError with the offset.
+  void Read(uint64_t offset, std::span<std::byte> out) const {
+    ReadExactly(fd_, offset, out, path_);
+  }
+
   // Throws IoError if a page could not be read since it was opened: asked at the end of a call that
   // read the mapping under MappedAccess. The file stays damaged until it is opened anew.
   void ThrowIfDamaged() const;

@@ -1,6 +1,6 @@
 #include "store/legacy_format.h"
 
-#include <cstring>
+#include <span>
 #include <string>
 
 #include "store/bytes.h"
@@ -39,7 +39,7 @@ Header ReadHeader(const MappedFile& file) {
                       "at least " + Number(sizeof(Header)) + "; the file is cut short");
   }
   Header header;
-  std::memcpy(&header, file.bytes().data(), sizeof header);
+  file.Read(0, std::as_writable_bytes(std::span(&header, 1)));
   return header;
 }
 

@@ -19,14 +19,27 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from daemon_process import DaemonProcess, daemon_pid
 
 
-@pytest.fixture(scope="module")
-def daemon(dataset: Path) -> Iterator[Any]:
-    """A daemon for tests that leave it as it is."""
+@pytest.fixture(scope="session")
+def daemon_of() -> Iterator[Callable[[Path], Any]]:
+    """daemon_of(data) -> a daemon for tests that leave it as it is, the same for all of them."""
     directory = Path(tempfile.mkdtemp(prefix="gz-"))
-    process = DaemonProcess(dataset, directory / "s.sock")
-    yield process
-    process.kill()
+    running: dict[Path, DaemonProcess] = {}
+
+    def start(data: Path) -> DaemonProcess:
+        if data not in running:
+            running[data] = DaemonProcess(data, directory / f"{len(running)}.sock")
+        return running[data]
+
+    yield start
+    for process in running.values():
+        process.stop()
     shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def daemon(daemon_of: Callable[[Path], Any], dataset: Path) -> Any:
+    """Of the common dataset."""
+    return daemon_of(dataset)
 
 
 @pytest.fixture

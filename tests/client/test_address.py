@@ -47,6 +47,11 @@ def test_other_syntax_is_an_error_that_shows_it(given: str) -> None:
         find_address(given)
 
 
+def test_a_directory_as_address_names_the_argument_for_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"is a directory; connect\(data="):
+        gz.connect(tmp_path)
+
+
 def test_argument_wins_over_environment_wins_over_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ def test_ranks_finish_every_epoch_together(daemon: Any, tmp_path: Path) -> None:
             + [str(number) for number in (WORLD_SIZE, *COUNTS)],
             stdout=subprocess.PIPE,
             text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         for rank in range(WORLD_SIZE)
     ]

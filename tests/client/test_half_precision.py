@@ -18,9 +18,10 @@ GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 NODES = 100
 
 
-@pytest.fixture(params=["float16", "bfloat16"])
-def half(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+@pytest.fixture(scope="module", params=["float16", "bfloat16"])
+def half(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A dataset that was converted with --dtype, and what its values must be."""
+    tmp_path = tmp_path_factory.mktemp(request.param)
     rng = np.random.default_rng(0)
     values = rng.normal(size=(NODES, 5)).astype(np.float32)
     np.save(tmp_path / "x.npy", values)
@@ -36,10 +37,10 @@ def half(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize("transport", ["shared_memory", "inline"])
 def test_columns_are_served_as_they_are(
-    half: Any, start_daemon: Callable[..., Any], transport: Any
+    half: Any, daemon_of: Callable[[Path], Any], transport: Any
 ) -> None:
     dataset, expected = half
-    with gz.connect(start_daemon(dataset).address, transport=transport) as client:
+    with gz.connect(daemon_of(dataset).address, transport=transport) as client:
         batch = client.sample(range(10), fanout=[3])
         assert batch.x.dtype == expected.dtype
         assert batch.y.dtype == torch.int64
@@ -48,9 +49,9 @@ def test_columns_are_served_as_they_are(
         assert torch.equal(client.column("x"), expected)
 
 
-def test_they_become_float32_on_request(half: Any, start_daemon: Callable[..., Any]) -> None:
+def test_they_become_float32_on_request(half: Any, daemon_of: Callable[[Path], Any]) -> None:
     dataset, expected = half
-    with gz.connect(start_daemon(dataset).address, upcast=True) as client:
+    with gz.connect(daemon_of(dataset).address, upcast=True) as client:
         batch = client.sample(range(10), fanout=[3])
         assert batch.x.dtype == torch.float32
         assert torch.equal(batch.x, expected[batch.n_id].float())
@@ -79,9 +80,9 @@ print(store.gather(range(5), upcast=True).sum(dtype="float64"))
 """
 
 
-def test_float32_needs_no_torch(half: Any, start_daemon: Callable[..., Any]) -> None:
+def test_float32_needs_no_torch(half: Any, daemon_of: Callable[[Path], Any]) -> None:
     dataset, expected = half
-    address = start_daemon(dataset).address
+    address = daemon_of(dataset).address
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_TORCH, address, dataset], capture_output=True, text=True
     )

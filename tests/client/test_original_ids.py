@@ -32,11 +32,10 @@ def relabelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(params=["shared_memory", "inline"])
 def connected(
-    request: pytest.FixtureRequest, relabelled: Any, start_daemon: Callable[..., Any]
+    request: pytest.FixtureRequest, relabelled: Any, daemon_of: Callable[[Path], Any]
 ) -> Any:
     ids, dataset = relabelled
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address, transport=request.param) as client:
+    with gz.connect(daemon_of(dataset).address, transport=request.param) as client:
         yield ids, client
 
 
@@ -81,12 +80,9 @@ def test_a_long_list_of_texts_goes_in_pieces(connected: Any) -> None:
     assert nodes.tolist() == client.find_nodes(ids).tolist() * 700
 
 
-def test_a_dataset_that_was_not_relabelled_says_so(
-    dataset: Path, start_daemon: Callable[..., Any]
-) -> None:
-    with gz.connect(start_daemon(dataset).address) as client:
-        assert client.info().dataset.original_ids is None
-        with pytest.raises(gz.InvalidRequest, match="has no original ids; convert it with"):
-            client.original_ids([1])
-        with pytest.raises(gz.InvalidRequest, match="has no original ids; convert it with"):
-            client.sample([1], fanout=[1], original_ids=True)
+def test_a_dataset_that_was_not_relabelled_says_so(client: gz.Client) -> None:
+    assert client.info().dataset.original_ids is None
+    with pytest.raises(gz.InvalidRequest, match="has no original ids; convert it with"):
+        client.original_ids([1])
+    with pytest.raises(gz.InvalidRequest, match="has no original ids; convert it with"):
+        client.sample([1], fanout=[1], original_ids=True)

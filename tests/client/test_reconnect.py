@@ -6,8 +6,9 @@ import itertools
 import os
 import shutil
 import signal
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,27 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from daemon_process import DaemonProcess
 from graphzero._publish import new_dataset
 
 FANOUT = [3, 2]
+
+
+@pytest.fixture(scope="module")
+def restarted(dataset: Path) -> Iterator[DaemonProcess]:
+    directory = Path(tempfile.mkdtemp(prefix="gz-"))
+    daemon = DaemonProcess(dataset, directory / "s.sock")
+    yield daemon
+    daemon.kill()
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def mortal(restarted: DaemonProcess) -> DaemonProcess:
+    """A daemon that a test may kill; the next one finds another in its place."""
+    if restarted.process.poll() is not None:
+        restarted.start()
+    return restarted
 
 
 def contents(batch: gz.Batch) -> tuple[Any, ...]:
@@ -25,13 +44,12 @@ def contents(batch: gz.Batch) -> tuple[Any, ...]:
 
 
 def test_without_retry_the_daemon_s_death_is_an_error_and_tensors_stay(
-    start_daemon: Callable[..., Any], dataset: Path
+    mortal: DaemonProcess,
 ) -> None:
-    daemon = start_daemon(dataset)
-    client = gz.connect(daemon.address)
+    client = gz.connect(mortal.address)
     batch = client.sample(range(50), FANOUT)
     before = batch.clone()
-    daemon.kill()
+    mortal.kill()
     with pytest.raises(gz.ServerUnavailable):
         client.sample(range(50), FANOUT)
     assert torch.equal(batch.x, before.x)
@@ -39,50 +57,40 @@ def test_without_retry_the_daemon_s_death_is_an_error_and_tensors_stay(
     client.close()
 
 
-def test_without_retry_a_client_works_again_once_a_daemon_is_there(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address) as client:
+def test_without_retry_a_client_works_again_once_a_daemon_is_there(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address) as client:
         expected = contents(client.sample(range(50), FANOUT, seed=1))
-        daemon.kill()
+        mortal.kill()
         with pytest.raises(gz.ServerUnavailable):
             client.sample(range(50), FANOUT)
-        daemon.start()
+        mortal.start()
         assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
 
 
-def test_requests_in_flight_fail_with_the_daemon(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address) as client:
-        os.kill(daemon.pid, signal.SIGSTOP)  # so that they are surely in flight
+def test_requests_in_flight_fail_with_the_daemon(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address) as client:
+        os.kill(mortal.pid, signal.SIGSTOP)  # so that they are surely in flight
         futures = [client.sample_async(range(50), FANOUT) for _ in range(3)]
-        daemon.kill()
+        mortal.kill()
         for future in futures:
             with pytest.raises(gz.ServerUnavailable):
                 future.result(60)
 
 
 def test_with_retry_requests_in_flight_are_answered_by_the_next_daemon(
-    start_daemon: Callable[..., Any], dataset: Path
+    mortal: DaemonProcess,
 ) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address, retry=True) as client:
+    with gz.connect(mortal.address, retry=True) as client:
         expected = [contents(client.sample(range(50), FANOUT, seed=s)) for s in range(3)]
-        os.kill(daemon.pid, signal.SIGSTOP)
+        os.kill(mortal.pid, signal.SIGSTOP)
         futures = [client.sample_async(range(50), FANOUT, seed=s) for s in range(3)]
-        daemon.kill()
-        daemon.start()
+        mortal.kill()
+        mortal.start()
         assert [contents(future.result(60)) for future in futures] == expected
 
 
-def test_with_retry_a_loader_goes_on_with_the_same_batches(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address, retry=True) as client:
+def test_with_retry_a_loader_goes_on_with_the_same_batches(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address, retry=True) as client:
 
         def make() -> gz.Loader:
             return client.loader(None, FANOUT, 100, shuffle=True, seed=4, prefetch=3)
@@ -91,19 +99,16 @@ def test_with_retry_a_loader_goes_on_with_the_same_batches(
         seen, held = [], []
         for number, batch in enumerate(make()):
             if number in (3, 4, 11):
-                daemon.kill()
-                daemon.start()
+                mortal.kill()
+                mortal.start()
             seen.append(contents(batch))
             held.append(batch.x[0].clone())
         assert seen == expected
 
 
-def test_no_batch_is_lost_when_the_daemon_dies(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
+def test_no_batch_is_lost_when_the_daemon_dies(mortal: DaemonProcess) -> None:
     """Without retry an epoch ends with an error; a state saved then goes on without a gap."""
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address) as client:
+    with gz.connect(mortal.address) as client:
         loader = client.loader(None, FANOUT, 100, shuffle=True)
         expected = [contents(batch) for batch in client.loader(None, FANOUT, 100, shuffle=True)]
         seen: list[Any] = []
@@ -112,64 +117,54 @@ def test_no_batch_is_lost_when_the_daemon_dies(
             for batch in loader:
                 seen.append(contents(batch))
                 if len(seen) == 5:
-                    daemon.kill()
+                    mortal.kill()
 
         with pytest.raises(gz.ServerUnavailable):
             take_batches()
         state = loader.state_dict()
-        daemon.start()
+        mortal.start()
         loader.load_state_dict(state)
         seen += [contents(batch) for batch in loader]
         assert seen == expected
 
 
-def test_with_retry_new_loaders_wait_for_the_daemon_too(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address, retry=True) as client:
+def test_with_retry_new_loaders_wait_for_the_daemon_too(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address, retry=True) as client:
         client.sample(range(5), FANOUT)
-        daemon.kill()
-        restart = threading.Timer(0.1, daemon.start)
+        mortal.kill()
+        restart = threading.Timer(0.1, mortal.start)
         restart.start()
         assert len(list(client.loader(None, FANOUT, 500))) == 4
         restart.join()
 
 
-def test_with_retry_a_daemon_that_stays_away_is_an_error(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address, retry=True, retry_timeout=0.2) as client:
-        daemon.kill()
+def test_with_retry_a_daemon_that_stays_away_is_an_error(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address, retry=True, retry_timeout=0.2) as client:
+        mortal.kill()
         with pytest.raises(gz.ServerUnavailable):
             client.sample(range(50), FANOUT)
 
 
-def test_a_daemon_that_drains_is_as_good_as_gone(
-    start_daemon: Callable[..., Any], dataset: Path
-) -> None:
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address, retry=True) as client:
+def test_a_daemon_that_drains_is_as_good_as_gone(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address, retry=True) as client:
         expected = contents(client.sample(range(50), FANOUT, seed=1))
-        assert daemon.stop() == 0
-        daemon.start()
+        assert mortal.stop() == 0
+        mortal.start()
         assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
 
 
 def test_a_daemon_that_hangs_is_a_timeout(
-    start_daemon: Callable[..., Any], dataset: Path, monkeypatch: pytest.MonkeyPatch
+    mortal: DaemonProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graphzero.client.link._GRACE_S", 0.1)
-    daemon = start_daemon(dataset)
-    with gz.connect(daemon.address) as client:
+    with gz.connect(mortal.address) as client:
         client.sample(range(5), FANOUT)
-        os.kill(daemon.pid, signal.SIGSTOP)
+        os.kill(mortal.pid, signal.SIGSTOP)
         with pytest.raises(gz.RequestTimeout, match=r"within 0\.1 s"):
             client.sample(range(5), FANOUT, timeout=0.1)
         with pytest.raises(gz.ServerUnavailable, match=r"within 0\.1 s"):
-            gz.connect(daemon.address, timeout=0.1)
-        os.kill(daemon.pid, signal.SIGCONT)
+            gz.connect(mortal.address, timeout=0.1)
+        os.kill(mortal.pid, signal.SIGCONT)
         assert client.sample(range(5), FANOUT).batch_size == 5
 
 

@@ -34,7 +34,7 @@ def expected(client: gz.Client) -> list[list[tuple[list[int], list[int]]]]:
         {"num_workers": 1},
         {"num_workers": 2},
         {"num_workers": 2, "persistent_workers": True},
-        {"num_workers": 2, "multiprocessing_context": "spawn"},
+        {"num_workers": 2, "persistent_workers": True, "multiprocessing_context": "spawn"},
     ],
     ids=["none", "one", "two", "persistent", "spawned"],
 )

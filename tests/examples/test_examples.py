@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,33 +26,76 @@ TIMEOUT_S = 600  # a hang; nothing is measured
 pytest.importorskip("torch", reason="needs the extra [torch]")
 
 
-@pytest.fixture
-def environment(runtime_directory: Path) -> Iterator[dict[str, str]]:
-    """Daemons that an example starts have their sockets here, and end with the test."""
-    yield {
-        **{k: v for k, v in os.environ.items() if not k.startswith("GRAPHZERO_")},
-        "XDG_RUNTIME_DIR": str(runtime_directory),
-        "OMP_NUM_THREADS": "1",
-    }
-    for lock in runtime_directory.glob("graphzero/*.lock"):
-        pid = daemon_pid(lock)
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
+def needs(module: str) -> Any:
+    missing = importlib.util.find_spec(module) is None
+    return pytest.mark.skipif(missing, reason=f"needs {module}")
 
 
-def run(command: list[str], directory: Path, environment: dict[str, str]) -> str:
-    # Into files: a daemon that was started keeps a pipe open.
-    with (directory / "out").open("w+") as out, (directory / "err").open("w+") as err:
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=directory,
-            env=environment,
-            stdout=out,
-            stderr=err,
-            timeout=TIMEOUT_S,
-        )
-        assert done.returncode == 0, (directory / "err").read_text()
-        return (directory / "out").read_text()
+def torchrun(script: str) -> list[str]:
+    return ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
+
+
+# What the mark `example` of a test names; as many at a time as there are processors.
+COMMANDS: dict[str, list[str]] = {
+    "node_classification": [str(EXAMPLES / "node_classification.py")],
+    "link_prediction": [str(EXAMPLES / "link_prediction.py")],
+    "leak": [str(EXAMPLES / "link_prediction.py"), "--leak"],
+    "node2vec": [str(EXAMPLES / "node2vec.py"), "--picture", "p.png"],
+    "ddp": torchrun(str(EXAMPLES / "ddp.py")),
+}
+
+
+class Run:
+    """An example in a directory of its own, which also has the sockets of daemons it starts."""
+
+    def __init__(self, command: list[str], directory: Path) -> None:
+        self.directory = directory
+        self._command = [sys.executable, *command]
+
+    def __call__(self) -> str:
+        environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("GRAPHZERO_")},
+            "XDG_RUNTIME_DIR": str(self.directory),
+            "OMP_NUM_THREADS": "1",
+        }
+        # Into files: a daemon that was started keeps a pipe open.
+        with (self.directory / "out").open("w+") as out, (self.directory / "err").open("w+") as err:
+            done = subprocess.run(
+                self._command,
+                cwd=self.directory,
+                env=environment,
+                stdout=out,
+                stderr=err,
+                timeout=TIMEOUT_S,
+            )
+        assert done.returncode == 0, (self.directory / "err").read_text()
+        return (self.directory / "out").read_text()
+
+    @property
+    def locks(self) -> list[Path]:
+        return list(self.directory.glob("graphzero/*.lock"))
+
+    def end_daemons(self) -> None:
+        for lock in self.locks:
+            pid = daemon_pid(lock)
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def started(request: pytest.FixtureRequest) -> Iterator[dict[str, tuple[Run, Future[str]]]]:
+    """The examples of all tests that were chosen, begun at once."""
+    marks = (item.iter_markers("example") for item in request.session.items)
+    names = {name for found in marks for mark in found for name in mark.args}
+    begun = {}
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for name in sorted(names):
+            run = Run(COMMANDS[name], Path(tempfile.mkdtemp(prefix="gz-")))  # short, for sockets
+            begun[name] = run, pool.submit(run)
+        yield begun
+    for run, _ in begun.values():
+        run.end_daemons()
+        shutil.rmtree(run.directory, ignore_errors=True)
 
 
 def metric(name: str, output: str) -> float:
@@ -56,36 +104,35 @@ def metric(name: str, output: str) -> float:
     return float(found[1])
 
 
-def test_node_classification_beats_pixels(tmp_path: Path, environment: dict[str, str]) -> None:
-    pytest.importorskip("torch_geometric", reason="needs the extra [pyg]")
-    output = run([str(EXAMPLES / "node_classification.py")], tmp_path, environment)
+@needs("torch_geometric")
+@pytest.mark.example("node_classification")
+def test_node_classification_beats_pixels(started: Any) -> None:
+    output = started["node_classification"][1].result()
     assert metric("accuracy", output) > metric("baseline accuracy", output) + 0.03
 
 
-def test_link_prediction_beats_common_neighbours_and_its_own_leak(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    pytest.importorskip("torch_geometric", reason="needs the extra [pyg]")
-    example = str(EXAMPLES / "link_prediction.py")
-    output = run([example], tmp_path, environment)
+@needs("torch_geometric")
+@pytest.mark.example("link_prediction", "leak")
+def test_link_prediction_beats_common_neighbours_and_its_own_leak(started: Any) -> None:
+    output = started["link_prediction"][1].result()
     reached = metric("area under the curve", output)
     assert reached > metric("baseline area under the curve", output) + 0.01
-    assert reached > metric("area under the curve", run([example, "--leak"], tmp_path, environment))
+    assert reached > metric("area under the curve", started["leak"][1].result())
 
 
-def test_node2vec_beats_pixels_and_draws_a_picture(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    pytest.importorskip("matplotlib")
-    output = run([str(EXAMPLES / "node2vec.py"), "--picture", "p.png"], tmp_path, environment)
+@needs("matplotlib")
+@pytest.mark.example("node2vec")
+def test_node2vec_beats_pixels_and_draws_a_picture(started: Any) -> None:
+    run, result = started["node2vec"]
+    output = result.result()
     assert metric("accuracy", output) > metric("baseline accuracy", output) + 0.03
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert (run.directory / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_two_ranks_train_from_one_daemon(tmp_path: Path, environment: dict[str, str]) -> None:
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    output = run([*torchrun, str(EXAMPLES / "ddp.py")], tmp_path, environment)
+@pytest.mark.example("ddp")
+def test_two_ranks_train_from_one_daemon(started: Any) -> None:
+    run, result = started["ddp"]
+    output = result.result()
     assert metric("ranks", output) == 2
     assert metric("accuracy", output) > metric("baseline accuracy", output) + 0.03
-    locks = list(Path(environment["XDG_RUNTIME_DIR"]).glob("graphzero/*.lock"))
-    assert len(locks) == 1  # one daemon served both
+    assert len(run.locks) == 1  # one daemon served both

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 
 import graphzero as gz
 import numpy as np
@@ -66,3 +68,48 @@ def test_a_file_that_was_cut_is_an_error_with_file_and_offset(make_column, readi
     assert caught.value.errno == errno.EIO
     assert caught.value.filename == str(path)
     np.testing.assert_array_equal(store.gather([5, 6]), values[[5, 6]])
+
+
+FEW_THREADS = """
+import contextlib, os, sys
+from pathlib import Path
+import graphzero as gz
+import numpy as np
+values, store = np.load(sys.argv[2]), gz.FeatureStore(sys.argv[1], io="cached")
+first = Path("/sys/fs/cgroup/pids")
+group = (first if first.is_dir() else Path("/sys/fs/cgroup")) / f"graphzero-test-{os.getpid()}"
+here = group.parent / "cgroup.procs"
+try:
+    group.mkdir()
+    (group / "pids.max").write_text(str(len(os.listdir("/proc/self/task")) + 3))
+    (group / "cgroup.procs").write_text("0")
+except OSError as error:
+    print("no control group can be made:", error)
+    sys.exit()
+try:
+    ids = np.random.default_rng(1).permutation(len(values))
+    assert (store.gather(ids) == values[ids]).all()
+    print("read")
+finally:
+    (group / "pids.max").write_text("max")
+    here.write_text("0")
+    with contextlib.suppress(OSError):
+        group.rmdir()
+"""
+
+
+def test_fewer_threads_than_wanted_read_all_the_same(make_column, tmp_path):
+    """Where io_uring is forbidden, and a control group bounds the number of threads."""
+    path, values = make_column(512)
+    np.save(tmp_path / "values.npy", values)
+    done = subprocess.run(
+        [sys.executable, "-c", FEW_THREADS, str(path), str(tmp_path / "values.npy")],
+        env={**os.environ, "GRAPHZERO_IO_ENGINE": "pread"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "no control group" in done.stdout:
+        pytest.skip(done.stdout.strip())
+    assert done.stdout == "read\n"

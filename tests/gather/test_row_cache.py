@@ -1,5 +1,7 @@
 """The row cache: what it finds is right, hot rows stay, memory is bounded."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import graphzero as gz
 import numpy as np
 import pytest
@@ -80,6 +82,21 @@ def test_skewed_access_hits_nearly_as_often_as_the_best_fixed_choice(make_column
         gather(column, part, values)
     best = np.sort(np.bincount(ids, minlength=rows))[::-1][:fits].sum()
     assert column.stats().cache_hits > 0.9 * best
+
+
+def test_callers_that_push_out_each_others_rows_get_the_right_ones(make_column):
+    path, values = make_column(400, rows=10_000)
+    column = open_with(_engine.RowCache(1 << 20), path)  # a quarter of the rows, in one shard
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            # Some of them twice in a call, and more than are looked up at a time.
+            gather(column, rng.integers(0, len(values), 5000), values)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert 0 < column.stats().cache_hits < column.stats().rows
 
 
 def test_a_row_that_is_too_long_is_not_kept(make_column):

@@ -59,15 +59,57 @@ def test_batches_are_the_same_from_a_staged_graph(
     assert "small/graph.gl is staged (as asked for)" in daemon.output()
 
 
-def test_a_graph_that_cannot_be_read_fails_the_request(
+REQUESTS: dict[str, Callable[[Any], Any]] = {
+    "sample": lambda client: client.sample([3], fanout=[5], columns=[]),
+    "weighted": lambda client: client.sample([3], fanout=[5], columns=[], weighted=True),
+    "induced": lambda client: client.sample([3], fanout=[5], columns=[], subgraph="induced"),
+    "walk": lambda client: client.random_walk([3, 4], 5),
+    "node2vec": lambda client: client.random_walk([3, 4], 5, p=0.5, q=2.0),
+    "links": lambda client: client.sample_links(
+        [3], [4], fanout=[], columns=[], negatives=gz.Negatives("pairs", 9, reject=True)
+    ),
+}
+
+
+def test_a_graph_that_cannot_be_read_fails_each_kind_of_request(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    for name in ("bad", "good"):
+        shutil.copytree(dataset, tmp_path / name)
+    setup = FAULT.format("bad/graph.gl", -errno.EIO)
+    daemon = start_daemon(tmp_path, "--topology-io", "staged", setup=setup)
+    with (
+        gz.connect(daemon.address, dataset="bad") as client,
+        gz.connect(daemon.address, dataset="good") as other,
+    ):
+        for request in REQUESTS.values():
+            with pytest.raises(gz.ServerError, match=r"cannot read at byte \d+.*bad/graph\.gl"):
+                request(client)
+            assert request(other) is not None
+        assert client.gather("x", [3]) is not None
+        del request
+    stats = daemon_stats(daemon.address)
+    assert (stats.shm_used_byte_size, len(stats.sessions)) == (0, 0)
+
+
+def test_a_disk_that_recovers_is_used_again(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
-    setup = FAULT.format("small/graph.gl", -errno.EIO)
+    """A hundred failed reads, then as if nothing had been."""
+    setup = FAULT.format("small/graph.gl", -errno.EIO).replace(")", ", times=100)")
     daemon = start_daemon(dataset, "--topology-io", "staged", setup=setup)
+    graph = gz.Graph(dataset, io="mapped")
+    failed = 0
     with gz.connect(daemon.address) as client:
-        with pytest.raises(gz.ServerError, match=r"cannot read at byte \d+.*graph\.gl"):
-            client.sample([3], fanout=[5])
-        assert client.gather("x", [3]) is not None
+        while failed <= 100:
+            try:
+                walks = client.random_walk(np.arange(500), 5, seed=1)
+                break
+            except gz.ServerError:
+                failed += 1
+        expected = graph.random_walk(np.arange(500), 5, seed=1)
+        np.testing.assert_array_equal(walks.nodes, expected.nodes)
+    assert failed > 0
 
 
 def test_trainers_share_one_row_cache(start_daemon: Callable[..., Any], dataset: Path) -> None:
@@ -135,13 +177,39 @@ def test_a_failing_disk_fails_the_request_and_nothing_else(
     assert daemon.process.poll() is None
 
 
-@pytest.mark.parametrize("path", ["cached", "direct"])
+def gather_all(client: gz.Client) -> Any:
+    return client.gather("x", np.arange(2000))
+
+
+def sample_all(client: gz.Client) -> Any:
+    return client.sample(np.arange(2000), fanout=[5], columns=[], weighted=True)
+
+
+def walk_from_all(client: gz.Client) -> Any:
+    return client.random_walk(np.arange(2000), 5, p=0.5, q=2.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "file", "request_all"),
+    [
+        (("--feature-io", "cached"), "x.gd", gather_all),
+        (("--feature-io", "direct", "--row-cache", "0"), "x.gd", gather_all),
+        (("--topology-io", "staged"), "graph.gl", sample_all),
+        (("--topology-io", "staged"), "graph.gl", walk_from_all),
+    ],
+    ids=["cached", "direct", "staged sample", "staged walk"],
+)
 def test_truncation_under_load_fails_that_dataset_only(
-    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path, path: str
+    start_daemon: Callable[..., Any],
+    dataset: Path,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    file: str,
+    request_all: Callable[[gz.Client], Any],
 ) -> None:
     for name in ("cut", "whole"):
         shutil.copytree(dataset, tmp_path / name)
-    daemon = start_daemon(tmp_path, "--feature-io", path, "--row-cache", "0", "--warm", "none")
+    daemon = start_daemon(tmp_path, *options, "--warm", "none")
     seen: dict[str, Exception] = {}
     served = {"cut": threading.Event(), "whole": threading.Event()}
     stop = threading.Event()
@@ -150,7 +218,7 @@ def test_truncation_under_load_fails_that_dataset_only(
         with gz.connect(daemon.address, dataset=name) as client:
             while not stop.is_set():
                 try:
-                    client.gather("x", np.arange(2000))
+                    request_all(client)
                 except gz.ClientError as error:
                     seen[name] = error
                     return
@@ -161,8 +229,8 @@ def test_truncation_under_load_fails_that_dataset_only(
         thread.start()
     for event in served.values():
         assert event.wait(60)
-    file = tmp_path / "cut" / "x.gd"
-    os.truncate(file, file.stat().st_size // 2)
+    path = tmp_path / "cut" / file
+    os.truncate(path, path.stat().st_size // 8)
     trainers["cut"].join(60)
     served["whole"].clear()
     assert served["whole"].wait(60)
@@ -171,7 +239,7 @@ def test_truncation_under_load_fails_that_dataset_only(
     assert "whole" not in seen
     assert isinstance(seen["cut"], gz.ServerError)
     assert "the file was cut short" in str(seen["cut"])
-    assert str(file) in str(seen["cut"])
+    assert str(path) in str(seen["cut"])
 
 
 def test_a_machine_without_io_uring_is_warned_of(

@@ -9,8 +9,8 @@ from pathlib import Path
 DEPTH = 256
 
 
-def random_reads_per_second(file: Path, seconds: float) -> float:
-    """4 KiB at random places of the file, around the page cache, 256 at a time."""
+def random_reads_per_second(file: Path, seconds: float, threads: int = 1) -> float:
+    """4 KiB at random places of the file, around the page cache, 256 at a time for each thread."""
     done = subprocess.run(
         [
             "fio",
@@ -23,6 +23,9 @@ def random_reads_per_second(file: Path, seconds: float) -> float:
             "--ioengine=io_uring",
             f"--iodepth={DEPTH}",
             "--norandommap",
+            f"--numjobs={threads}",
+            "--thread",
+            "--group_reporting",
             "--time_based",
             f"--runtime={seconds}",
             "--output-format=json",

@@ -22,6 +22,7 @@ def main() -> None:
     parser.add_argument("--way", required=True, help="cached, direct, mmap or mmap-random")
     parser.add_argument("--ids", default="uniform", choices=["uniform", "zipf"])
     parser.add_argument("--row-cache", type=int, default=0)
+    parser.add_argument("--warm-up", type=float, default=0.0, help="seconds, not counted")
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--callers", type=int, default=1, help="threads that gather batches")
@@ -36,34 +37,37 @@ def main() -> None:
     batch = len(batch_ids(args.ids, store.num_nodes, 0)[: args.batch])
     threads = len(os.sched_getaffinity(0))
     numbers = itertools.count()
-    started = time.perf_counter()
 
-    def work(_: int) -> int:
+    def gather_until(end: float) -> int:
+        """How many batches one caller got."""
         out = np.empty((batch, *store.shape[1:]), np.float32)
         batches = 0
-        while time.perf_counter() - started < args.seconds:
+        while time.perf_counter() < end:
             ids = batch_ids(args.ids, store.num_nodes, next(numbers))[: args.batch]
             store.gather(ids, out=out, threads=threads)
             batches += 1
         return batches
 
-    with ThreadPoolExecutor(args.callers) as pool:
-        batches = sum(pool.map(work, range(args.callers)))
-    seconds = time.perf_counter() - started
-    stats = store._rows.stats()
-    rows = batches * batch
-    print(
-        json.dumps(
-            {
-                "rows_per_second": rows / seconds,
-                "batches": batches,
-                "hit_rate": stats.cache_hits / rows,
-                "reads": stats.reads,
-                "bytes_per_row": stats.read_bytes / rows,
-                "latency_us": stats.read_nanoseconds / max(stats.reads, 1) / 1000,
-            }
-        )
-    )
+    def gather_for(seconds: float) -> dict[str, float]:
+        before = store._rows.stats()
+        started = time.perf_counter()
+        with ThreadPoolExecutor(args.callers) as pool:
+            batches = sum(pool.map(gather_until, [started + seconds] * args.callers))
+        taken = time.perf_counter() - started
+        after = store._rows.stats()
+        rows = max(batches, 1) * batch
+        reads = after.reads - before.reads
+        return {
+            "batches": batches,
+            "rows_per_second": rows / taken,
+            "hits": after.cache_hits - before.cache_hits,
+            "reads_per_row": reads / rows,
+            "bytes_per_row": (after.read_bytes - before.read_bytes) / rows,
+            "latency_us": (after.read_nanoseconds - before.read_nanoseconds) / max(reads, 1) / 1e3,
+        }
+
+    first = gather_for(args.warm_up)
+    print(json.dumps({"warm_up": first, **gather_for(args.seconds)}))
 
 
 def advise(array: np.ndarray, way: str) -> None:

@@ -1,6 +1,7 @@
 """Sampling from a graph that is three times as large as memory.
 
     python tests/benchmarks/out_of_core/topology.py [--nodes 8M] [--edges 110M] [--seconds 8]
+        [--repeat 3]
 
 As root (control groups, drop_caches). Ten neighbours of nodes that are drawn in proportion to their
 degree: staged reads against page faults with 32 threads and with two. Nothing is asserted.
@@ -9,6 +10,7 @@ degree: staged reads against page faults with 32 threads and with two. Nothing i
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from pathlib import Path
 import graphzero as gz
 import numpy as np
 from limits import run_limited
+from spread import spread
 
 HERE = Path(__file__).parent
 WAYS = {
@@ -31,6 +34,7 @@ def main() -> None:
     parser.add_argument("--nodes", default="8M")
     parser.add_argument("--edges", default="110M", help="undirected; stored in both directions")
     parser.add_argument("--seconds", type=float, default=8.0, help="per run")
+    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--directory", type=Path, help="where to put the data (default: temporary)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gz-topology-") as temporary:
@@ -40,7 +44,7 @@ def main() -> None:
             subprocess.run([*generate, "--nodes", args.nodes, "--edges", args.edges], check=True)
         nodes = Path(temporary) / "nodes.npy"
         np.save(nodes, degree_biased(data / "graph.gl"))
-        measure(data / "graph.gl", nodes, args.seconds)
+        measure(data / "graph.gl", nodes, args.seconds, args.repeat)
 
 
 def degree_biased(path: Path) -> np.ndarray:
@@ -52,19 +56,30 @@ def degree_biased(path: Path) -> np.ndarray:
     return ends.n_id[ends.edge_index[0]].astype(np.int32)
 
 
-def measure(graph: Path, nodes: Path, seconds: float) -> None:
+def measure(graph: Path, nodes: Path, seconds: float, repeat: int) -> None:
     size = graph.stat().st_size
     print(f"10 neighbours of degree-biased nodes, memory 1/3 of {size / 2**30:.1f} GiB")
-    rates = {}
+    print(f"load at the start {os.getloadavg()[0]:.1f}", flush=True)
+    repeats = [_repetition(graph, nodes, seconds) for _ in range(repeat)]
+    for name in WAYS:
+        runs = [runs[name] for runs in repeats]
+        print(f"  {name:<22}{spread([run['nodes_per_second'] for run in runs], ',.0f')} nodes/s")
+        for key in runs[0].keys() - {"nodes_per_second"}:
+            print(f"    {key:<20}{spread([run[key] for run in runs])}")
+    for name in list(WAYS)[1:]:
+        gains = [
+            runs["staged"]["nodes_per_second"] / runs[name]["nodes_per_second"] for runs in repeats
+        ]
+        print(f"  staged x {name:<22}{spread(gains, '.1f')}")
+
+
+def _repetition(graph: Path, nodes: Path, seconds: float) -> dict[str, dict[str, float]]:
+    runs = {}
     for name, (io, callers, batch) in WAYS.items():
         arguments = [str(graph), f"--nodes={nodes}", f"--io={io}", f"--callers={callers}"]
         arguments += [f"--batch={batch}", f"--seconds={seconds}"]
-        result = run_limited(HERE / "sample_nodes.py", arguments, size // 3)
-        rates[name] = result.pop("nodes_per_second")
-        rest = ", ".join(f"{key} {value:.2f}" for key, value in result.items())
-        print(f"  {name:<22}{rates[name]:>10,.0f} nodes/s  {rest}")
-    for name in list(WAYS)[1:]:
-        print(f"  staged is {rates['staged'] / rates[name]:.1f} x {name}")
+        runs[name] = run_limited(HERE / "sample_nodes.py", arguments, graph.stat().st_size // 3)
+    return runs
 
 
 if __name__ == "__main__":

@@ -1,0 +1,133 @@
+"""How the daemon divides the memory that is available, so that its parts fit into it together.
+
+The page cache is no part of it: it takes what is left, and gives it back when somebody needs it.
+What is planned here cannot be given back, and too much of it ends with the daemon, or a trainer
+beside it, being killed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from graphzero._resources import available_memory, memory_limit_text
+from graphzero._text import size_text
+
+# Of the available memory, at most. What is left of it is for files in the page cache.
+_BATCHES_SHARE = 0.25
+_ROW_CACHE_SHARE = 0.25
+_TRAINERS_SHARE = 0.25
+_WORKERS_SHARE = 0.25
+# A process that imports torch and holds a small model.
+_TRAINER_BYTES = 192 << 20
+# Reads under way, rows that are drawn from, the nodes and edges of a batch of usual size.
+_WORKER_BYTES = 24 << 20
+# What finds rows in the row cache comes on top of them: a tenth for rows of 512 bytes, a quarter
+# for rows of 128.
+_ROW_INDEX_SHARE = 0.25
+# Room for two sessions, which each are promised some.
+_LEAST_BATCHES = 64 << 20
+_LEAST_ROW_CACHE = 8 << 20
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """In bytes. Parts that the user gave are as given."""
+
+    available: int
+    batches: int
+    """--shm-limit: the blocks of all trainers."""
+    row_cache: int
+    """--row-cache: hot rows, if a column does not fit into memory."""
+    workers: int
+    """So many, if requests wait for the disk; each needs memory to work in."""
+    trainers: int
+    """Left to them, if they run in the same control group or on the same machine."""
+    batches_given: bool
+    row_cache_given: bool
+
+    @property
+    def daemon(self) -> int:
+        """What the daemon may come to hold."""
+        return self.batches + int(self.row_cache * (1 + _ROW_INDEX_SHARE)) + self.work
+
+    @property
+    def work(self) -> int:
+        """What the workers may need at the same time."""
+        return self.workers * _WORKER_BYTES
+
+    def describe(self) -> str:
+        """A line for the banner."""
+        return (
+            f"memory: {size_text(self.available)} available{memory_limit_text()}; up to "
+            f"{size_text(self.batches)} for batches, {size_text(self.row_cache)} for hot rows, "
+            f"{size_text(self.work)} for {self.workers} workers; the rest is left to files and "
+            "trainers"
+        )
+
+    def warnings(self) -> Iterator[str]:
+        """What to change if the parts do not fit together."""
+        if self.daemon + self.trainers <= self.available:
+            return
+        over = self.daemon + self.trainers - self.available
+        found = (
+            f"{size_text(self.available)} of memory is available{memory_limit_text()}, but "
+            f"--shm-limit {size_text(self.batches)}, --row-cache {size_text(self.row_cache)} and "
+            f"{size_text(self.work)} for {self.workers} workers leave less than "
+            f"{size_text(self.trainers)} for trainers: one of them may be killed"
+        )
+        given = {"--shm-limit": self.batches} if self.batches_given else {}
+        if self.row_cache_given:
+            given["--row-cache"] = int(self.row_cache * (1 + _ROW_INDEX_SHARE))
+        left = sum(given.values()) - over  # for what the user chose, all of it together
+        if left < _LEAST_BATCHES:
+            yield f"{found}; use --threads 1, or raise the memory limit by {size_text(over)}"
+            return
+        less = {name: int(left * size / sum(given.values())) for name, size in given.items()}
+        if "--row-cache" in less:
+            less["--row-cache"] = int(less["--row-cache"] / (1 + _ROW_INDEX_SHARE))
+        yield f"{found}; use {' and '.join(f'{name} {size >> 20}M' for name, size in less.items())}"
+
+
+def plan_memory(threads: int, shm_limit: int | None, row_cache: int | None) -> MemoryPlan:
+    """For limits as the user gave them; None is a share of the memory that is available now."""
+    info = os.statvfs("/dev/shm")
+    shared_memory = info.f_frsize * info.f_blocks
+    return divide_memory(available_memory(), shared_memory, threads, shm_limit, row_cache)
+
+
+def divide_memory(
+    available: int,
+    shared_memory: int,
+    threads: int,
+    shm_limit: int | None,
+    row_cache: int | None,
+) -> MemoryPlan:
+    """The plan for `available` bytes and a /dev/shm of `shared_memory`.
+
+    Where the shares leave too little to workers and trainers, the row cache gives way first:
+    without it rows are read more often, without batches nothing works.
+    """
+    trainers = min(max(int(available * _TRAINERS_SHARE), _TRAINER_BYTES), available // 2)
+    # A worker that waits for the disk uses no processor: others sample meanwhile.
+    affordable = int(available * _WORKERS_SHARE) // _WORKER_BYTES
+    plan = MemoryPlan(
+        available=available,
+        batches=max(min(int(available * _BATCHES_SHARE), shared_memory // 2), _LEAST_BATCHES)
+        if shm_limit is None
+        else shm_limit,
+        row_cache=int(available * _ROW_CACHE_SHARE) if row_cache is None else row_cache,
+        workers=min(max(affordable, threads), 2 * threads),
+        trainers=trainers,
+        batches_given=shm_limit is not None,
+        row_cache_given=row_cache is not None,
+    )
+    over = plan.daemon + trainers - available
+    if row_cache is None and over > 0:
+        less = plan.row_cache - int(over / (1 + _ROW_INDEX_SHARE)) - 1
+        plan = replace(plan, row_cache=max(less, min(plan.row_cache, _LEAST_ROW_CACHE)))
+    over = plan.daemon + trainers - available
+    if shm_limit is None and over > 0:
+        plan = replace(plan, batches=max(plan.batches - over, _LEAST_BATCHES))
+    return plan
