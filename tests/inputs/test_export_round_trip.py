@@ -127,7 +127,7 @@ def again(dataset: Path, folder: Path, kind: Any, original_ids: bool) -> Path:
     return folder / "ds"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(facts=datasets(), kind=st.sampled_from(["npy", "parquet"]), original_ids=st.booleans())
 def test_an_export_becomes_the_same_dataset(
     facts: dict[str, Any], kind: Any, original_ids: bool
