@@ -84,17 +84,25 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
 
 
 def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> Iterator[str]:
-    """Lines for the banner."""
-    engine = _engine.io_engine()
-    ways = {}
+    """Lines for the banner: a word about what lies in memory, and each file that does not."""
+    in_memory, others = [], []
     for dataset in datasets:
-        plan = dataset.graph._plan
-        ways[f"{dataset.name}/{dataset.graph.path.name}"] = (plan.path, plan.reason)
+        graph = dataset.graph
+        ways = [(graph.path.name, graph._plan.path, graph._plan.reason, graph._plan.fits)]
         for name, column in dataset.columns.items():
-            ways[f"{dataset.name}/{name}"] = (path_text(column._rows.path), column._rows.reason)
-    for name, (way, reason) in ways.items():
-        yield f"{name} is {way} ({reason})"
+            rows = column._rows
+            fits = rows.path == _engine.ColumnPath.ADAPTIVE
+            ways.append((name, path_text(rows.path), rows.reason, fits))
+        for name, way, reason, fits in ways:
+            if fits:
+                in_memory.append(f"{dataset.name}/{name}")
+            else:
+                others.append(f"{dataset.name}/{name} is {way} ({reason})")
+    if in_memory and not others:
+        yield "all files fit into memory"
+    elif in_memory:
+        yield f"in memory, because they fit: {', '.join(in_memory)}"
+    yield from others
     if row_cache is not None:
         yield f"row cache of {size_text(row_cache.usage().capacity_bytes)}"
-    if any(way != "mapped" for way, _ in ways.values()):
-        yield f"reads by {engine.name}"
+    yield f"reads by {_engine.io_engine().name}"
