@@ -7,6 +7,7 @@ import os
 import grpc
 from graphzero.client.address import find_address
 from graphzero.client.errors import ServerUnavailable
+from graphzero.client.stream import call_metadata, open_channel
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
@@ -17,16 +18,10 @@ def daemon_stats(
     """Raises ServerUnavailable if no daemon answers in time."""
     found = find_address(address)
     found.require_trusted()
-    if found.secure:
-        credentials = grpc.ssl_channel_credentials(found.root_certificate)
-        channel = grpc.secure_channel(found.target, credentials)
-    else:
-        channel = grpc.insecure_channel(found.target)
-    metadata = [("authorization", f"Bearer {found.token}")] if found.token else []
-    with channel:
+    with open_channel(found) as channel:
         try:
             stats: pb.GetStatsResponse = SamplerServiceStub(channel).GetStats(
-                pb.GetStatsRequest(), timeout=timeout, metadata=metadata
+                pb.GetStatsRequest(), timeout=timeout, metadata=call_metadata(found)
             )
         except grpc.RpcError as error:
             raise ServerUnavailable(f"{found}: no answer: {error.details()}") from error

@@ -75,10 +75,10 @@ def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
         return found
     import grpc
 
-    with _open_channel(address) as channel:
+    with open_channel(address) as channel:
         try:
             found = _stub(channel).ListDatasets(
-                ListDatasetsRequest(), timeout=timeout, metadata=_metadata(address)
+                ListDatasetsRequest(), timeout=timeout, metadata=call_metadata(address)
             )
         except grpc.RpcError as error:
             raise _exception(error, address) from error
@@ -98,13 +98,13 @@ class GrpcStream:
         self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
         self._handle: Callable[[SessionResponse], None] | None = None
         self._failure: Exception | None = None
-        self._channel = _open_channel(address)
+        self._channel = open_channel(address)
         call = self._channel.stream_stream(
             _SESSION_METHOD,
             request_serializer=SessionRequest.SerializeToString,
             response_deserializer=self._deliver,
         )
-        self._call = call(iter(self._outbox.get, None), metadata=_metadata(address))
+        self._call = call(iter(self._outbox.get, None), metadata=call_metadata(address))
 
     def send(self, request: SessionRequest) -> None:
         self._outbox.put(request)
@@ -197,7 +197,8 @@ def _in_forked_child() -> bool:
     return _grpc_pid is not None and _grpc_pid != os.getpid()
 
 
-def _open_channel(address: Address) -> Any:
+def open_channel(address: Address) -> Any:
+    """A gRPC channel, which must not be used in a forked child."""
     global _grpc_pid
     import grpc
 
@@ -218,7 +219,8 @@ def _stub(channel: Any) -> Any:
     return SamplerServiceStub(channel)
 
 
-def _metadata(address: Address) -> list[tuple[str, str]]:
+def call_metadata(address: Address) -> list[tuple[str, str]]:
+    """What goes with every call: the token, if the address has one."""
     return [("authorization", f"Bearer {address.token}")] if address.token else []
 
 

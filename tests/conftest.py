@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+# Before gRPC is used, as in a trainer: it says how to treat forks.
+import graphzero.client.stream  # noqa: F401
+import memory_group as control_group
 import numpy as np
 import pytest
-
-
-def load_helper(path: Path) -> Any:
-    """A module of the test tree, which is no package."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+from daemon_process import DaemonProcess
 
 
 @pytest.fixture
@@ -37,13 +28,12 @@ def runtime_directory() -> Iterator[Path]:
 @pytest.fixture
 def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
     """start_daemon(data, *options) -> a running DaemonProcess; stopped at the end of the test."""
-    kind = load_helper(Path(__file__).with_name("daemon_process.py")).DaemonProcess
     numbers = itertools.count()
     started = []
 
     def start(data: Path, *options: str, socket: Path | None = None, **rest: Any) -> Any:
         place = socket or runtime_directory / f"s{next(numbers)}.sock"
-        daemon = kind(data, place, *options, **rest)
+        daemon = DaemonProcess(data, place, *options, **rest)
         started.append(daemon)
         return daemon
 
@@ -58,7 +48,7 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
 @pytest.fixture
 def memory_group() -> Any:
     """memory_group(limit): a context with a control group; skips where none can be made."""
-    return load_helper(Path(__file__).with_name("memory_group.py")).memory_group
+    return control_group.memory_group
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,9 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+# Channels share connections otherwise, and one to a daemon that was killed lets a call to the next
+# one fail at once.
+OWN_CONNECTION = [("grpc.use_local_subchannel_pool", 1)]
 START_TIMEOUT_S = 60  # a loaded machine; nothing is measured
 
 
@@ -52,7 +55,7 @@ class DaemonProcess:
         self._wait_until_healthy()
 
     def _wait_until_healthy(self) -> None:
-        channel = grpc.insecure_channel(self.address)
+        channel = grpc.insecure_channel(self.address, OWN_CONNECTION)
         ready = grpc.channel_ready_future(channel)
         try:
             # Whichever comes first: the daemon answers, or it has ended.

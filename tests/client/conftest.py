@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import graphzero as gz
-import graphzero.client.stream  # before gRPC is used, as in a trainer: it says how to treat forks
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from daemon_process import DaemonProcess, daemon_pid
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from daemon_process import OWN_CONNECTION
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
@@ -32,9 +33,7 @@ class Watch:
     def __init__(self, daemon: Any) -> None:
         self._daemon = daemon
         self._process = Path(f"/proc/{daemon.pid}")
-        self._channel = grpc.insecure_channel(
-            daemon.address, [("grpc.use_local_subchannel_pool", 1)]
-        )
+        self._channel = grpc.insecure_channel(daemon.address, OWN_CONNECTION)
         self._stub = SamplerServiceStub(self._channel)
         self.stats()  # connects, so that this connection is among the descriptors from now on
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from daemon_process import daemon_pid
 
 EXAMPLES = Path(__file__).parent

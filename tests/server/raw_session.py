@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import numpy as np
+from daemon_process import OWN_CONNECTION
 from graphzero import _engine
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
@@ -16,7 +17,7 @@ TIMEOUT_S = 60
 
 class RawSession:
     def __init__(self, address: str, **hello: Any) -> None:
-        self.channel = grpc.insecure_channel(address)
+        self.channel = grpc.insecure_channel(address, OWN_CONNECTION)
         self.stub = SamplerServiceStub(self.channel)
         self._up: queue.Queue[pb.SessionRequest | None] = queue.Queue()
         timeout = hello.pop("stream_timeout", TIMEOUT_S)
