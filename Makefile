@@ -109,6 +109,14 @@ bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loa
 bench-serving: $(PACKAGE) ## compare serving with the engine alone and, given BENCH_ARGS, with peers
 	@$(BIN)/python tests/benchmarks/serving/run.py $(BENCH_ARGS)
 
+.PHONY: bench-out-of-core
+bench-out-of-core: $(PACKAGE) ## compare reading beyond memory with the disk and with mappings (as root, with fio)
+	@mkdir -p build/bench/out_of_core
+	@for run in rows:rows topology:topology walks:topology end_to_end:end_to_end; do \
+	  $(BIN)/python tests/benchmarks/out_of_core/$${run%:*}.py \
+	    --directory build/bench/out_of_core/$${run#*:} $(BENCH_ARGS) || exit 1; \
+	done
+
 .PHONY: stubs
 stubs: $(PACKAGE) ## write the type stub of the native module anew
 	@$(call write_stub,$(STUB))

@@ -54,7 +54,7 @@ class _Daemon:
     def __init__(self, config: Config, lock: SocketLock) -> None:
         self._config = config
         self._lock = lock
-        self._plan = ReadPlan(config.io)
+        self._plan = ReadPlan(config.io, config.memory)
         self._catalog = Catalog(config.data, self._plan)
         _engine.set_thread_limit(config.limits.threads)
         _engine.set_workspace_limit(config.memory.work // 2)
@@ -100,7 +100,7 @@ class _Daemon:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
         print(banner(self._config, datasets, self._plan.row_cache, addresses), flush=True)
         notify("READY=1")
-        self._warm_start.begin(self._catalog.all())
+        self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
 
     async def _serve(self) -> None:
         while not self._stop.is_set():
@@ -123,7 +123,7 @@ class _Daemon:
         except (GraphZeroError, OSError) as error:
             log.error("reload failed, serving as before: %s", error)
             return
-        self._warm_start.begin(datasets.values())
+        self._warm_start.begin(datasets.values(), self._plan.row_cache)
         seconds = time.monotonic() - started
         log.info("reloaded %d datasets in %.3f s: %s", len(datasets), seconds, ", ".join(datasets))
 

@@ -23,16 +23,14 @@ def banner(
         graph = dataset.graph
         lines.append(
             f"  {dataset.name}: {count_text(graph.num_nodes)} nodes, "
-            f"{count_text(graph.num_edges)} edges, {_columns(dataset)}"
+            f"{count_text(graph.num_edges)} edges, {size_text(dataset.byte_size)} on disk"
         )
-        lines.append(f"    {size_text(dataset.byte_size)} on disk")
+        lines.append(f"    {_columns(dataset)}")
     lines += [f"  {line}" for line in read_plan.describe(datasets, row_cache)]
-    lines.append(f"  {config.memory.describe()}")
+    reads_files = read_plan.reads_files(datasets)
+    lines.append(f"  {config.memory.describe(reads_files=reads_files)}")
     limits = config.limits
-    lines.append(
-        f"  {limits.threads} threads, up to {limits.max_sessions} sessions, "
-        f"{size_text(limits.shm_limit)} of shared memory"
-    )
+    lines.append(f"  {limits.threads} threads, up to {limits.max_sessions} sessions")
     lines += [f"  listening on {address}" for address in addresses]
     lines.append("  connect with:")
     lines.append(f'    import graphzero as gz; client = gz.connect("{config.listen.socket}")')

@@ -122,7 +122,8 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "request-timeout": (float, "seconds that a request may take if it does not say (default 60)"),
     "warm": (
         _one_of(WARM_MODES),
-        "files to read into memory at start: all that fit (default), topology only, or none",
+        "what to read into memory at start: all files that fit, and hot rows into the row cache "
+        "(default); topology only; or none",
     ),
     "feature-io": (
         _one_of(get_args(ColumnIo)),

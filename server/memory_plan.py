@@ -57,13 +57,15 @@ class MemoryPlan:
         """What the workers may need at the same time."""
         return self.workers * _WORKER_BYTES
 
-    def describe(self) -> str:
-        """A line for the banner."""
+    def describe(self, *, reads_files: bool) -> str:
+        """A line for the banner. `reads_files`: whether requests wait for the disk."""
+        parts = [f"{size_text(self.batches)} of shared memory for batches"]
+        if reads_files:
+            parts.append(f"{size_text(self.row_cache)} for hot rows")
+            parts.append(f"{size_text(self.work)} for {self.workers} workers")
         return (
-            f"memory: {size_text(self.available)} available{memory_limit_text()}; up to "
-            f"{size_text(self.batches)} for batches, {size_text(self.row_cache)} for hot rows, "
-            f"{size_text(self.work)} for {self.workers} workers; the rest is left to files and "
-            "trainers"
+            f"{size_text(self.available)} of memory available{memory_limit_text()}: up to "
+            f"{', '.join(parts)}; the rest is left to files and trainers"
         )
 
     def warnings(self) -> Iterator[str]:

@@ -10,6 +10,7 @@ from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero.server.config import IoConfig
+from graphzero.server.memory_plan import MemoryPlan
 
 _SHARE_IF_ALL_FIT = 0.75
 _SHARE_IF_NOT = 0.5
@@ -21,8 +22,9 @@ class ReadPlan:
     Used by the event loop's thread.
     """
 
-    def __init__(self, config: IoConfig) -> None:
+    def __init__(self, config: IoConfig, memory: MemoryPlan) -> None:
         self._config = config
+        self._memory = memory
         self.row_cache: _engine.RowCache | None = None
 
     def apply(self, datasets: Iterable[Dataset]) -> None:
@@ -33,7 +35,8 @@ class ReadPlan:
         pages of what did not fit. More than that would push out what it keeps.
         """
         datasets = list(datasets)
-        memory = available_memory()
+        # After a reload the daemon itself holds some: that must not make files look too large.
+        memory = min(self._memory.available, available_memory() + self._memory.daemon)
         total = sum(dataset.byte_size for dataset in datasets)
         all_fit = total <= memory * _SHARE_IF_ALL_FIT
         room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
@@ -81,17 +84,25 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
 
 
 def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> Iterator[str]:
-    """Lines for the banner."""
-    engine = _engine.io_engine()
-    ways = {}
+    """Lines for the banner: a word about what lies in memory, and each file that does not."""
+    in_memory, others = [], []
     for dataset in datasets:
-        plan = dataset.graph._plan
-        ways[f"{dataset.name}/{dataset.graph.path.name}"] = (plan.path, plan.reason)
+        graph = dataset.graph
+        ways = [(graph.path.name, graph._plan.path, graph._plan.reason, graph._plan.fits)]
         for name, column in dataset.columns.items():
-            ways[f"{dataset.name}/{name}"] = (path_text(column._rows.path), column._rows.reason)
-    for name, (way, reason) in ways.items():
-        yield f"{name} is {way} ({reason})"
+            rows = column._rows
+            fits = rows.path == _engine.ColumnPath.ADAPTIVE
+            ways.append((name, path_text(rows.path), rows.reason, fits))
+        for name, way, reason, fits in ways:
+            if fits:
+                in_memory.append(f"{dataset.name}/{name}")
+            else:
+                others.append(f"{dataset.name}/{name} is {way} ({reason})")
+    if in_memory and not others:
+        yield "all files fit into memory"
+    elif in_memory:
+        yield f"in memory, because they fit: {', '.join(in_memory)}"
+    yield from others
     if row_cache is not None:
         yield f"row cache of {size_text(row_cache.usage().capacity_bytes)}"
-    if any(way != "mapped" for way, _ in ways.values()):
-        yield f"reads by {engine.name}"
+    yield f"reads by {_engine.io_engine().name}"

@@ -1,4 +1,5 @@
-"""Reads the files that fit into memory once, in order, in the background.
+"""Reads the files that fit into memory once, in order, in the background; of columns that do not
+fit, the rows that will be asked for most, as far as the row cache has room.
 
 Trainers need not wait for it: what is not there yet is read when it is asked for.
 """
@@ -16,6 +17,7 @@ from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero._warm import warm_file
+from graphzero.server import hot_rows
 
 log = logging.getLogger("graphzero.server")
 
@@ -38,15 +40,16 @@ class WarmStart:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def begin(self, datasets: Iterable[Dataset]) -> None:
+    def begin(self, datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> None:
         self._stop.set()  # what it does now ends by itself; the event loop does not wait for it
         datasets = list(datasets)
         files = _files(datasets, self._mode)
-        if not files:
+        row_cache = row_cache if self._mode == "all" else None
+        if not files and row_cache is None:
             return
         self._stop = threading.Event()
         self._thread = threading.Thread(
-            target=_read, args=(datasets, files, self._stop), name="warm", daemon=True
+            target=_warm, args=(datasets, files, row_cache, self._stop), name="warm", daemon=True
         )
         self._thread.start()
 
@@ -77,6 +80,30 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
         if column._rows.path != _engine.ColumnPath.DIRECT  # which asks nothing of the page cache
     ]
     return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)
+
+
+def _warm(
+    datasets: Sequence[Dataset],
+    files: Sequence[_File],
+    row_cache: _engine.RowCache | None,
+    stop: threading.Event,
+) -> None:
+    if files:
+        _read(datasets, files, stop)
+    if row_cache is not None and not stop.is_set():
+        _fill(row_cache, datasets, stop)
+
+
+def _fill(row_cache: _engine.RowCache, datasets: Sequence[Dataset], stop: threading.Event) -> None:
+    started = time.monotonic()
+    try:
+        rows = hot_rows.fill(row_cache, datasets, stop.is_set)
+    except OSError as error:
+        log.error("warm start cannot fill the row cache: %s", error)
+        return
+    if rows is not None:
+        seconds = time.monotonic() - started
+        log.info("warm start put %d rows into the row cache in %.1f s", rows, seconds)
 
 
 def _read(datasets: Sequence[Dataset], files: Sequence[_File], stop: threading.Event) -> None:

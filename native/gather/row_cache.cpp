@@ -95,6 +95,7 @@ class RowCache::Shard {
     RowPlace place;
     // Two callers missed it at the same time.
     if (index_.Find(hash, &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) return;
+    index_.MakeRoomForOne();
     if (index_.Recall(hash)) {
       AppendToMain(key, row);
     } else {
@@ -213,6 +214,9 @@ RowCache::RowCache(uint64_t capacity_bytes)
 
 RowCache::~RowCache() = default;
 
+// Their number is a power of two.
+size_t RowCache::ShardOf(uint64_t hash) const { return hash & (shards_.size() - 1); }
+
 bool RowCache::Usable() const { return made_after_forks_ == forks.load(std::memory_order_relaxed); }
 
 // Shard by shard, so that each lock is taken once for many rows.
@@ -223,7 +227,7 @@ size_t RowCache::Find(const RowQuery& query, uint32_t* missing) {
     return count;
   }
   const auto shard_of = [&](uint32_t i) {
-    return Hash(KeyOf(query.column, static_cast<uint64_t>(query.ids[i]))) % shards_.size();
+    return ShardOf(Hash(KeyOf(query.column, static_cast<uint64_t>(query.ids[i]))));
   };
   std::array<uint32_t, kMostShards + 1> begins{};
   for (uint32_t i = 0; i < count; ++i) ++begins[shard_of(i) + 1];
@@ -248,7 +252,7 @@ void RowCache::Insert(uint64_t column, uint64_t row, std::span<const std::byte> 
   if (!Usable()) return;
   const uint64_t key = KeyOf(column, row);
   const uint64_t hash = Hash(key);
-  shards_[hash % shards_.size()].Insert(key, hash, data);
+  shards_[ShardOf(hash)].Insert(key, hash, data);
 }
 
 RowCacheUsage RowCache::usage() const {

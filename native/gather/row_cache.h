@@ -62,6 +62,7 @@ class RowCache {
 
  private:
   class Shard;
+  size_t ShardOf(uint64_t hash) const;
   bool Usable() const;
 
   struct Unmap {

@@ -16,8 +16,6 @@ struct RowPlace {
 // the place, so that a look at the row itself is needed only where that part agrees.
 class RowIndex {
  public:
-  RowIndex() { Resize(kFewestCells); }
-
   // Calls same(place) for candidates until it returns true; false if none did.
   template <class Same>
   bool Find(uint64_t hash, RowPlace* found, const Same& same) const {
@@ -42,9 +40,14 @@ class RowIndex {
     return Find(hash, place, [](RowPlace) { return true; });
   }
 
-  // The row is not in the index.
-  void Insert(uint64_t hash, RowPlace place) {
+  // Throws std::bad_alloc, and everything is as it was.
+  void MakeRoomForOne() {
     if (2 * (count_ + 1) > cells_.size()) Grow();
+  }
+
+  // The row is not in the index, and there is room for it: a row that is written to a log and then
+  // not entered here could never be evicted.
+  void Insert(uint64_t hash, RowPlace place) noexcept {
     InsertCell(Cell(Tag(hash), place));
     ++count_;
   }
@@ -111,23 +114,21 @@ class RowIndex {
     cells_[at] = cell;
   }
 
-  void Resize(size_t cells) {
-    cells_.assign(cells, {});
-    ghosts_.assign(cells, 0);
-    mask_ = cells - 1;
-  }
-
   void Grow() {
-    std::vector<Cell> old = std::move(cells_);
-    Resize(2 * old.size());
+    const size_t cells = 2 * cells_.size();
+    std::vector<Cell> old(cells);
+    std::vector<uint32_t> ghosts(cells);
+    old.swap(cells_);
+    ghosts_.swap(ghosts);
+    mask_ = cells - 1;
     for (const Cell& cell : old) {
       if (cell.tag != 0) InsertCell(cell);
     }
   }
 
-  std::vector<Cell> cells_;
-  std::vector<uint32_t> ghosts_;
-  size_t mask_ = 0;
+  std::vector<Cell> cells_ = std::vector<Cell>(kFewestCells);
+  std::vector<uint32_t> ghosts_ = std::vector<uint32_t>(kFewestCells);
+  size_t mask_ = kFewestCells - 1;
   uint64_t count_ = 0;
 };
 

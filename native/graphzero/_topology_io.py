@@ -20,6 +20,8 @@ class TopologyPlan:
 
     staged: bool
     reason: str
+    fits: bool = False
+    """Into memory, and nobody asked for another way."""
 
     @property
     def path(self) -> str:
@@ -44,5 +46,5 @@ def plan_io(io: TopologyIo, byte_size: int, room: int) -> TopologyPlan:
         return TopologyPlan(io == "staged", "as asked for")
     sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
     if byte_size <= room:
-        return TopologyPlan(False, f"fits into memory: {sizes}")
+        return TopologyPlan(False, f"fits into memory: {sizes}", fits=True)
     return TopologyPlan(True, f"does not fit into memory: {sizes}")

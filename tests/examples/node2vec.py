@@ -72,7 +72,7 @@ def draw(vectors: Any, digits: Any, path: Path) -> None:
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    flat = TSNE(init="pca", random_state=0).fit_transform(vectors)
+    flat = TSNE(init="pca", random_state=0, max_iter=500).fit_transform(vectors)
     figure, axes = pyplot.subplots(figsize=(8, 8))
     for digit in range(10):
         chosen = flat[digits == digit]

@@ -1,5 +1,7 @@
 """The row cache: what it finds is right, hot rows stay, memory is bounded."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import graphzero as gz
@@ -106,3 +108,42 @@ def test_a_row_that_is_too_long_is_not_kept(make_column):
     for _ in range(2):
         gather(column, np.arange(5), values)
     assert cache.usage().rows == 0
+
+
+NO_MEMORY = """
+import resource, sys
+import graphzero as gz
+import numpy as np
+from graphzero import _engine
+store = gz.FeatureStore(sys.argv[1], io="direct", row_cache=1 << 20)
+values = np.load(sys.argv[2])
+ids = np.arange(1000)
+out = np.empty((1000, 1), np.float32)
+store.gather(ids, out=out)
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), limit[1]))
+for first in range(0, 60_000, 1000):  # the index of the cache would have to grow
+    ids += 1000
+    store.gather(ids, out=out)
+    assert (out == values[ids]).all()
+resource.setrlimit(resource.RLIMIT_AS, limit)
+for first in range(60):
+    store.gather(ids, out=out)
+    assert (out == values[ids]).all()
+    ids -= 1000
+print("right")
+"""
+
+
+def test_a_cache_that_gets_no_memory_keeps_what_it_has(make_column, tmp_path):
+    path, values = make_column(4, rows=70_000)
+    np.save(tmp_path / "values.npy", values)
+    done = subprocess.run(
+        [sys.executable, "-c", NO_MEMORY, str(path), str(tmp_path / "values.npy")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout == "right\n", (done.returncode, done.stderr)

@@ -16,6 +16,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero.client.probe import daemon_stats
+from graphzero.server.hot_rows import hot_nodes
 
 PATHS = ["mapped", "cached", "direct"]
 FAULT = "from graphzero import _engine; _engine.set_read_fault({!r}, {})"
@@ -113,7 +114,8 @@ def test_a_disk_that_recovers_is_used_again(
 
 
 def test_trainers_share_one_row_cache(start_daemon: Callable[..., Any], dataset: Path) -> None:
-    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    options = ("--feature-io", "direct", "--row-cache", "8M", "--warm", "topology")
+    daemon = start_daemon(dataset, *options)
     ids = np.arange(0, 2000, 2)
     values = gz.FeatureStore(dataset / "x.gd").get_tensor()
     for _ in range(3):
@@ -131,7 +133,8 @@ def test_trainers_share_one_row_cache(start_daemon: Callable[..., Any], dataset:
 
 
 def test_top_shows_what_reading_costs(start_daemon: Callable[..., Any], dataset: Path) -> None:
-    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    options = ("--feature-io", "direct", "--row-cache", "8M", "--warm", "topology")
+    daemon = start_daemon(dataset, *options)
     with gz.connect(daemon.address) as client:
         client.gather("x", [1, 2, 3])
         client.gather("x", [1, 2, 3])
@@ -140,6 +143,32 @@ def test_top_shows_what_reading_costs(start_daemon: Callable[..., Any], dataset:
     assert "row cache" in page
     line = next(line for line in page.splitlines() if "small/x, direct" in line)
     assert "50.0%" in line
+
+
+def test_rows_of_nodes_with_edges_are_in_the_row_cache_after_a_warm_start(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    daemon.wait_for_output("rows into the row cache")
+    before = column_stats(daemon, "x")
+    with gz.connect(daemon.address) as client:
+        batch = client.sample(np.arange(100), fanout=[10, 5], seed=1, columns=["x"])
+        values = gz.FeatureStore(dataset / "x.gd").get_tensor()
+        np.testing.assert_array_equal(batch.x, values[batch.n_id])
+    after = column_stats(daemon, "x")
+    found = len(batch.n_id) - 100  # seeds may have no out-edges; what a hop finds has
+    assert after.cache_hits - before.cache_hits >= found > 1000
+    assert after.reads - before.reads <= 100
+
+
+@pytest.mark.parametrize("most", [0, 1, 700, 1999, 2000, 5000])
+def test_hot_nodes_are_those_of_the_highest_degrees(dataset: Path, most: int) -> None:
+    graph = gz.Graph(dataset)
+    degrees = np.array([graph._topology.degree(node, "out") for node in range(graph.num_nodes)])
+    nodes = np.concatenate(list(hot_nodes(graph, most)))
+    np.testing.assert_array_equal(nodes, np.unique(nodes))
+    expected = np.sort(degrees[degrees > 0])[::-1][:most]
+    np.testing.assert_array_equal(np.sort(degrees[nodes])[::-1], expected)
 
 
 def test_no_row_cache(start_daemon: Callable[..., Any], dataset: Path) -> None:
@@ -166,6 +195,8 @@ def test_a_failing_disk_fails_the_request_and_nothing_else(
 ) -> None:
     setup = FAULT.format("small/x.gd", -errno.EIO)
     daemon = start_daemon(dataset, "--feature-io", path, setup=setup)
+    if path == "direct":
+        daemon.wait_for_output("warm start cannot fill the row cache")
     with gz.connect(daemon.address) as client:
         with pytest.raises(gz.ServerError, match=r"cannot read at byte \d+.*Input/output.*x\.gd"):
             client.gather("x", [3])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _resources
+from graphzero._dataset import open_dataset
 from graphzero.client.probe import daemon_stats
+from graphzero.server import read_plan
+from graphzero.server.config import IoConfig
 from graphzero.server.memory_plan import divide_memory
+from graphzero.server.read_plan import ReadPlan, reads_files
 
 Group = Callable[[int], AbstractContextManager[Any]]
 
@@ -132,6 +137,20 @@ def test_a_daemon_in_a_small_group_chooses_small_parts_and_says_so(
         assert "(a control group allows 600.0 MiB)" in daemon.output()
         assert "warning: " not in daemon.output()
         assert daemon.stop() == 0
+
+
+def test_a_reload_does_not_count_what_the_daemon_itself_holds(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_dataset(dataset)
+    size = opened.byte_size
+    memory = divide_memory(3 * size // 2, LARGE_SHM, 1, size // 2, 0)
+    memory = replace(memory, workers=0)
+    plan = ReadPlan(IoConfig(), memory)
+    for available in (memory.available, memory.available - memory.daemon):
+        monkeypatch.setattr(read_plan, "available_memory", lambda now=available: now)
+        plan.apply([opened])
+        assert not reads_files([opened])
 
 
 def test_limits_that_do_not_fit_are_a_warning_at_start(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 BATCH = 1024
+PEER_BATCH = 128  # of those that page fault by page fault would need minutes for a batch
 FANOUT = [10, 5]
 PAGE = 4096
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from batches import BATCH, FANOUT, run
+from batches import FANOUT, PEER_BATCH, run
 
 
 def mapped(name: str, arrays: dict[str, Any]) -> np.ndarray:
@@ -29,7 +29,7 @@ def batches(arrays: dict[str, Any]) -> Iterator[list[Any]]:
     train = mapped("train", arrays)
     rng = np.random.default_rng(1)
     while True:
-        n_id = np.unique(rng.choice(train, BATCH))
+        n_id = np.unique(rng.choice(train, PEER_BATCH))
         edges = []
         frontier = n_id
         for fanout in FANOUT:

@@ -1,18 +1,11 @@
-"""What a request does, on a worker thread: draw, find room, fill it.
-
-Each kind of request is a class with two steps. `draw` does the part whose size is not known before
-(and checks the request); `fill` writes the arrays into a block. Between the two a request may have
-to wait for shared memory, which must not cost a worker.
-"""
+"""Neighbourhoods of nodes, or of the ends of links, with the columns of what they hold."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero._links import (
@@ -23,13 +16,12 @@ from graphzero._links import (
     NegativeWeights,
     draw_links,
 )
-from graphzero._sampling import Direction, draw, walk_into
+from graphzero._sampling import Direction, draw
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound, NotPossible
-from graphzero.server.layout import Layout, Placement
+from graphzero.server.codes import NotPossible
+from graphzero.server.work.base import Ids, Work, array_in, gather_into
 
 T = TypeVar("T")
-Ids = npt.NDArray[np.int64]
 _DIRECTIONS: dict[int, Direction | None] = {
     pb.DIRECTION_UNSPECIFIED: None,
     pb.DIRECTION_IN: "in",
@@ -56,74 +48,6 @@ _EXCLUDES: dict[int, ExcludeSeedEdges] = {
 }
 # Ends of links that a request may add to those it brings: each is a seed.
 _MAX_NEGATIVES = 1 << 26
-
-
-# What the event loop may do by itself: less than it takes to wake a worker and to be woken.
-_BRIEF_NODES = 256
-_BRIEF_HOPS = 8
-_BRIEF_BYTES = 256 << 10
-
-
-class Work(ABC):
-    """One request's computation. `layout` is complete after draw(). An OSError is a file's."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
-        self.layout = Layout()
-
-    @abstractmethod
-    def draw(self) -> None: ...
-
-    @abstractmethod
-    def fill(self, block: Any) -> None: ...
-
-    def describe(self, result: pb.Result) -> None:
-        """Adds what the result says beside its tensors: nothing, for most."""
-        return
-
-    def _column(self, name: str) -> FeatureStore:
-        column = self.dataset.columns.get(name)
-        if column is None:
-            known = ", ".join(sorted(self.dataset.columns)) or "none"
-            raise NotFound(f"found column {name!r}, expected one of: {known}")
-        return column
-
-
-def make_work(dataset: Dataset, request: pb.SessionRequest, ids: Ids, max_edges: int) -> Work:
-    kind = request.WhichOneof("body")
-    if kind == "sample":
-        return SampleWork(dataset, request.sample, ids, max_edges)
-    if kind == "walk":
-        return WalkWork(dataset, request.walk, ids)
-    if kind == "find_nodes":
-        return FindWork(dataset, request.find_nodes, ids)
-    return GatherWork(dataset, request.gather, ids)
-
-
-def is_brief(dataset: Dataset, request: pb.SessionRequest, ids: int) -> bool:
-    """Whether it cannot cost more than a fraction of a millisecond, data in memory assumed."""
-    kind = request.WhichOneof("body")
-    if kind == "gather":
-        column = dataset.columns.get(request.gather.column)
-        return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    # Weights, whole rows and rejected negatives: work that the sizes asked for do not bound.
-    unbounded = request.sample.weighted or request.sample.subgraph == pb.SUBGRAPH_INDUCED
-    if kind != "sample" or unbounded or request.sample.HasField("links"):
-        return False
-    if len(request.sample.fanout) > _BRIEF_HOPS:
-        return False
-    nodes = level = ids
-    for edges in request.sample.fanout:
-        if edges < 0 or nodes > _BRIEF_NODES:
-            return False
-        level *= edges
-        nodes += level
-    row_bytes = sum(
-        dataset.columns[name].row_bytes
-        for name in (*request.sample.columns, *request.sample.seed_columns)
-        if name in dataset.columns
-    )
-    return nodes <= _BRIEF_NODES and nodes * row_bytes <= _BRIEF_BYTES
 
 
 class SampleWork(Work):
@@ -207,20 +131,20 @@ class SampleWork(Work):
         e_id = self._place_for_edge_ids(block)
         self._drawn.copy_to(
             n_id=n_id,
-            edge_index=_array(block, self._edge_index),
+            edge_index=array_in(block, self._edge_index),
             e_id=e_id,
-            edge_weight=_array(block, self._weight) if self._weight else None,
-            batch=_array(block, self._batch) if self._batch else None,
+            edge_weight=array_in(block, self._weight) if self._weight else None,
+            batch=array_in(block, self._batch) if self._batch else None,
             threads=0,
         )
         for placement, index in self._link_ends:
-            _array(block, placement)[:] = index
-        _array(block, self._n_id)[:] = n_id
+            array_in(block, placement)[:] = index
+        array_in(block, self._n_id)[:] = n_id
         if self._e_id and self._gathers_by_edge:
-            _array(block, self._e_id)[:] = e_id
+            array_in(block, self._e_id)[:] = e_id
         ids = {"node": n_id, "edge": e_id, "seed": self._seeds}
         for column, placement, of in self._gathers:
-            _gather(column, ids[of], block, placement)
+            gather_into(column, ids[of], block, placement)
 
     @property
     def _gathers_by_edge(self) -> bool:
@@ -232,84 +156,13 @@ class SampleWork(Work):
             return None
         if self._gathers_by_edge:
             return np.empty(self._e_id.shape, np.int64)
-        return _array(block, self._e_id)
+        return array_in(block, self._e_id)
 
     def describe(self, result: pb.Result) -> None:
         result.num_sampled_nodes.extend(self._drawn.num_sampled_nodes)
         result.num_sampled_edges.extend(self._drawn.num_sampled_edges)
         result.batch_size = self._drawn.batch_size
         result.seed = self._request.seed
-
-
-class WalkWork(Work):
-    def __init__(self, dataset: Dataset, request: pb.Walk, starts: Ids) -> None:
-        super().__init__(dataset)
-        self._request = request
-        self._starts = starts
-
-    def draw(self) -> None:
-        walks = len(self._starts)
-        self._nodes = self.layout.add("nodes", "int64", (walks, self._request.length + 1))
-        self._lengths = self.layout.add("lengths", "int64", (walks,))
-
-    def fill(self, block: Any) -> None:
-        request = self._request
-        walk_into(
-            self.dataset.graph,
-            self._starts,
-            _array(block, self._nodes),
-            _array(block, self._lengths),
-            p=request.p,
-            q=request.q,
-            restart=request.restart,
-            weighted=request.weighted,
-            seed=request.seed,
-        )
-
-    def describe(self, result: pb.Result) -> None:
-        result.seed = self._request.seed
-
-
-class GatherWork(Work):
-    def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids) -> None:
-        super().__init__(dataset)
-        self._name = request.column
-        self._store = self._column(request.column)
-        self._ids = ids
-
-    def draw(self) -> None:
-        shape = (len(self._ids), *self._store.shape[1:])
-        self._placement = self.layout.add(self._name, self._store.dtype.label, shape)
-
-    def fill(self, block: Any) -> None:
-        _gather(self._store, self._ids, block, self._placement)
-
-
-class FindWork(Work):
-    """The nodes of original ids."""
-
-    def __init__(self, dataset: Dataset, request: pb.FindNodes, ids: Ids) -> None:
-        super().__init__(dataset)
-        self._request = request
-        self._ids = ids
-
-    def draw(self) -> None:
-        original = self.dataset.original_ids
-        if original is None:
-            raise NotPossible(
-                f"dataset {self.dataset.name!r} has no original ids; convert it with --relabel"
-            )
-        texts = list(self._request.texts)
-        if original.are_texts != bool(texts) and (texts or len(self._ids)):
-            kinds = ("integers", "texts")
-            raise ValueError(
-                f"found {kinds[bool(texts)]} as original ids, expected {kinds[original.are_texts]}"
-            )
-        self._found = original.find(texts if original.are_texts else self._ids)
-        self._n_id = self.layout.add("n_id", "int64", (len(self._found),))
-
-    def fill(self, block: Any) -> None:
-        _array(block, self._n_id)[:] = self._found
 
 
 def _link_request(links: pb.Links, ids: Ids) -> LinkRequest:
@@ -335,11 +188,3 @@ def _known(table: Mapping[int, T], value: int, what: str) -> T:
     if value not in table:
         raise ValueError(f"{what} is {value}, expected one of the protocol's")
     return table[value]
-
-
-def _array(block: Any, placement: Placement) -> Any:
-    return block.array(placement.offset, list(placement.shape), placement.dtype)
-
-
-def _gather(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
-    column._rows.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))

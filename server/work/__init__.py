@@ -1,0 +1,29 @@
+"""What a request does, on a worker thread: draw, find room, fill it.
+
+Each kind of request is a class with two steps. `draw` does the part whose size is not known before
+(and checks the request); `fill` writes the arrays into a block. Between the two a request may have
+to wait for shared memory, which must not cost a worker.
+"""
+
+from __future__ import annotations
+
+from graphzero._dataset import Dataset
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.work.base import Ids, Work
+from graphzero.server.work.brief import is_brief
+from graphzero.server.work.lookup import FindWork, GatherWork
+from graphzero.server.work.sample import SampleWork
+from graphzero.server.work.walk import WalkWork
+
+__all__ = ["Work", "is_brief", "make_work"]
+
+
+def make_work(dataset: Dataset, request: pb.SessionRequest, ids: Ids, max_edges: int) -> Work:
+    kind = request.WhichOneof("body")
+    if kind == "sample":
+        return SampleWork(dataset, request.sample, ids, max_edges)
+    if kind == "walk":
+        return WalkWork(dataset, request.walk, ids)
+    if kind == "find_nodes":
+        return FindWork(dataset, request.find_nodes, ids)
+    return GatherWork(dataset, request.gather, ids)

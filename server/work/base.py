@@ -1,0 +1,49 @@
+"""What every kind of request has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from graphzero._dataset import Dataset
+from graphzero._features import FeatureStore
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import NotFound
+from graphzero.server.layout import Layout, Placement
+
+Ids: TypeAlias = npt.NDArray[np.int64]
+
+
+class Work(ABC):
+    """One request's computation. `layout` is complete after draw(). An OSError is a file's."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.layout = Layout()
+
+    @abstractmethod
+    def draw(self) -> None: ...
+
+    @abstractmethod
+    def fill(self, block: Any) -> None: ...
+
+    def describe(self, result: pb.Result) -> None:
+        """Adds what the result says beside its tensors: nothing, for most."""
+        return
+
+    def _column(self, name: str) -> FeatureStore:
+        column = self.dataset.columns.get(name)
+        if column is None:
+            known = ", ".join(sorted(self.dataset.columns)) or "none"
+            raise NotFound(f"found column {name!r}, expected one of: {known}")
+        return column
+
+
+def array_in(block: Any, placement: Placement) -> Any:
+    return block.array(placement.offset, list(placement.shape), placement.dtype)
+
+
+def gather_into(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
+    column._rows.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))

@@ -1,0 +1,52 @@
+"""Rows of one column, and nodes by their original ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphzero._dataset import Dataset
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import NotPossible
+from graphzero.server.work.base import Ids, Work, array_in, gather_into
+
+
+class GatherWork(Work):
+    def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids) -> None:
+        super().__init__(dataset)
+        self._name = request.column
+        self._store = self._column(request.column)
+        self._ids = ids
+
+    def draw(self) -> None:
+        shape = (len(self._ids), *self._store.shape[1:])
+        self._placement = self.layout.add(self._name, self._store.dtype.label, shape)
+
+    def fill(self, block: Any) -> None:
+        gather_into(self._store, self._ids, block, self._placement)
+
+
+class FindWork(Work):
+    """The nodes of original ids."""
+
+    def __init__(self, dataset: Dataset, request: pb.FindNodes, ids: Ids) -> None:
+        super().__init__(dataset)
+        self._request = request
+        self._ids = ids
+
+    def draw(self) -> None:
+        original = self.dataset.original_ids
+        if original is None:
+            raise NotPossible(
+                f"dataset {self.dataset.name!r} has no original ids; convert it with --relabel"
+            )
+        texts = list(self._request.texts)
+        if original.are_texts != bool(texts) and (texts or len(self._ids)):
+            kinds = ("integers", "texts")
+            raise ValueError(
+                f"found {kinds[bool(texts)]} as original ids, expected {kinds[original.are_texts]}"
+            )
+        self._found = original.find(texts if original.are_texts else self._ids)
+        self._n_id = self.layout.add("n_id", "int64", (len(self._found),))
+
+    def fill(self, block: Any) -> None:
+        array_in(block, self._n_id)[:] = self._found

@@ -1,0 +1,39 @@
+"""Random walks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphzero._dataset import Dataset
+from graphzero._sampling import walk_into
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.work.base import Ids, Work, array_in
+
+
+class WalkWork(Work):
+    def __init__(self, dataset: Dataset, request: pb.Walk, starts: Ids) -> None:
+        super().__init__(dataset)
+        self._request = request
+        self._starts = starts
+
+    def draw(self) -> None:
+        walks = len(self._starts)
+        self._nodes = self.layout.add("nodes", "int64", (walks, self._request.length + 1))
+        self._lengths = self.layout.add("lengths", "int64", (walks,))
+
+    def fill(self, block: Any) -> None:
+        request = self._request
+        walk_into(
+            self.dataset.graph,
+            self._starts,
+            array_in(block, self._nodes),
+            array_in(block, self._lengths),
+            p=request.p,
+            q=request.q,
+            restart=request.restart,
+            weighted=request.weighted,
+            seed=request.seed,
+        )
+
+    def describe(self, result: pb.Result) -> None:
+        result.seed = self._request.seed
