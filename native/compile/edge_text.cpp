@@ -114,8 +114,11 @@ void TextEdgeSource::Rewind() {
 void TextEdgeSource::CheckColumns() const {
   if (dialect_.columns == 0 || dialect_.columns == 2 || dialect_.columns == 3) return;
   const TextChunk head = text_->Peek(dialect_.data_offset, 1);
-  throw InputError(Message(head.offset, head.text.substr(0, head.text.find('\n')),
-                           "expected 2 or 3 columns, found " + std::to_string(dialect_.columns)));
+  const std::string hint =
+      dialect_.columns > 3 ? " (--source and --target choose columns by name)" : "";
+  throw InputError(
+      Message(head.offset, head.text.substr(0, head.text.find('\n')),
+              "expected 2 or 3 columns, found " + std::to_string(dialect_.columns) + hint));
 }
 
 EdgeEstimate TextEdgeSource::Estimate() const {

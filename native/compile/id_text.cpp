@@ -200,7 +200,7 @@ bool IdText::Next() {
 void IdText::AddLine(std::string_view line, uint64_t offset) {
   const bool ignored = IsIgnoredLine(line.data());
   if (ignored || (format_.has_header && !std::exchange(header_seen_, true))) {
-    lines_.push_back({offset, others_.size(), false});
+    lines_.push_back({offset, others_.size(), false, !ignored});
     return;
   }
   FieldReader reader(line, delimiter_);
@@ -218,7 +218,7 @@ void IdText::AddLine(std::string_view line, uint64_t offset) {
   }
   for (const size_t column : format_.ids) AddId(fields_[column], line, offset);
   AddOthers(reader.rest());
-  lines_.push_back({offset, others_.size(), true});
+  lines_.push_back({offset, others_.size(), true, false});
 }
 
 void IdText::AddId(const Field& field, std::string_view line, uint64_t offset) {
@@ -285,6 +285,7 @@ std::string IdText::Rewritten(std::span<const int64_t> rows) const {
       }
       out.append(others_, others_begin, line.others_end - others_begin);
     }
+    if (line.is_header) out.append("names");  // any that a parser of plain text passes over
     others_begin = line.others_end;
     out.push_back('\n');
   }

@@ -69,6 +69,7 @@ class IdText {
     uint64_t offset;  // in the text
     size_t others_end;
     bool has_ids;
+    bool is_header;
   };
 
   void AddLine(std::string_view line, uint64_t offset);

@@ -174,6 +174,7 @@ class _Job:
             row_align=request.row_align,
             nan=None if request.nan is None else parse_number(request.nan, "value for NaN"),
             name=stream.name,
+            parts=stream.parts,
         )
         spec.check()
         return spec

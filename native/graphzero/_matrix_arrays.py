@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero._errors import InputError
+from graphzero._inputs.streams import Parts, row_place
 from graphzero._matrix_types import MATRIX_DTYPES
 
 _ITEM_SIZES = {"bfloat16": 2} | {
@@ -38,6 +39,7 @@ class MatrixSpec:
     row_align: int | None = None  # bytes
     nan: float | None = None  # stands for NaN in an integer matrix
     name: str = "array"  # of the source, for messages
+    parts: Parts = ()  # its files, if it has several
 
     @property
     def rows(self) -> int:
@@ -240,6 +242,5 @@ def _refuse(bad: Array, values: Array, problem: str, spec: MatrixSpec, first_row
         return
     where = np.unravel_index(int(np.argmax(bad)), bad.shape)
     column = f" column {where[1]}" if len(where) == 2 else ""
-    raise InputError(
-        f"{spec.name} row {first_row + int(where[0])}{column}: found {values[where]}, {problem}"
-    )
+    place = row_place(spec.name, spec.parts, first_row + int(where[0]))
+    raise InputError(f"{place}{column}: found {values[where]!s}, {problem}")

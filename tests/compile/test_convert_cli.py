@@ -99,7 +99,10 @@ ERRORS = [
         ["--edges", "{}/none.csv"], "{}/none.csv: No such file or directory", id="missing-file"
     ),
     pytest.param(
-        ["--edges", "{}"], "{}: cannot read as a file: Is a directory", id="directory-for-file"
+        ["--edges", "{}"],
+        "{}: found a folder without a .parquet or .arrow file in it, expected a file or such a "
+        "folder; folders inside it are not looked into",
+        id="directory-for-file",
     ),
     pytest.param(
         ["--edges", "{}/edges.csv", "--num-nodes", "2"],

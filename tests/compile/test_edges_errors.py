@@ -48,7 +48,11 @@ def error_of(directory: Path, text: bytes | str, options: GraphOptions | None = 
         ("0,1\n0;1\n", '2: expected 2 columns, found 1: "0;1"'),
         ("0 1\n0 1 2\n", '2: expected 2 columns, found 3: "0 1 2"'),
         ("# c\n\n7\n", '3: expected 2 or 3 columns, found 1: "7"'),
-        ("0,1,2,3\n", '1: expected 2 or 3 columns, found 4: "0,1,2,3"'),
+        (
+            "0,1,2,3\n",
+            "1: expected 2 or 3 columns, found 4 (--source and --target choose columns by name): "
+            '"0,1,2,3"',
+        ),
         ("0,1,nan\n", '1: found weight "nan", expected a finite number >= 0: "0,1,nan"'),
         ("0,1,inf\n", '1: found weight "inf", expected a finite number >= 0: "0,1,inf"'),
         ("0,1,-0.5\n", '1: found weight "-0.5", expected a finite number >= 0: "0,1,-0.5"'),
@@ -125,7 +129,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_a_directory_is_not_read_as_a_file(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").mkdir()
-    with pytest.raises(IsADirectoryError, match="cannot read as a file: Is a directory"):
+    with pytest.raises(InputError, match="found a folder without a"):
         compile_file(tmp_path / "edges.csv")
 
 

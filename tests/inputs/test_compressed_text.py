@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 
@@ -157,3 +159,26 @@ def test_little_memory_gives_the_same_file(tmp_path: Path, many_edges: EdgeList)
     source.write_bytes(gzip.compress(edge_lines(many_edges).encode()))
     little = compile_file(source, resources=tiny(tmp_path, 2, 1 << 20))
     assert little.data == compile_file(source).data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (bz2.compress(b"0,1\n"), "found bzip2 data, expected text"),
+        (lzma.compress(b"0,1\n"), "found xz data, expected text"),
+        (b"PK\x03\x04 and more", "found a zip archive, expected text; unpack it"),
+        (b"PAR1 and more", r"found a Parquet file, expected text; name it \.parquet"),
+        (b"\x93NUMPY\x01\x00", r"found a NumPy array, expected text; name it \.npy"),
+        ("0,1\n".encode("utf-16"), "found UTF-16, expected UTF-8; convert the file"),
+    ],
+)
+def test_what_is_no_text_is_told(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "e.csv").write_bytes(data)
+    with pytest.raises(InputError, match=rf"e\.csv: {message}"):
+        compile_file(tmp_path / "e.csv")
+
+
+def test_a_folder_without_tables_is_told(tmp_path: Path) -> None:
+    (tmp_path / "e/year=2020").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"e: found a folder without a \.parquet or \.arrow file"):
+        compile_file(tmp_path / "e")

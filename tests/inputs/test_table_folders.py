@@ -58,6 +58,22 @@ def test_the_file_of_a_bad_value_is_named(
         gz.import_files(tmp_path / "e.parquet", tmp_path / "ds", columns={"v": f"{values}#v"})
 
 
+@pytest.mark.parametrize("with_ids", [False, True])
+def test_the_file_of_a_value_that_does_not_fit_is_named(tmp_path: Path, with_ids: bool) -> None:
+    parquet.write_table(pa.table(GOOD), tmp_path / "e.parquet")
+    tables: list[dict[str, Any]] = [{"v": [1.5]}, {"v": [2.5, 7e4]}]
+    if with_ids:
+        tables = [{"id": [0], **tables[0]}, {"id": [1, 2], **tables[1]}]
+    values = folder_of(tmp_path / "v", *tables)
+    with pytest.raises(InputError, match=r"part-1\.parquet row 1: found 70000\.0, which does"):
+        gz.import_files(
+            tmp_path / "e.parquet",
+            tmp_path / "ds",
+            columns={"v": f"{values}#v"},
+            dtype="float16",
+        )
+
+
 def test_relabelled_ids_name_their_file(tmp_path: Path) -> None:
     edges = folder_of(tmp_path / "e", {"src": ["a"], "dst": ["b"]}, {"src": ["c"], "dst": [""]})
     with pytest.raises(InputError, match=r"part-1\.parquet row 0: found an empty id"):

@@ -63,6 +63,19 @@ def test_named_columns(tmp_path: Path, relabel: bool) -> None:
 
 
 @RELABEL
+def test_one_column_is_not_both_ends(tmp_path: Path, relabel: bool) -> None:
+    edges = save(tmp_path / "e.csv", "source,target\n0,1\n")
+    with pytest.raises(InputError, match=r"e\.csv: found column 'target' as source and as target"):
+        gz.import_files(edges, tmp_path / "ds", relabel=relabel, source="target")
+
+
+def test_the_first_line_after_the_names_is_no_header(tmp_path: Path) -> None:
+    edges = save(tmp_path / "e.csv", "a,b\nann,bob\n0,1\n")
+    with pytest.raises(InputError, match=r"e\.csv line 2: found source \"ann\", expected an integ"):
+        gz.import_files(edges, tmp_path / "ds", source="a", target="b")
+
+
+@RELABEL
 def test_too_many_columns_ask_for_names(tmp_path: Path, relabel: bool) -> None:
     edges = save(tmp_path / "e.csv", "0,1,2,3\n")
     with pytest.raises(InputError, match=r"e\.csv line 1: expected 2 or 3 columns, found 4"):

@@ -13,6 +13,17 @@ from graphzero._extras import import_extra
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+# What is no text, by its first bytes, and what to do about it.
+_NO_TEXT = {
+    b"BZh": "bzip2 data, expected text, plain or compressed with gzip or Zstandard; unpack it",
+    b"\xfd7zXZ": "xz data, expected text, plain or compressed with gzip or Zstandard; unpack it",
+    b"PK\x03\x04": "a zip archive, expected text; unpack it, or name it .npz if it has arrays",
+    b"PAR1": "a Parquet file, expected text; name it .parquet",
+    b"ARROW1": "an Arrow file, expected text; name it .arrow",
+    b"\x93NUMPY": "a NumPy array, expected text; name it .npy",
+    b"\xff\xfe": "UTF-16, expected UTF-8; convert the file, as iconv does",
+    b"\xfe\xff": "UTF-16, expected UTF-8; convert the file, as iconv does",
+}
 _INPUT_BYTES = 256 << 10
 _ZSTD_INPUT_BYTES = 16 << 10
 _GZIP_FORMAT = 31  # of zlib's wbits: the largest window, gzip's header and checksum
@@ -45,6 +56,24 @@ def compression_of(path: str) -> Literal["gzip", "zstd"] | None:
     if head.startswith(_GZIP):
         return "gzip"
     return "zstd" if head == _ZSTD else None
+
+
+def require_text(path: str) -> None:
+    """Raises InputError for a file of a kind that is often taken for text. Whoever reads it says
+    what else is wrong with it."""
+    if Path(path).is_dir():
+        raise InputError(
+            f"{path}: found a folder without a .parquet or .arrow file in it, expected a file or "
+            "such a folder; folders inside it are not looked into"
+        )
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(8)
+    except OSError:
+        return
+    for magic, found in _NO_TEXT.items():
+        if head.startswith(magic):
+            raise InputError(f"{path}: found {found}")
 
 
 def compressed_text(path: str) -> StreamOpener | None:

@@ -41,6 +41,11 @@ class EdgeNames(NamedTuple):
         source = self.source or usual_column(columns, SOURCE_NAMES)
         target = self.target or usual_column(columns, TARGET_NAMES)
         weight = self.weight or usual_column(columns, WEIGHT_NAMES)
+        if source is not None and source == target:
+            raise InputError(
+                f"{table}: found column {source!r} as source and as target, expected two; name "
+                "them with --source and --target"
+            )
         if source is not None and target is not None:
             return EdgeColumns(source, target, weight)
         if len(columns) < 2 or source is not None or target is not None:

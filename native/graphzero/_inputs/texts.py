@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphzero import _engine
 from graphzero._errors import InputError
-from graphzero._inputs.compressed import ByteStream, compressed_text
+from graphzero._inputs.compressed import ByteStream, compressed_text, require_text
 from graphzero._inputs.locations import Location, require_no_member
 from graphzero._inputs.names import ID_NAMES, SOURCE_NAMES, TARGET_NAMES, WEIGHT_NAMES, EdgeNames
 
@@ -42,6 +42,7 @@ def text_input(path: str) -> TextInput:
     location = Location.parse(path)
     if Path(location.path).exists():
         require_no_member(location)
+    require_text(path)
     compressed = compressed_text(path)
     if compressed is None:
         return TextInput(path, None)
