@@ -71,7 +71,7 @@ class RowCache::Shard {
     while (!positions.empty()) {
       const auto group = positions.first(std::min(positions.size(), kLookAhead));
       positions = positions.subspan(group.size());
-      for (const uint32_t i : group) index_.Prefetch(Hash(key(i)));
+      for (const uint32_t i : group) index_.PrefetchToFind(Hash(key(i)));
       for (const uint32_t i : group) {
         RowPlace guess;
         if (index_.Guess(Hash(key(i)), &guess)) {
@@ -132,9 +132,9 @@ class RowCache::Shard {
 
   // The cells of the new row and of those that may have to leave for it.
   void PrefetchForInsert(uint64_t hash) const {
-    index_.Prefetch(hash);
-    if (!small_.empty()) index_.Prefetch(Hash(small_.At(small_.tail()).key));
-    if (!main_.empty()) index_.Prefetch(Hash(main_.At(main_.tail()).key));
+    index_.PrefetchToChange(hash);
+    if (!small_.empty()) index_.PrefetchToChange(Hash(small_.At(small_.tail()).key));
+    if (!main_.empty()) index_.PrefetchToChange(Hash(main_.At(main_.tail()).key));
   }
 
   void EvictFromSmall() {

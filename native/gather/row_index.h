@@ -28,10 +28,12 @@ class RowIndex {
     return false;
   }
 
-  // Brings the cells in which Find() would begin, and the ghost, into the processor's caches.
-  void Prefetch(uint64_t hash) const {
-    __builtin_prefetch(&cells_[Home(hash)]);
-    __builtin_prefetch(&ghosts_[Home(hash)]);
+  // Brings what Find() will look at first into the processor's caches, or what an insertion and an
+  // eviction will write to.
+  void PrefetchToFind(uint64_t hash) const { __builtin_prefetch(&cells_[Home(hash)]); }
+  void PrefetchToChange(uint64_t hash) const {
+    __builtin_prefetch(&cells_[Home(hash)], 1);
+    __builtin_prefetch(&ghosts_[Home(hash)], 1);
   }
 
   // Where the row would lie, if it is here; a guess, made without a look at the row. True if there
