@@ -11,10 +11,15 @@ from typing import Any
 
 # Before gRPC is used, as in a trainer: it says how to treat forks.
 import graphzero.client.stream  # noqa: F401
+import hypothesis
 import memory_group as control_group
 import numpy as np
 import pytest
 from daemon_process import DaemonProcess
+
+# No test is about time: a busy machine is no failure.
+hypothesis.settings.register_profile("graphzero", deadline=None)
+hypothesis.settings.load_profile("graphzero")
 
 
 @pytest.fixture
