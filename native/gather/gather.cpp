@@ -117,8 +117,8 @@ CopyRange Choose(const Copy& copy) {
   if (row_bytes == 8) return &Copy::CachedValues<8>;
   if (copy.ids.size() * row_bytes < kStreamBytes) return &Copy::Cached;
   const auto multiple = row_bytes | reinterpret_cast<uintptr_t>(copy.out);
-  if (multiple % kWideStreamUnit == 0 && HasWideStream()) return &Copy::WideUnits;
-  return multiple % kStreamUnit == 0 ? &Copy::WholeUnits : &Copy::AnyRows;
+  if (multiple % kStreamUnit != 0) return &Copy::AnyRows;
+  return HasWideStream() ? &Copy::WideUnits : &Copy::WholeUnits;
 }
 
 }  // namespace

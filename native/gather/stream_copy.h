@@ -37,15 +37,26 @@ inline void Stream(std::byte* to, const std::byte* from, size_t bytes) {
 #endif
 }
 
-// The same with wider stores, 1.3 to 2x the rate; inlined into callers that are
-// GRAPHZERO_WIDE_STREAM too, which must ask HasWideStream() before.
+// The same with stores of 32 bytes, and narrow ones where the ends of `to` do not lie on 32: 2.5x
+// the rate. On an AMD EPYC the narrow ones alone are slower than memcpy. Callers must ask
+// HasWideStream() before, and are GRAPHZERO_WIDE_STREAM themselves if it is to be inlined.
 inline constexpr size_t kWideStreamUnit = 32;
 GRAPHZERO_WIDE_STREAM inline void StreamWide(std::byte* to, const std::byte* from, size_t bytes) {
 #if defined(__x86_64__)
-  for (size_t at = 0; at < bytes; at += kWideStreamUnit) {
+  const auto narrow = [&](size_t at) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+  };
+  size_t at = 0;
+  if (bytes > 0 && reinterpret_cast<uintptr_t>(to) % kWideStreamUnit != 0) {
+    narrow(0);
+    at = kStreamUnit;
+  }
+  for (; at + kWideStreamUnit <= bytes; at += kWideStreamUnit) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
                         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
   }
+  if (at < bytes) narrow(at);
 #else
   std::memcpy(to, from, bytes);
 #endif
@@ -106,7 +117,8 @@ class LineStream {
       done = kCacheLine;
     }
     const size_t lines = fill_ / kCacheLine * kCacheLine;
-    Stream(to_ + done, buffer_ + done, lines - done);
+    const auto stream = HasWideStream() ? &StreamWide : &Stream;
+    stream(to_ + done, buffer_ + done, lines - done);
     std::memmove(buffer_, buffer_ + lines, fill_ - lines);
     to_ += lines;
     fill_ -= lines;

@@ -46,7 +46,7 @@ def test_warm_graph_reads_as_before(tmp_path: Path) -> None:
 def test_warming_a_file_that_was_cut_short_is_an_error(column: Path) -> None:
     store = gz.FeatureStore(column)
     os.truncate(column, 1 << 20)
-    with pytest.raises(OSError, match="at byte 1048576: the file was cut short"):
+    with pytest.raises(OSError, match="cannot read at byte 1048576: the file was cut short"):
         store.warm()
 
 
