@@ -111,11 +111,12 @@ struct Copy {
 
 using CopyRange = void (Copy::*)(size_t begin, size_t end) const;
 
-CopyRange Choose(const Copy& copy) {
+CopyRange Choose(const Copy& copy, Output output) {
   const size_t row_bytes = copy.source.row_bytes;
   if (row_bytes == 4) return &Copy::CachedValues<4>;
   if (row_bytes == 8) return &Copy::CachedValues<8>;
-  if (copy.ids.size() * row_bytes < kStreamBytes) return &Copy::Cached;
+  const bool streams = output == Output::kUsedBefore && copy.ids.size() * row_bytes >= kStreamBytes;
+  if (!streams) return &Copy::Cached;
   const auto multiple = row_bytes | reinterpret_cast<uintptr_t>(copy.out);
   if (multiple % kStreamUnit != 0) return &Copy::AnyRows;
   return HasWideStream() ? &Copy::WideUnits : &Copy::WholeUnits;
@@ -124,12 +125,12 @@ CopyRange Choose(const Copy& copy) {
 }  // namespace
 
 void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
-                int threads) {
+                int threads, Output output) {
   CheckIds(matrix, ids);
   const Source source{matrix.data(), matrix.row_stride(), matrix.row_bytes()};
   const Copy copy{source, ids, out,
                   std::clamp(kAheadBytes / source.row_bytes, kLeastAhead, kMostAhead)};
-  const CopyRange copy_range = Choose(copy);
+  const CopyRange copy_range = Choose(copy, output);
   const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
   store::ReadGuarded(*matrix.file(), [&] {
     sample::ThreadLease(threads).For(
