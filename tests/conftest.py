@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ from daemon_process import DaemonProcess
 # No test is about time: a busy machine is no failure.
 hypothesis.settings.register_profile("graphzero", deadline=None)
 hypothesis.settings.load_profile("graphzero")
+
+
+def pytest_configure() -> None:
+    # A shell starts what runs in the background with SIGINT ignored, which children inherit; tests
+    # of interruption need it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
