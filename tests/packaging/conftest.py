@@ -5,17 +5,21 @@ Nothing is downloaded: an environment gets links to distributions that the tests
 
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-REPOSITORY = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
 # What is tested here is what gets packed, and how, not how fast it runs.
 COMPILE_QUICKLY = "--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0"
 BUILD_REQUIREMENTS = ["scikit-build-core", "nanobind", "grpcio-tools", "cmake", "ninja"]
@@ -68,7 +72,7 @@ class Environment:
 
     def pip(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "pip", "-qq", "--python", str(self.path), *arguments]
-        subprocess.run(command, check=True)
+        subprocess.run(["nice", *command], check=True)
 
     def run(self, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Runs one of the environment's programs as a user would, away from the repository."""
@@ -79,49 +83,85 @@ class Environment:
         )
 
 
-@pytest.fixture(scope="session")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("sdist")
+@dataclass(frozen=True)
+class Built:
+    """An sdist, unpacked (a checkout without git), and the wheel that was built from it."""
+
+    sdist: Path
+    source_tree: Path
+    environment: Environment
+    wheel: Path
+
+
+def build_all(where: Path) -> Built:
     subprocess.run(
-        [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(out), REPOSITORY],
+        [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(where), REPOSITORY],
         check=True,
         capture_output=True,
     )
-    return next(out.glob("*.tar.gz"))
-
-
-@pytest.fixture(scope="session")
-def source_tree(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked sdist: a checkout without git."""
-    out = tmp_path_factory.mktemp("source")
+    sdist = next(where.glob("*.tar.gz"))
     with tarfile.open(sdist) as archive:
-        archive.extractall(out, filter="data")
-    return next(out.iterdir())
-
-
-@pytest.fixture(scope="session")
-def build_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    path = tmp_path_factory.mktemp("environments") / "build"
-    return Environment.create(path, *run_requirements(), *build_requirements())
-
-
-@pytest.fixture(scope="session")
-def wheel(
-    source_tree: Path,
-    build_environment: Environment,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    build_environment.pip(
+        archive.extractall(where / "source", filter="data")
+    source_tree = next((where / "source").iterdir())
+    requirements = (*run_requirements(), *build_requirements())
+    environment = Environment.create(where / "environment", *requirements)
+    environment.pip(
         "wheel",
         "--no-deps",
         "--no-build-isolation",
         "--config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON",
         COMPILE_QUICKLY,
-        f"--wheel-dir={out}",
+        f"--wheel-dir={where / 'wheel'}",
         str(source_tree),
     )
-    return next(out.glob("*.whl"))
+    return Built(sdist, source_tree, environment, next((where / "wheel").glob("*.whl")))
+
+
+class BuildAhead:
+    """Compiles while other tests run, most of which wait for something else than a processor."""
+
+    def __init__(self) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="gz-packaging-"))
+        self._thread = ThreadPoolExecutor(1)
+        self.built = self._thread.submit(build_all, self._directory)
+
+    def end(self) -> None:
+        self._thread.shutdown(wait=True)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+_ahead: list[BuildAhead] = []
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    users = [item for item in session.items if item.path.is_relative_to(HERE)]
+    if any({"sdist", "wheel"} & set(getattr(item, "fixturenames", ())) for item in users):
+        _ahead.append(BuildAhead())
+
+
+def pytest_unconfigure() -> None:
+    for ahead in _ahead:
+        ahead.end()
+
+
+@pytest.fixture(scope="session")
+def built() -> Built:
+    return _ahead[0].built.result()
+
+
+@pytest.fixture(scope="session")
+def sdist(built: Built) -> Path:
+    return built.sdist
+
+
+@pytest.fixture(scope="session")
+def source_tree(built: Built) -> Path:
+    return built.source_tree
+
+
+@pytest.fixture(scope="session")
+def wheel(built: Built) -> Path:
+    return built.wheel
 
 
 @pytest.fixture(scope="session")
@@ -134,14 +174,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
 
 
 @pytest.fixture(scope="session")
-def editable(source_tree: Path, wheel: Path, build_environment: Environment) -> Environment:
-    """An editable install of the source tree. Comes after `wheel` to reuse what that compiled."""
-    build_environment.pip(
+def editable(built: Built) -> Environment:
+    """An editable install of the source tree, which reuses what the wheel compiled."""
+    built.environment.pip(
         "install",
         "--no-index",
         "--no-build-isolation",
         COMPILE_QUICKLY,
         "--editable",
-        str(source_tree),
+        str(built.source_tree),
     )
-    return build_environment
+    return built.environment
