@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from graphzero._dtypes import DataType
 from graphzero._errors import InputError
 
 MANIFEST = "graphzero.json"
@@ -17,6 +18,15 @@ VERSION = 1
 # How edges and nodes are called in the files: by original ids, or by 0 to N - 1, with the original
 # ones in a column of their own or without any.
 Ids: TypeAlias = Literal["original", "column", "none"]
+
+
+_CHOICES = {
+    "format": ("parquet", "npy"),
+    "direction": ("in", "out", "both"),
+    "ids": ("original", "column", "none"),
+}
+_ROLES = ("node", "edge", "ids")
+_ITEM_BYTES = {dtype.label: dtype.storage.itemsize for dtype in DataType}
 
 
 class ExportedColumn(NamedTuple):
@@ -52,28 +62,45 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         facts = json.loads(file.read_bytes())
         version = facts.pop("graphzero_export")
-        columns = {name: ExportedColumn(**column) for name, column in facts["columns"].items()}
-        manifest = Manifest(**{**facts, "columns": columns})
-        _check(manifest)
+        manifest = _from_facts(facts) if version == VERSION else None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"{file}: not the description of an export ({error!r}); without it, its files can be "
             "imported one by one with --edges, --column and --split"
         ) from error
-    if version != VERSION:
+    if manifest is None:
         raise InputError(f"{file}: found version {version}, expected {VERSION}")
     return manifest
 
 
+def _from_facts(facts: dict[str, Any]) -> Manifest:
+    columns = {name: ExportedColumn(**column) for name, column in facts["columns"].items()}
+    manifest = Manifest(**{**facts, "columns": columns})
+    _check(manifest)
+    return manifest
+
+
 def _check(manifest: Manifest) -> None:
-    expected: dict[str, Any] = {
-        "format": ("parquet", "npy"),
-        "direction": ("in", "out", "both"),
-        "ids": ("original", "column", "none"),
-    }
-    for name, allowed in expected.items():
-        if getattr(manifest, name) not in allowed:
-            raise ValueError(f"{name} is {getattr(manifest, name)!r}, expected one of {allowed}")
-    for name, column in manifest.columns.items():
-        if column.role not in ("node", "edge", "ids") or not isinstance(column.row_bytes, int):
-            raise ValueError(f"columns.{name} is {column}")
+    """Raises ValueError for the first value that no export would have written."""
+    for name in ("undirected", "dedup", "weights", "edge_ids"):
+        value = getattr(manifest, name)
+        _require(isinstance(value, bool), name, value, "true or false")
+    for name, allowed in _CHOICES.items():
+        value = getattr(manifest, name)
+        _require(value in allowed, name, value, f"one of {', '.join(allowed)}")
+    _require(_is_count(manifest.num_nodes), "num_nodes", manifest.num_nodes, "a number of nodes")
+    for name, (role, dtype, row_bytes) in manifest.columns.items():
+        _require(role in _ROLES, f"columns.{name}.role", role, "node, edge or ids")
+        _require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")
+        size = _ITEM_BYTES[dtype]
+        fits = _is_count(row_bytes) and row_bytes > 0 and row_bytes % size == 0
+        _require(fits, f"columns.{name}.row_bytes", row_bytes, f"a multiple of {size}")
+
+
+def _require(holds: bool, name: str, value: Any, expected: str) -> None:
+    if not holds:
+        raise ValueError(f"{name} is {value!r}, expected {expected}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63

@@ -45,9 +45,7 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
         dataset = draft / target.name
         dataset.mkdir()
         yield dataset
-        for file in dataset.iterdir():
-            make_durable(file)
-        make_durable(dataset)
+        _make_all_durable(dataset)
         # Looked at again: filling the directory may have taken hours.
         if _check_dataset_target(target, overwrite):
             dataset.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -68,11 +66,15 @@ def new_directory(path: StrPath) -> Iterator[Path]:
         directory = draft / target.name
         directory.mkdir()
         yield directory
-        for file in directory.iterdir():
-            make_durable(file)
-        make_durable(directory)
+        _make_all_durable(directory)
         _engine.rename_to_new(str(directory), str(target))
         make_durable(target.parent)
+
+
+def _make_all_durable(directory: Path) -> None:
+    for file in directory.iterdir():
+        make_durable(file)
+    make_durable(directory)
 
 
 def _check_absent(target: Path) -> None:

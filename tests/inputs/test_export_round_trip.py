@@ -165,11 +165,23 @@ def export(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+def column_of(**change: Any) -> dict[str, Any]:
+    column = {"role": "node", "dtype": "float32", "row_bytes": 4}
+    return {"columns": {"x": {**column, **change}}}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"graphzero_export": 9}, r"graphzero\.json: found version 9, expected 1"),
+        ({"graphzero_export": 2, "new": 1}, r"graphzero\.json: found version 2, expected 1"),
         ({"format": "hdf"}, r"graphzero\.json: not the description of an export"),
+        ({"num_nodes": "3"}, r"json: .*num_nodes is '3', expected a number of nodes"),
+        ({"num_nodes": 2**70}, r"json: .*num_nodes is 1180591620717411303424, expected"),
+        ({"undirected": "yes"}, r"json: .*undirected is 'yes', expected true or false"),
+        (column_of(dtype="evil"), r"json: .*columns\.x\.dtype is 'evil', expected a type"),
+        (column_of(row_bytes=3), r"json: .*columns\.x\.row_bytes is 3, expected a multiple of 4"),
+        (column_of(row_bytes=2**70), r"json: .*columns\.x\.row_bytes is \d+, expected"),
         ({"columns": {"x": {"role": "node"}}}, r"graphzero\.json: not the description"),
         ({"columns": []}, r"graphzero\.json: not the description"),
         ({"weights": True}, r"out: found no edge_weight\.npy, expected it"),
