@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -129,8 +130,21 @@ class ParquetWriter(Writer):
         if writer is None:
             file = self._directory / f"{name}.parquet"
             writer = self._stack.enter_context(parquet.ParquetWriter(file, table.schema))
-        writer.write_table(table)
+        try:
+            writer.write_table(table)
+        except OSError as error:  # pyarrow's does not say of what
+            name_of_file = str(self._directory / f"{name}.parquet")
+            raise OSError(error.errno, os.strerror(error.errno or 0), name_of_file) from error
         return writer
+
+
+def _reserve(file: Path) -> None:
+    """Room on the disk for all of it: a store to a mapping that finds none ends the process."""
+    with file.open("r+b") as opened:
+        try:
+            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
+        except OSError as error:
+            raise OSError(error.errno, os.strerror(error.errno or 0), str(file)) from error
 
 
 class NpyWriter(Writer):
@@ -159,6 +173,7 @@ class NpyWriter(Writer):
         mapped: Array = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
             file, "w+", dtype, shape
         )
+        _reserve(file)
         return mapped
 
     def add_edges(self, edges: Edges) -> None:

@@ -1,10 +1,8 @@
 """A matrix file appears complete or not at all, and killed runs leave nothing for long."""
 
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -174,20 +172,6 @@ def test_an_interrupt_while_text_is_read_leaves_nothing(tmp_path: Path) -> None:
         )
     assert calls
     assert names(target) == []
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MiB."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    where = tmp_path / "small"
-    where.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(where)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("cannot mount a tmpfs here")
-    yield where
-    subprocess.run(["umount", str(where)], check=True)
 
 
 def test_a_full_disk_is_an_error_before_anything_is_written(small_disk: Path) -> None:

@@ -161,3 +161,21 @@ def test_names_that_would_overwrite_each_other_are_refused(
     with pytest.raises(gz.InputError, match="would be called"):
         gz.export_dataset(tmp_path / "ds", tmp_path / "out", format=kind)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+def test_a_full_disk_is_an_error_that_names_the_file(
+    small_disk: Path, tmp_path: Path, kind: str
+) -> None:
+    """In a process of its own: a store to a mapping without room on the disk would end it."""
+    large = tmp_path / "large"
+    large.mkdir()
+    gz.write_graph(large / "graph.gl", [0, 1], [1, 0], num_nodes=1_000)
+    gz.write_features(large / "x.gd", np.random.default_rng(0).random((1_000, 2_000)))
+    out = small_disk / "e"
+    command = [GRAPHZERO, "export", str(large), "--out", str(out), "--format", kind]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    file = {"parquet": "nodes.parquet", "npy": "x.npy"}[kind]
+    assert f"{file}: No space left on device" in done.stderr
+    assert list(small_disk.iterdir()) == []
