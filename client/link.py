@@ -131,7 +131,7 @@ class Link:
         *,
         timeout: float | None = None,
     ) -> RequestFuture[T]:
-        """Sends a request. `build` makes its result, on the receiver's thread."""
+        """Sends a request. `build` makes its result, on the stream's thread."""
         request_id = next(self._ids)
         wait_s = self._patience.timeout if timeout is None else timeout
         for message in messages:

@@ -1,9 +1,10 @@
 """One session: a stream, the regions its results lie in, and the blocks on their way back.
 
-Two threads serve a session. The receiver turns responses into arrays and reports them to whoever
-opened the session. The other waits for blocks that no tensor views any more and sends their ids
-within milliseconds, unless a request takes them along before that. If they only rode on requests, a
-loader that waits for memory and a daemon that waits for releases could wait for each other.
+Responses are turned into arrays, and reported to whoever opened the session, on the thread that the
+stream calls back on; a thread of the session only asks the stream for more. Another one waits for
+blocks that no tensor views any more and sends their ids within milliseconds, unless a request takes
+them along before that. If they only rode on requests, a loader that waits for memory and a daemon
+that waits for releases could wait for each other.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ OnEnd = Callable[["Session", ClientError], None]
 
 
 class Session:
-    """An open session. Thread-safe. on_reply and on_end are called from the receiver's thread."""
+    """An open session. Thread-safe. on_reply is called on the stream's thread
+    and must not wait for another answer; on_end is called on a thread of the session."""
 
     def __init__(
         self,
