@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import GraphZeroError
+from graphzero.server.grpc_threads import prepare_grpc
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -15,6 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
     )
+    prepare_grpc()
     try:
         config = parse_command_line(argv)
         from graphzero.server.app import run

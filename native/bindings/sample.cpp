@@ -103,6 +103,11 @@ ReadStats Stats(const sample::StagedTopology& staged) {
   return stats;
 }
 
+// Node ids are below 2^63, so they read the same with a sign.
+nb::ndarray<nb::numpy, const int64_t, nb::ndim<1>> NodesOf(const NeighbourSample& drawn) {
+  return {reinterpret_cast<const int64_t*>(drawn.nodes().data()), {drawn.num_nodes()}};
+}
+
 void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
             const Output<int64_t, 2>& edge_index, const std::optional<Output<int64_t>>& e_id,
             const std::optional<Output<float>>& edge_weight,
@@ -229,6 +234,7 @@ void BindSample(nb::module_& m) {
       .def_prop_ro("disjoint", &NeighbourSample::disjoint)
       .def_prop_ro("num_sampled_nodes", &NeighbourSample::num_sampled_nodes)
       .def_prop_ro("num_sampled_edges", &NeighbourSample::num_sampled_edges)
+      .def_prop_ro("nodes", &NodesOf, nb::rv_policy::reference_internal)
       .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
            "edge_weight"_a = nb::none(), "batch"_a = nb::none(), "threads"_a = 0);
 

@@ -362,6 +362,9 @@ class NeighbourSample:
     @property
     def num_sampled_edges(self) -> list[int]: ...
 
+    @property
+    def nodes(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]: ...
+
     def copy_to(self, *, n_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], edge_index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], e_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, edge_weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None, batch: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
 
 class ReadStats:

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sample/staged_topology.h"
@@ -40,6 +41,10 @@ class NeighbourSample {
   // in the order of hops (Subgraph).
   const std::vector<uint64_t>& num_sampled_nodes() const { return hop_nodes_; }
   const std::vector<uint64_t>& num_sampled_edges() const { return hop_edges_; }
+
+  // The ids of all nodes, which lie here until the sample is destroyed: to gather by, where what
+  // CopyTo() wrote may have been changed by others since.
+  std::span<const uint64_t> nodes() const { return {work_->nodes.data(), num_nodes_}; }
 
   // Fills every array that is not null. `threads` as in SampleRequest.
   void CopyTo(const SampleDestination& destination, int threads) const;

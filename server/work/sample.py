@@ -127,10 +127,9 @@ class SampleWork(Work):
     def fill(self, block: Any) -> None:
         # The trainer can write to the block at any time, so nothing is read back from it: gathering
         # by ids that change after they were checked would read wherever they point.
-        n_id = np.empty(self._n_id.shape, np.int64)
         e_id = self._place_for_edge_ids(block)
         self._drawn.copy_to(
-            n_id=n_id,
+            n_id=array_in(block, self._n_id),
             edge_index=array_in(block, self._edge_index),
             e_id=e_id,
             edge_weight=array_in(block, self._weight) if self._weight else None,
@@ -139,10 +138,9 @@ class SampleWork(Work):
         )
         for placement, index in self._link_ends:
             array_in(block, placement)[:] = index
-        array_in(block, self._n_id)[:] = n_id
         if self._e_id and self._gathers_by_edge:
             array_in(block, self._e_id)[:] = e_id
-        ids = {"node": n_id, "edge": e_id, "seed": self._seeds}
+        ids = {"node": self._drawn.nodes, "edge": e_id, "seed": self._seeds}
         for column, placement, of in self._gathers:
             gather_into(column, ids[of], block, placement)
 
