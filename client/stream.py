@@ -25,6 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
+from graphzero._grpc_threads import prepare_grpc
 from graphzero.client.address import Address
 from graphzero.client.errors import ClientError, ServerUnavailable, exception_for
 from graphzero.client.frames import END, MESSAGE, read_frame, send_frame, unpack_error
@@ -35,9 +36,7 @@ from graphzero.proto.graphzero_pb2 import (
     SessionResponse,
 )
 
-# gRPC's own handlers for fork() do not help, write to stderr whenever a program forks, and have
-# crashed children. It reads this when it is first used.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+prepare_grpc()
 
 _SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import GraphZeroError
-from graphzero.server.grpc_threads import prepare_grpc
+from graphzero._grpc_threads import prepare_grpc
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -36,8 +36,9 @@ class Request:
 
     def is_brief(self) -> bool:
         """Whether it takes microseconds and reads nothing from a disk."""
-        return self._session.dataset.in_memory.is_set() and is_brief(
-            self._session.dataset, self._message, len(self.ids) // 8
+        session = self._session
+        return session.dataset.in_memory.is_set() and is_brief(
+            session.dataset, session.recipes, self._message, len(self.ids) // 8
         )
 
     def run(self) -> None:
@@ -68,7 +69,9 @@ class Request:
             )
         if self._work is None:
             ids = np.frombuffer(self.ids, np.int64)
-            work = make_work(session.dataset, self._message, ids, session.limits.max_edges)
+            work = make_work(
+                session.dataset, session.recipes, self._message, ids, session.limits.max_edges
+            )
             try:
                 work.draw()
             except OSError as error:

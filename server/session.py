@@ -32,7 +32,7 @@ from graphzero.server.memory_gate import MemoryGate
 from graphzero.server.metrics import Counters
 from graphzero.server.request import Request
 from graphzero.server.scheduler import Scheduler
-from graphzero.server.work import Work
+from graphzero.server.work import Recipes, Work
 
 log = logging.getLogger("graphzero.server")
 
@@ -62,6 +62,7 @@ class TrainerSession:
         self.id = session_id
         self.hello = hello
         self.dataset = dataset
+        self.recipes = Recipes(dataset)
         self.memory = memory
         self.limits = limits
         self.counters = counters
@@ -127,7 +128,9 @@ class TrainerSession:
             return
         body = getattr(message, kind)
         first, more = _FIRST_IDS.get(kind, ("ids", "more_ids"))
-        self._take_ids(request, getattr(body, first), last=not getattr(body, more))
+        piece = getattr(body, first)
+        body.ClearField(first)  # they are kept with those to come, not twice
+        self._take_ids(request, piece, last=not getattr(body, more))
         if not request.answered:
             seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
             request.timer = asyncio.get_running_loop().call_later(seconds, self._expired, request)

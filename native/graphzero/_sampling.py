@@ -357,13 +357,13 @@ def as_fanout(fanout: Iterable[int], what: str = "fanout") -> list[int]:
 
 
 def _edges_of_hop(hop: int, edges: Any, what: str) -> int:
-    found = f"{what} of hop {hop} is {edges!r}, expected -1 (all), 0 (none) or a number of edges"
+    expected = "expected -1 (all), 0 (none) or a number of edges"
     try:
         number = operator.index(edges)
     except TypeError:
-        raise TypeError(found) from None
+        raise TypeError(f"{what} of hop {hop} is {edges!r}, {expected}") from None
     if not -1 <= number < 2**63:
-        raise ValueError(found)
+        raise ValueError(f"{what} of hop {hop} is {edges!r}, {expected}")
     return number
 
 

@@ -12,16 +12,20 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.work.base import Ids, Work
 from graphzero.server.work.brief import is_brief
 from graphzero.server.work.lookup import FindWork, GatherWork
+from graphzero.server.work.recipe import Recipes
 from graphzero.server.work.sample import SampleWork
 from graphzero.server.work.walk import WalkWork
 
-__all__ = ["Work", "is_brief", "make_work"]
+__all__ = ["Recipes", "Work", "is_brief", "make_work"]
 
 
-def make_work(dataset: Dataset, request: pb.SessionRequest, ids: Ids, max_edges: int) -> Work:
+def make_work(
+    dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: Ids, max_edges: int
+) -> Work:
     kind = request.WhichOneof("body")
     if kind == "sample":
-        return SampleWork(dataset, request.sample, ids, max_edges)
+        sample = request.sample
+        return SampleWork(dataset, recipes.of(sample), ids, sample.seed, max_edges)
     if kind == "walk":
         return WalkWork(dataset, request.walk, ids)
     if kind == "find_nodes":

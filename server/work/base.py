@@ -10,7 +10,6 @@ import numpy.typing as npt
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound
 from graphzero.server.layout import Layout, Placement
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -32,13 +31,6 @@ class Work(ABC):
     def describe(self, result: pb.Result) -> None:
         """Adds what the result says beside its tensors: nothing, for most."""
         return
-
-    def _column(self, name: str) -> FeatureStore:
-        column = self.dataset.columns.get(name)
-        if column is None:
-            known = ", ".join(sorted(self.dataset.columns)) or "none"
-            raise NotFound(f"found column {name!r}, expected one of: {known}")
-        return column
 
 
 def array_in(block: Any, placement: Placement) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.work.recipe import Recipes, SampleRecipe
 
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
 _BRIEF_NODES = 256
@@ -11,27 +12,23 @@ _BRIEF_HOPS = 8
 _BRIEF_BYTES = 256 << 10
 
 
-def is_brief(dataset: Dataset, request: pb.SessionRequest, ids: int) -> bool:
+def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: int) -> bool:
     """Whether it cannot cost more than a fraction of a millisecond, data in memory assumed."""
     kind = request.WhichOneof("body")
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    # Weights, whole rows and rejected negatives: work that the sizes asked for do not bound.
-    unbounded = request.sample.weighted or request.sample.subgraph == pb.SUBGRAPH_INDUCED
-    if kind != "sample" or unbounded or request.sample.HasField("links"):
+    if kind != "sample":
         return False
-    if len(request.sample.fanout) > _BRIEF_HOPS:
+    try:
+        return _is_brief_sample(recipes.of(request.sample), ids)
+    except Exception:  # which it will be refused with when it runs
         return False
-    nodes = level = ids
-    for edges in request.sample.fanout:
-        if edges < 0 or nodes > _BRIEF_NODES:
-            return False
-        level *= edges
-        nodes += level
-    row_bytes = sum(
-        dataset.columns[name].row_bytes
-        for name in (*request.sample.columns, *request.sample.seed_columns)
-        if name in dataset.columns
-    )
+
+
+def _is_brief_sample(recipe: SampleRecipe, seeds: int) -> bool:
+    if recipe.nodes_per_seed is None or len(recipe.fanout) > _BRIEF_HOPS:
+        return False
+    nodes = seeds * recipe.nodes_per_seed
+    row_bytes = sum(gathered.column.row_bytes for gathered in recipe.gathered)
     return nodes <= _BRIEF_NODES and nodes * row_bytes <= _BRIEF_BYTES

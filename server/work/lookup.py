@@ -8,13 +8,14 @@ from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.work.base import Ids, Work, array_in, gather_into
+from graphzero.server.work.recipe import column_of
 
 
 class GatherWork(Work):
     def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids) -> None:
         super().__init__(dataset)
         self._name = request.column
-        self._store = self._column(request.column)
+        self._store = column_of(dataset, request.column)
         self._ids = ids
 
     def draw(self) -> None:

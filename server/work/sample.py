@@ -2,105 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from graphzero._dataset import Dataset
-from graphzero._features import FeatureStore
-from graphzero._links import (
-    ExcludeSeedEdges,
-    LinkRequest,
-    LinkSeeds,
-    NegativeKind,
-    NegativeWeights,
-    draw_links,
-)
-from graphzero._sampling import Direction, draw
+from graphzero._links import LinkSeeds, draw_links
+from graphzero._sampling import draw
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotPossible
 from graphzero.server.work.base import Ids, Work, array_in, gather_into
-
-T = TypeVar("T")
-_DIRECTIONS: dict[int, Direction | None] = {
-    pb.DIRECTION_UNSPECIFIED: None,
-    pb.DIRECTION_IN: "in",
-    pb.DIRECTION_OUT: "out",
-}
-_SUBGRAPHS: dict[int, str] = {
-    pb.SUBGRAPH_UNSPECIFIED: "directional",
-    pb.SUBGRAPH_BIDIRECTIONAL: "bidirectional",
-    pb.SUBGRAPH_INDUCED: "induced",
-}
-_NEGATIVE_KINDS: dict[int, NegativeKind | None] = {
-    pb.NEGATIVE_KIND_UNSPECIFIED: None,
-    pb.NEGATIVE_KIND_PAIRS: "pairs",
-    pb.NEGATIVE_KIND_TARGETS: "targets",
-}
-_NEGATIVE_WEIGHTS: dict[int, NegativeWeights] = {
-    pb.NEGATIVE_WEIGHTS_UNSPECIFIED: "uniform",
-    pb.NEGATIVE_WEIGHTS_DEGREE: "degree",
-}
-_EXCLUDES: dict[int, ExcludeSeedEdges] = {
-    pb.EXCLUDE_LINKS_UNSPECIFIED: False,
-    pb.EXCLUDE_LINKS_FORWARD: True,
-    pb.EXCLUDE_LINKS_BOTH: "both",
-}
-# Ends of links that a request may add to those it brings: each is a seed.
-_MAX_NEGATIVES = 1 << 26
+from graphzero.server.work.recipe import SampleRecipe
 
 
 class SampleWork(Work):
-    def __init__(self, dataset: Dataset, request: pb.Sample, seeds: Ids, max_edges: int) -> None:
+    def __init__(
+        self, dataset: Dataset, recipe: SampleRecipe, seeds: Ids, seed: int, max_edges: int
+    ) -> None:
         super().__init__(dataset)
-        self._request = request
+        self._recipe = recipe
         self._seeds = seeds
+        self._seed = seed
         self._max_edges = max_edges
-        self._columns = self._named(request.columns, ("node", "edge"))
-        self._seed_columns = self._named(request.seed_columns, ("node",))
-        both = {name for name, _ in self._columns} & {name for name, _ in self._seed_columns}
-        if both:
-            raise ValueError(f"column {both.pop()!r} is asked for all nodes and for the seeds only")
-
-    def _named(
-        self, names: Sequence[str], roles: tuple[str, ...]
-    ) -> list[tuple[str, FeatureStore]]:
-        columns = [(name, self._column(name)) for name in dict.fromkeys(names)]
-        for name, column in columns:
-            if column.role not in roles:
-                expected = " or ".join(roles)
-                raise ValueError(f"column {name!r} is by {column.role}, expected one by {expected}")
-            if column.role == "edge" and not self.dataset.graph.has_edge_ids:
-                raise NotPossible(
-                    f"column {name!r} is by edge id, and the graph stores none; convert it with "
-                    "--edge-ids"
-                )
-        return columns
 
     def draw(self) -> None:
-        request, graph = self._request, self.dataset.graph
-        direction = _known(_DIRECTIONS, request.direction, "direction")
-        subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
-        if request.require_edge_ids and not graph.has_edge_ids:
-            raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
+        recipe, graph = self._recipe, self.dataset.graph
         links: LinkSeeds | None = None
         excluded = None
-        if request.HasField("links"):
-            asked = _link_request(request.links, self._seeds)
+        if recipe.links is not None:
+            asked = recipe.link_request(self._seeds)
             excluded = asked.excluded()
-            links = draw_links(graph, asked, disjoint=request.disjoint, seed=request.seed)
+            links = draw_links(graph, asked, disjoint=recipe.disjoint, seed=self._seed)
             self._seeds = links.seeds
         self._drawn = draw(
             graph,
             self._seeds,
-            request.fanout,
-            replace=request.replace,
-            weighted=request.weighted,
-            direction=direction,
-            seed=request.seed,
+            recipe.fanout,
+            replace=recipe.replace,
+            weighted=recipe.weighted,
+            direction=recipe.direction,
+            seed=self._seed,
             max_edges=self._max_edges,
-            disjoint=request.disjoint,
-            subgraph=subgraph,
+            disjoint=recipe.disjoint,
+            subgraph=recipe.subgraph,
             exclude=excluded,
         )
         nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
@@ -109,19 +51,17 @@ class SampleWork(Work):
         self._edge_index = add("edge_index", "int64", (2, edges))
         self._e_id = add("e_id", "int64", (edges,)) if self._drawn.has_edge_ids else None
         self._weight = add("edge_weight", "float32", (edges,)) if self._drawn.has_weights else None
-        rows = {"node": nodes, "edge": edges, "seed": len(self._seeds)}
-        wanted = [(column.role, name, column) for name, column in self._columns]
-        wanted += [("seed", name, column) for name, column in self._seed_columns]
-        self._batch = add("batch", "int64", (nodes,)) if request.disjoint else None
+        self._batch = add("batch", "int64", (nodes,)) if recipe.disjoint else None
         ends = (
             {"source_index": links.source_index, "target_index": links.target_index}
             if links
             else {}
         )
         self._link_ends = [(add(name, "int64", (len(of),)), of) for name, of in ends.items()]
+        rows = {"node": nodes, "edge": edges, "seed": len(self._seeds)}
         self._gathers = [
-            (column, add(name, column.dtype.label, (rows[of], *column.shape[1:])), of)
-            for of, name, column in wanted
+            (column, add(name, dtype, (rows[of], *row_shape)), of)
+            for of, name, column, dtype, row_shape in recipe.gathered
         ]
 
     def fill(self, block: Any) -> None:
@@ -160,29 +100,4 @@ class SampleWork(Work):
         result.num_sampled_nodes.extend(self._drawn.num_sampled_nodes)
         result.num_sampled_edges.extend(self._drawn.num_sampled_edges)
         result.batch_size = self._drawn.batch_size
-        result.seed = self._request.seed
-
-
-def _link_request(links: pb.Links, ids: Ids) -> LinkRequest:
-    if links.num_sources > len(ids):
-        raise ValueError(f"{links.num_sources} sources of links, but {len(ids)} ids")
-    if links.num_negatives > _MAX_NEGATIVES:
-        raise ValueError(
-            f"{links.num_negatives} negatives, expected at most {_MAX_NEGATIVES} in one request"
-        )
-    return LinkRequest(
-        sources=ids[: links.num_sources],
-        targets=ids[links.num_sources :],
-        num_links=links.num_links,
-        negative_kind=_known(_NEGATIVE_KINDS, links.negative_kind, "negative_kind"),
-        num_negatives=links.num_negatives,
-        negative_weights=_known(_NEGATIVE_WEIGHTS, links.negative_weights, "negative_weights"),
-        reject=links.reject_edges,
-        exclude=_known(_EXCLUDES, links.exclude, "exclude"),
-    )
-
-
-def _known(table: Mapping[int, T], value: int, what: str) -> T:
-    if value not in table:
-        raise ValueError(f"{what} is {value}, expected one of the protocol's")
-    return table[value]
+        result.seed = self._seed

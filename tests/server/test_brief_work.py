@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from graphzero._dataset import open_dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.work import is_brief
+from graphzero.server.work import Recipes, is_brief
 
 SEEDS = 4
 
@@ -17,9 +17,14 @@ def sample(**fields: Any) -> pb.SessionRequest:
     return pb.SessionRequest(sample=pb.Sample(**{"fanout": [3, 2], "columns": ["x"], **fields}))
 
 
+def brief(dataset: Path, request: pb.SessionRequest) -> bool:
+    opened = open_dataset(dataset)
+    return is_brief(opened, Recipes(opened), request, SEEDS)
+
+
 def test_a_small_sample_is_brief(dataset: Path) -> None:
-    assert is_brief(open_dataset(dataset), sample(), SEEDS)
-    assert is_brief(open_dataset(dataset), sample(disjoint=True), SEEDS)
+    assert brief(dataset, sample())
+    assert brief(dataset, sample(disjoint=True))
 
 
 @pytest.mark.parametrize(
@@ -34,4 +39,4 @@ def test_a_small_sample_is_brief(dataset: Path) -> None:
     ids=["all edges", "many edges", "weighted", "induced", "links"],
 )
 def test_what_may_read_whole_rows_is_not(dataset: Path, fields: dict[str, Any]) -> None:
-    assert not is_brief(open_dataset(dataset), sample(**fields), SEEDS)
+    assert not brief(dataset, sample(**fields))

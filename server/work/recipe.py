@@ -1,0 +1,189 @@
+"""What a sample asks for beside its seeds, looked up in the dataset and checked.
+
+A loader asks for the same with every batch, and reading it out of a message takes longer than a
+small sample: a session keeps what it was asked for lately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+from graphzero._dataset import Dataset
+from graphzero._features import FeatureStore
+from graphzero._links import ExcludeSeedEdges, LinkRequest, NegativeKind, NegativeWeights
+from graphzero._sampling import Direction, as_fanout
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import NotFound, NotPossible
+from graphzero.server.work.base import Ids
+
+T = TypeVar("T")
+RowsOf: TypeAlias = Literal["node", "edge", "seed"]
+
+_DIRECTIONS: dict[int, Direction | None] = {
+    pb.DIRECTION_UNSPECIFIED: None,
+    pb.DIRECTION_IN: "in",
+    pb.DIRECTION_OUT: "out",
+}
+_SUBGRAPHS: dict[int, str] = {
+    pb.SUBGRAPH_UNSPECIFIED: "directional",
+    pb.SUBGRAPH_BIDIRECTIONAL: "bidirectional",
+    pb.SUBGRAPH_INDUCED: "induced",
+}
+_NEGATIVE_KINDS: dict[int, NegativeKind | None] = {
+    pb.NEGATIVE_KIND_UNSPECIFIED: None,
+    pb.NEGATIVE_KIND_PAIRS: "pairs",
+    pb.NEGATIVE_KIND_TARGETS: "targets",
+}
+_NEGATIVE_WEIGHTS: dict[int, NegativeWeights] = {
+    pb.NEGATIVE_WEIGHTS_UNSPECIFIED: "uniform",
+    pb.NEGATIVE_WEIGHTS_DEGREE: "degree",
+}
+_EXCLUDES: dict[int, ExcludeSeedEdges] = {
+    pb.EXCLUDE_LINKS_UNSPECIFIED: False,
+    pb.EXCLUDE_LINKS_FORWARD: True,
+    pb.EXCLUDE_LINKS_BOTH: "both",
+}
+# Ends of links that a request may add to those it brings: each is a seed.
+_MAX_NEGATIVES = 1 << 26
+# A session that asks for more different things, or for longer ones, has them read every time.
+_MOST_KEPT = 32
+_LONGEST_KEPT = 4096
+
+
+class Gathered(NamedTuple):
+    """A column of a batch, and whose rows it has."""
+
+    of: RowsOf
+    name: str
+    column: FeatureStore
+    dtype: str
+    row_shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SampleRecipe:
+    fanout: list[int]
+    replace: bool
+    weighted: bool
+    disjoint: bool
+    direction: Direction | None
+    subgraph: str
+    links: pb.Links | None
+    gathered: tuple[Gathered, ...]
+    nodes_per_seed: int | None
+    """At most; None where nothing bounds the work: weights, whole rows, rejected negatives."""
+
+    @classmethod
+    def read(cls, dataset: Dataset, request: pb.Sample) -> SampleRecipe:
+        if request.require_edge_ids and not dataset.graph.has_edge_ids:
+            raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
+        fanout = as_fanout(request.fanout)
+        subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
+        links = request.links if request.HasField("links") else None
+        unbounded = request.weighted or subgraph == "induced" or links or min(fanout, default=0) < 0
+        return cls(
+            fanout=fanout,
+            replace=request.replace,
+            weighted=request.weighted,
+            disjoint=request.disjoint,
+            direction=_known(_DIRECTIONS, request.direction, "direction"),
+            subgraph=subgraph,
+            links=links,
+            gathered=_gathered(dataset, request),
+            nodes_per_seed=None if unbounded else _nodes_per_seed(fanout),
+        )
+
+    def link_request(self, ids: Ids) -> LinkRequest:
+        """The links whose ends are `ids`: sources, then targets."""
+        links = self.links
+        assert links is not None
+        if links.num_sources > len(ids):
+            raise ValueError(f"{links.num_sources} sources of links, but {len(ids)} ids")
+        if links.num_negatives > _MAX_NEGATIVES:
+            raise ValueError(
+                f"{links.num_negatives} negatives, expected at most {_MAX_NEGATIVES} in one request"
+            )
+        return LinkRequest(
+            sources=ids[: links.num_sources],
+            targets=ids[links.num_sources :],
+            num_links=links.num_links,
+            negative_kind=_known(_NEGATIVE_KINDS, links.negative_kind, "negative_kind"),
+            num_negatives=links.num_negatives,
+            negative_weights=_known(_NEGATIVE_WEIGHTS, links.negative_weights, "negative_weights"),
+            reject=links.reject_edges,
+            exclude=_known(_EXCLUDES, links.exclude, "exclude"),
+        )
+
+
+class Recipes:
+    """Of one session and its dataset. Thread-safe: at worst, two threads read the same one."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._kept: dict[bytes, SampleRecipe] = {}
+
+    def of(self, request: pb.Sample) -> SampleRecipe:
+        """Raises what the request is to be refused with. Its seeds were taken out of it."""
+        asked = pb.Sample()
+        asked.CopyFrom(request)
+        asked.ClearField("seed")
+        key = asked.SerializeToString()
+        recipe = self._kept.get(key)
+        if recipe is None:
+            recipe = SampleRecipe.read(self._dataset, asked)
+            if len(key) <= _LONGEST_KEPT:
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[key] = recipe
+        return recipe
+
+
+def column_of(dataset: Dataset, name: str) -> FeatureStore:
+    column = dataset.columns.get(name)
+    if column is None:
+        known = ", ".join(sorted(dataset.columns)) or "none"
+        raise NotFound(f"found column {name!r}, expected one of: {known}")
+    return column
+
+
+def _gathered(dataset: Dataset, request: pb.Sample) -> tuple[Gathered, ...]:
+    for_all = [*_named(dataset, request.columns, ("node", "edge"))]
+    for_seeds = [
+        gathered._replace(of="seed")
+        for gathered in _named(dataset, request.seed_columns, ("node",))
+    ]
+    both = {gathered.name for gathered in for_all} & {gathered.name for gathered in for_seeds}
+    if both:
+        raise ValueError(f"column {both.pop()!r} is asked for all nodes and for the seeds only")
+    return (*for_all, *for_seeds)
+
+
+def _named(dataset: Dataset, names: Sequence[str], roles: tuple[RowsOf, ...]) -> Iterator[Gathered]:
+    for name in dict.fromkeys(names):
+        column = column_of(dataset, name)
+        role = next((role for role in roles if role == column.role), None)
+        if role is None:
+            expected = " or ".join(roles)
+            raise ValueError(f"column {name!r} is by {column.role}, expected one by {expected}")
+        if role == "edge" and not dataset.graph.has_edge_ids:
+            raise NotPossible(
+                f"column {name!r} is by edge id, and the graph stores none; convert it with "
+                "--edge-ids"
+            )
+        yield Gathered(role, name, column, column.dtype.label, column.shape[1:])
+
+
+def _nodes_per_seed(fanout: Sequence[int]) -> int:
+    nodes = level = 1
+    for edges in fanout:
+        level *= edges
+        nodes += level
+    return nodes
+
+
+def _known(table: Mapping[int, T], value: int, what: str) -> T:
+    if value not in table:
+        raise ValueError(f"{what} is {value}, expected one of the protocol's")
+    return table[value]
