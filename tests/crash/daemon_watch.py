@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
 # Only against a hang: a loaded machine may take its time.
 DEADLINE_S = 60.0
+EVENT = "anon_inode:[eventfd]"
 
 
 def wait_until(condition: Callable[[], Any], what: str, *, deadline_s: float = DEADLINE_S) -> float:
@@ -44,15 +46,21 @@ class Watch:
         return next((s for s in self.stats().sessions if s.client_name == client_name), None)
 
     def descriptors(self) -> list[str]:
-        """What the daemon has open; sockets and the like without their numbers."""
-        targets = []
+        """What the daemon has open, but for event descriptors: sockets without their numbers."""
+        opened = (target for target in self._opened() if target != EVENT)
+        return sorted(target.partition(":[")[0] for target in opened)
+
+    def _opened(self) -> Iterator[str]:
         for link in (self._process / "fd").iterdir():
-            try:
-                target = str(link.readlink())
-            except FileNotFoundError:
-                continue
-            targets.append(target.partition(":[")[0])
-        return sorted(targets)
+            with suppress(FileNotFoundError):
+                yield str(link.readlink())
+
+    def _event_descriptors(self) -> int:
+        """gRPC makes one for each thread that it has ever waited for messages on, and keeps it."""
+        return sum(target == EVENT for target in self._opened())
+
+    def _threads(self) -> int:
+        return sum(1 for _ in (self._process / "task").iterdir())
 
     def mapped_regions(self) -> int:
         """Shared-memory regions in the daemon's address space, with or without a name."""
@@ -71,6 +79,7 @@ class Watch:
         # Work of a session that ended may still run, and has its region until it is done.
         wait_until(lambda: self.mapped_regions() == 0, "no region in the daemon's memory")
         wait_until(lambda: self.descriptors() == descriptors, "the descriptors of before")
+        assert self._event_descriptors() <= self._threads()
         assert self.stats().shm_used_byte_size == 0
         assert self._daemon.regions() == []
 
