@@ -20,16 +20,14 @@ using gather::ColumnPath;
 using gather::RowCache;
 using OutputBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void Gather(Column& column, const IdArray& ids, const OutputBytes& out, int threads,
-            bool new_pages) {
+void Gather(Column& column, const IdArray& ids, const OutputBytes& out, int threads) {
   const size_t expected = ids.size() * column.matrix().row_bytes();
   if (out.size() != expected) {
     throw std::invalid_argument("out has " + std::to_string(out.size()) + " bytes, expected " +
                                 std::to_string(expected));
   }
   nb::gil_scoped_release release;
-  column.Gather({ids.data(), ids.size()}, reinterpret_cast<std::byte*>(out.data()), threads,
-                new_pages ? gather::Output::kNewPages : gather::Output::kUsedBefore);
+  column.Gather({ids.data(), ids.size()}, reinterpret_cast<std::byte*>(out.data()), threads);
 }
 
 // The counters at one moment.
@@ -89,8 +87,7 @@ void BindGather(nb::module_& m) {
       .def_prop_ro("fallback", &Column::fallback)
       .def_prop_ro("direct_align", &Column::direct_align)
       .def("stats", &Stats)
-      .def("gather", &Gather, "ids"_a, "out"_a, nb::kw_only(), "threads"_a = 0,
-           "new_pages"_a = false);
+      .def("gather", &Gather, "ids"_a, "out"_a, nb::kw_only(), "threads"_a = 0);
 }
 
 }  // namespace graphzero::bindings

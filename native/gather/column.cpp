@@ -78,10 +78,10 @@ std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path
   return column;
 }
 
-void Column::Gather(std::span<const int64_t> ids, std::byte* out, int threads, Output output) {
-  if (path_ != ColumnPath::kMapped) CheckIds(matrix_, ids);
+void Column::Gather(std::span<const int64_t> ids, std::byte* out, int threads) {
+  CheckIds(matrix_, ids);
   if (PathFor(ids) == ColumnPath::kMapped) {
-    GatherRows(matrix_, ids, out, threads, output);
+    GatherRows(matrix_, ids, out, threads);
     Add(counters_.mapped_rows, ids.size());
   } else {
     GatherByReading(ids, out, threads);

@@ -48,8 +48,7 @@ class Column {
   // std::out_of_range naming the first bad id before anything is written, and IoError with file and
   // offset when a row cannot be read. At most `threads` threads copy, 0 means all that other calls
   // leave (sample/threads.h); waiting for the disk takes none of them.
-  void Gather(std::span<const int64_t> ids, std::byte* out, int threads,
-              Output output = Output::kUsedBefore);
+  void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
 
   ColumnPath path() const { return path_; }
   const std::string& reason() const { return reason_; }

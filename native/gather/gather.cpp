@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "gather/stream_copy.h"
 #include "sample/threads.h"
 #include "store/guarded_read.h"
 
@@ -17,13 +16,13 @@ namespace {
 constexpr size_t kAheadBytes = 4096;
 constexpr size_t kLeastAhead = 4;
 constexpr size_t kMostAhead = 64;
-// The hardware follows a longer row by itself after so many bytes.
-constexpr size_t kPrefetchBytes = 512;
+// The hardware follows a row by itself after so many bytes; asking for more of it costs more than
+// it brings.
+constexpr size_t kPrefetchBytes = 256;
+constexpr size_t kCacheLine = 64;
 // A thread copies at least this many bytes at a time: less than that costs more to hand out than to
 // do.
 constexpr uint64_t kShareBytes = uint64_t{1} << 18;
-// Results from this size on are written past the caches; smaller ones stay there for their reader.
-constexpr uint64_t kStreamBytes = uint64_t{4} << 20;
 
 }  // namespace
 
@@ -71,7 +70,7 @@ struct Copy {
     }
   }
 
-  void Cached(size_t begin, size_t end) const {
+  void Rows(size_t begin, size_t end) const {
     ForRows(begin, end, [&](const std::byte* row, size_t i) {
       std::memcpy(out + i * source.row_bytes, row, source.row_bytes);
     });
@@ -79,58 +78,29 @@ struct Copy {
 
   // One value a row (labels, masks): a store, not a call of memcpy.
   template <size_t row_bytes>
-  void CachedValues(size_t begin, size_t end) const {
+  void Values(size_t begin, size_t end) const {
     ForRows(begin, end, [&](const std::byte* row, size_t i) {
       std::memcpy(out + i * row_bytes, row, row_bytes);
     });
-  }
-
-  void WholeUnits(size_t begin, size_t end) const {
-    ForRows(begin, end, [&](const std::byte* row, size_t i) {
-      Stream(out + i * source.row_bytes, row, source.row_bytes);
-    });
-    EndStream();
-  }
-
-  // As ForRows(), whose lambda would not be compiled for the wide stores.
-  GRAPHZERO_WIDE_STREAM void WideUnits(size_t begin, size_t end) const {
-    for (size_t i = begin; i < std::min(begin + ahead, end); ++i) source.Prefetch(ids[i]);
-    for (size_t i = begin; i < end; ++i) {
-      if (i + ahead < end) source.Prefetch(ids[i + ahead]);
-      StreamWide(out + i * source.row_bytes, source.Row(ids[i]), source.row_bytes);
-    }
-    EndStream();
-  }
-
-  void AnyRows(size_t begin, size_t end) const {
-    LineStream line_stream(out + begin * source.row_bytes);
-    ForRows(begin, end,
-            [&](const std::byte* row, size_t) { line_stream.Append(row, source.row_bytes); });
   }
 };
 
 using CopyRange = void (Copy::*)(size_t begin, size_t end) const;
 
-CopyRange Choose(const Copy& copy, Output output) {
-  const size_t row_bytes = copy.source.row_bytes;
-  if (row_bytes == 4) return &Copy::CachedValues<4>;
-  if (row_bytes == 8) return &Copy::CachedValues<8>;
-  const bool streams = output == Output::kUsedBefore && copy.ids.size() * row_bytes >= kStreamBytes;
-  if (!streams) return &Copy::Cached;
-  const auto multiple = row_bytes | reinterpret_cast<uintptr_t>(copy.out);
-  if (multiple % kStreamUnit != 0) return &Copy::AnyRows;
-  return HasWideStream() ? &Copy::WideUnits : &Copy::WholeUnits;
+CopyRange Choose(size_t row_bytes) {
+  if (row_bytes == 4) return &Copy::Values<4>;
+  if (row_bytes == 8) return &Copy::Values<8>;
+  return &Copy::Rows;
 }
 
 }  // namespace
 
 void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
-                int threads, Output output) {
-  CheckIds(matrix, ids);
+                int threads) {
   const Source source{matrix.data(), matrix.row_stride(), matrix.row_bytes()};
   const Copy copy{source, ids, out,
                   std::clamp(kAheadBytes / source.row_bytes, kLeastAhead, kMostAhead)};
-  const CopyRange copy_range = Choose(copy, output);
+  const CopyRange copy_range = Choose(source.row_bytes);
   const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
   store::ReadGuarded(*matrix.file(), [&] {
     sample::ThreadLease(threads).For(

@@ -30,11 +30,6 @@ from graphzero._warm import warm_file
 ROLES = ("node", "edge", "ids")
 
 
-# From this size on the C library takes memory for an array from the kernel and gives it back with
-# the array; smaller ones get memory that others have used.
-_NEW_PAGES_BYTES = 32 << 20
-
-
 class FeatureStore:
     """A matrix on disk, mapped: features, labels, a split; one row per node, edge or list entry.
 
@@ -168,8 +163,7 @@ class FeatureStore:
         rows = id_array(ids, self.num_nodes)
         shape = (len(rows), *self.shape[1:])
         buffer = self._new(shape) if out is None else self._writable(out, shape)
-        new_pages = out is None and buffer.nbytes >= _NEW_PAGES_BYTES
-        self._rows.gather(rows, _flat_bytes(buffer), threads=threads or 0, new_pages=new_pages)
+        self._rows.gather(rows, _flat_bytes(buffer), threads=threads or 0)
         if upcast and self._dtype.is_half:
             return widen(buffer, self._dtype)
         return self._as_users_type(buffer) if out is None else out
