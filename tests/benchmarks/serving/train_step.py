@@ -157,7 +157,7 @@ class Pyg(Peer):
         )
         for batch in loader:
             edge_index = batch.edge_index
-            trim = batch.num_sampled_nodes is not None  # pyg_lib counts, torch-sparse does not
+            trim = "num_sampled_nodes" in batch  # pyg_lib counts, torch-sparse does not
             if trim:
                 nodes, edges = batch.num_sampled_nodes, batch.num_sampled_edges
             else:
