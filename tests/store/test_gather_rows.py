@@ -1,4 +1,4 @@
-"""Results too large for the caches are written past them: every row size and place in memory."""
+"""Results larger than the caches: every size of a row and place in memory."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 
-RESULT_BYTES = 5 << 20  # above the size from which results are streamed
+RESULT_BYTES = 5 << 20  # several threads' shares
 
 
 @pytest.mark.parametrize("threads", [1, 2])
