@@ -129,7 +129,7 @@ class TrainerSession:
         body = getattr(message, kind)
         first, more = _FIRST_IDS.get(kind, ("ids", "more_ids"))
         piece = getattr(body, first)
-        body.ClearField(first)  # they are kept with those to come, not twice
+        body.ClearField(first)  # what is left is equal for requests that differ in their ids only
         self._take_ids(request, piece, last=not getattr(body, more))
         if not request.answered:
             seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s

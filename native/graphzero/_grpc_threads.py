@@ -15,10 +15,21 @@ _FIRST, _AFTER_LAST = (1, 80), (1, 86)
 
 
 def prepare_grpc() -> None:
-    """What the user has set stands. Where gRPC is loaded already, nothing changes."""
+    """What the user has set stands. Where gRPC is loaded already, nothing changes.
+
+    It holds for all of gRPC in this process and for programs that it starts.
+    """
     # gRPC's own handlers for fork() do not help, write to stderr whenever a program forks, and have
     # crashed children.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    version = importlib.metadata.version("grpcio").split(".")
-    if _FIRST <= (int(version[0]), int(version[1])) < _AFTER_LAST:
+    if _FIRST <= _grpcio_version() < _AFTER_LAST:
         os.environ.setdefault("GRPC_EXPERIMENTS", _WITHOUT_EVENT_ENGINE)
+
+
+def _grpcio_version() -> tuple[int, int]:
+    """Major and minor; (0, 0) where it cannot be told."""
+    try:
+        major, minor, *_ = importlib.metadata.version("grpcio").split(".")
+        return int(major), int(minor)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return 0, 0

@@ -8,8 +8,8 @@ from graphzero.server.work.recipe import Recipes, SampleRecipe
 
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
 _BRIEF_NODES = 256
-_BRIEF_HOPS = 8
 _BRIEF_BYTES = 256 << 10
+_BRIEF_MESSAGE = 4096  # bytes of a sample without its seeds
 
 
 def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: int) -> bool:
@@ -18,7 +18,8 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    if kind != "sample":
+    # What is long takes long to read: not even that is done here.
+    if kind != "sample" or request.ByteSize() > _BRIEF_MESSAGE:
         return False
     try:
         return _is_brief_sample(recipes.of(request.sample), ids)
@@ -27,7 +28,7 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
 
 
 def _is_brief_sample(recipe: SampleRecipe, seeds: int) -> bool:
-    if recipe.nodes_per_seed is None or len(recipe.fanout) > _BRIEF_HOPS:
+    if recipe.nodes_per_seed is None:
         return False
     nodes = seeds * recipe.nodes_per_seed
     row_bytes = sum(gathered.column.row_bytes for gathered in recipe.gathered)

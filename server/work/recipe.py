@@ -47,6 +47,8 @@ _EXCLUDES: dict[int, ExcludeSeedEdges] = {
 }
 # Ends of links that a request may add to those it brings: each is a seed.
 _MAX_NEGATIVES = 1 << 26
+# Of samples that may count as small; numbers grow with each.
+_MOST_HOPS = 8
 # A session that asks for more different things, or for longer ones, has them read every time.
 _MOST_KEPT = 32
 _LONGEST_KEPT = 4096
@@ -73,7 +75,8 @@ class SampleRecipe:
     links: pb.Links | None
     gathered: tuple[Gathered, ...]
     nodes_per_seed: int | None
-    """At most; None where nothing bounds the work: weights, whole rows, rejected negatives."""
+    """At most; None where nothing bounds the work (weights, whole rows, rejected negatives), and
+    where it is no small number."""
 
     @classmethod
     def read(cls, dataset: Dataset, request: pb.Sample) -> SampleRecipe:
@@ -175,7 +178,9 @@ def _named(dataset: Dataset, names: Sequence[str], roles: tuple[RowsOf, ...]) ->
         yield Gathered(role, name, column, column.dtype.label, column.shape[1:])
 
 
-def _nodes_per_seed(fanout: Sequence[int]) -> int:
+def _nodes_per_seed(fanout: Sequence[int]) -> int | None:
+    if len(fanout) > _MOST_HOPS:
+        return None
     nodes = level = 1
     for edges in fanout:
         level *= edges

@@ -31,7 +31,7 @@ def test_known_releases_go_without(monkeypatch: pytest.MonkeyPatch, version: str
     assert "-event_engine_listener" in os.environ["GRPC_EXPERIMENTS"].split(",")
 
 
-@pytest.mark.parametrize("version", ["1.79.9", "1.86.0rc1", "2.0.0"])
+@pytest.mark.parametrize("version", ["1.79.9", "1.86.0rc1", "2.0.0", "2", "unknown"])
 def test_other_releases_stay_as_they_are(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     with_grpcio(monkeypatch, version)
     _grpc_threads.prepare_grpc()
