@@ -10,6 +10,7 @@ import numpy.typing as npt
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import NotFound
 from graphzero.server.layout import Layout, Placement
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -31,6 +32,14 @@ class Work(ABC):
     def describe(self, result: pb.Result) -> None:
         """Adds what the result says beside its tensors: nothing, for most."""
         return
+
+
+def column_of(dataset: Dataset, name: str) -> FeatureStore:
+    column = dataset.columns.get(name)
+    if column is None:
+        known = ", ".join(sorted(dataset.columns)) or "none"
+        raise NotFound(f"found column {name!r}, expected one of: {known}")
+    return column
 
 
 def array_in(block: Any, placement: Placement) -> Any:

@@ -19,7 +19,7 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
         column = dataset.columns.get(request.gather.column)
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
     # What is long takes long to read: not even that is done here.
-    if kind != "sample" or request.ByteSize() > _BRIEF_MESSAGE:
+    if kind != "sample" or request.sample.ByteSize() > _BRIEF_MESSAGE:
         return False
     try:
         return _is_brief_sample(recipes.of(request.sample), ids)

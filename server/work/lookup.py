@@ -7,8 +7,7 @@ from typing import Any
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.work.base import Ids, Work, array_in, gather_into
-from graphzero.server.work.recipe import column_of
+from graphzero.server.work.base import Ids, Work, array_in, column_of, gather_into
 
 
 class GatherWork(Work):

@@ -15,8 +15,8 @@ from graphzero._features import FeatureStore
 from graphzero._links import ExcludeSeedEdges, LinkRequest, NegativeKind, NegativeWeights
 from graphzero._sampling import Direction, as_fanout
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound, NotPossible
-from graphzero.server.work.base import Ids
+from graphzero.server.codes import NotPossible
+from graphzero.server.work.base import Ids, column_of
 
 T = TypeVar("T")
 RowsOf: TypeAlias = Literal["node", "edge", "seed"]
@@ -141,14 +141,6 @@ class Recipes:
                     self._kept.clear()
                 self._kept[key] = recipe
         return recipe
-
-
-def column_of(dataset: Dataset, name: str) -> FeatureStore:
-    column = dataset.columns.get(name)
-    if column is None:
-        known = ", ".join(sorted(dataset.columns)) or "none"
-        raise NotFound(f"found column {name!r}, expected one of: {known}")
-    return column
 
 
 def _gathered(dataset: Dataset, request: pb.Sample) -> tuple[Gathered, ...]:
