@@ -16,15 +16,20 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
 # Only against a hang: a loaded machine may take its time.
 DEADLINE_S = 60.0
-EVENT = "anon_inode:[eventfd]"
+# What a thread of the daemon gets when it first needs it, and keeps: gRPC's event descriptor of a
+# thread that waited for messages, and the queue of one that read rows which were not in memory.
+OF_THREADS = ("anon_inode:[eventfd]", "anon_inode:[io_uring]")
 
 
-def wait_until(condition: Callable[[], Any], what: str, *, deadline_s: float = DEADLINE_S) -> float:
+def wait_until(
+    condition: Callable[[], Any], what: str | Callable[[], str], *, deadline_s: float = DEADLINE_S
+) -> float:
     """Seconds until the condition held; fails with `what` if it never does."""
     tick = threading.Event()
     started = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < deadline_s, f"never happened: {what}"
+        if time.monotonic() - started > deadline_s:
+            raise AssertionError(f"never happened: {what() if callable(what) else what}")
         tick.wait(0.005)
     return time.monotonic() - started
 
@@ -46,8 +51,8 @@ class Watch:
         return next((s for s in self.stats().sessions if s.client_name == client_name), None)
 
     def descriptors(self) -> list[str]:
-        """What the daemon has open, but for event descriptors: sockets without their numbers."""
-        opened = (target for target in self._opened() if target != EVENT)
+        """What is open, but for what the threads keep: sockets without their numbers."""
+        opened = (target for target in self._opened() if target not in OF_THREADS)
         return sorted(target.partition(":[")[0] for target in opened)
 
     def _opened(self) -> Iterator[str]:
@@ -55,9 +60,8 @@ class Watch:
             with suppress(FileNotFoundError):
                 yield str(link.readlink())
 
-    def _event_descriptors(self) -> int:
-        """gRPC makes one for each thread that it has ever waited for messages on, and keeps it."""
-        return sum(target == EVENT for target in self._opened())
+    def _kept_by_threads(self, kind: str) -> int:
+        return sum(target == kind for target in self._opened())
 
     def _threads(self) -> int:
         return sum(1 for _ in (self._process / "task").iterdir())
@@ -78,8 +82,12 @@ class Watch:
         wait_until(lambda: not self.stats().sessions, "the end of all sessions")
         # Work of a session that ended may still run, and has its region until it is done.
         wait_until(lambda: self.mapped_regions() == 0, "no region in the daemon's memory")
-        wait_until(lambda: self.descriptors() == descriptors, "the descriptors of before")
-        assert self._event_descriptors() <= self._threads()
+        wait_until(
+            lambda: self.descriptors() == descriptors,
+            lambda: f"the descriptors of before: {descriptors}, but {self.descriptors()}",
+        )
+        for kind in OF_THREADS:
+            assert self._kept_by_threads(kind) <= self._threads(), kind
         assert self.stats().shm_used_byte_size == 0
         assert self._daemon.regions() == []
 
