@@ -129,6 +129,7 @@ class FeatureStore:
         """Reads the file into memory in order, as far as it is not there yet.
 
         Later random access then finds it there, on huge pages where the kernel has them for files.
+        What lies in memory on small pages is read again for that, unless a process has mapped it.
         """
         warm_file(self._matrix)
 

@@ -35,6 +35,51 @@ def test_warm_brings_the_whole_file_into_memory(column: Path) -> None:
     assert last[-1] == np.float32(ROWS * 256 - 1)
 
 
+def bytes_on_huge_pages(path: Path) -> int:
+    """Of this process's mappings of the file."""
+    total, inside = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if " " in line.partition(":")[0]:  # the first line of a mapping
+            inside = line.endswith(str(path))
+        elif inside and line.startswith("FilePmdMapped:"):
+            total += int(line.split()[1]) << 10
+    return total
+
+
+def read_onto_small_pages(path: Path) -> None:
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        while file.read(4096):
+            pass
+
+
+def test_warm_puts_onto_huge_pages_what_was_in_memory_on_small_ones(column: Path) -> None:
+    cold = gz.FeatureStore(column)
+    cold.warm()
+    possible = bytes_on_huge_pages(column)
+    del cold
+    if possible == 0:
+        pytest.skip("the kernel has no huge pages for files here")
+    drop_from_cache(column)
+    read_onto_small_pages(column)
+    store = gz.FeatureStore(column)
+    store.warm()
+    # Where memory is short of huge pages, a few may be missing.
+    assert bytes_on_huge_pages(column) >= possible / 2
+    expected = np.arange(ROWS * 256, dtype=np.float32).reshape(ROWS, 256)
+    np.testing.assert_array_equal(np.asarray(store.get_tensor()), expected)
+
+
+def test_warm_leaves_alone_what_is_mapped(column: Path) -> None:
+    read_onto_small_pages(column)
+    used = np.memmap(column, np.uint8, "r")
+    before = int(used.sum(dtype=np.uint64))
+    store = gz.FeatureStore(column)
+    store.warm()
+    assert store._matrix.resident_bytes() == store.byte_size
+    assert int(used.sum(dtype=np.uint64)) == before
+
+
 def test_warm_graph_reads_as_before(tmp_path: Path) -> None:
     path = tmp_path / "g.gl"
     gz.write_graph(path, [0, 1, 2], [1, 2, 0])
