@@ -83,7 +83,11 @@ template <class Id>
 void HopDrawer::DrawRange(size_t begin, size_t end, ThreadScratch& scratch) {
   for (size_t group = begin; group < end; group += kGroup) {
     const size_t group_end = std::min(group + kGroup, end);
-    for (size_t i = group; i < group_end; ++i) PickSlots<Id>(i, scratch);
+    if (plain_) {
+      for (size_t i = group; i < group_end; ++i) PickPlainSlots<Id>(i, scratch);
+    } else {
+      for (size_t i = group; i < group_end; ++i) PickSlots<Id>(i, scratch);
+    }
     for (size_t i = group; i < group_end; ++i) ReadNeighbours<Id>(i);
   }
 }
@@ -199,6 +203,24 @@ Draws HopDrawer::NodeDraws(size_t i) const {
 }
 
 template <class Id>
+inline void HopDrawer::PrefetchSlots(const store::SlotRange& row, const uint64_t* slots,
+                              uint64_t count) const {
+  // Whole rows lie in a few consecutive lines.
+  const bool whole = count == row.size();
+  const uint64_t stride = whole ? kCacheLine / sizeof(Id) : 1;
+  for (uint64_t e = 0; e < count; e += stride) rows_.PrefetchSlot<Id>(slots[e]);
+  if (whole && count > 0) rows_.PrefetchSlot<Id>(slots[count - 1]);
+}
+
+template <class Id>
+void HopDrawer::PickPlainSlots(size_t i, ThreadScratch& scratch) {
+  const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+  uint64_t* const slots = Slots() + FirstEdge(i);
+  scratch.uniform.Pick(row, spec_.fanout, NodeDraws(i), slots, spec_.forced_set);
+  PrefetchSlots<Id>(row, slots, spec_.fanout.Count(row.size()));
+}
+
+template <class Id>
 void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
   store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
   scratch.excluded.clear();
@@ -220,12 +242,7 @@ void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
   } else {
     count = PickUniform(i, row, slots, scratch);
   }
-  if (staged_ != nullptr) return;
-  // Whole rows lie in a few consecutive lines.
-  const bool whole = count == row.size();
-  const uint64_t stride = whole ? kCacheLine / sizeof(Id) : 1;
-  for (uint64_t e = 0; e < count; e += stride) rows_.PrefetchSlot<Id>(slots[e]);
-  if (whole && count > 0) rows_.PrefetchSlot<Id>(slots[count - 1]);
+  if (staged_ == nullptr) PrefetchSlots<Id>(row, slots, count);
 }
 
 // Excluded edges are left out of the row first, so that a node draws as many of the others as if

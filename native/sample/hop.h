@@ -44,6 +44,7 @@ class HopDrawer {
         staged_(staged),
         work_(work),
         lease_(lease),
+        plain_(staged == nullptr && !spec.weighted && spec.excluded == nullptr),
         domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
         draws_(RequestDraws(spec.seed, domain_).Child(spec.number)) {}
 
@@ -70,6 +71,13 @@ class HopDrawer {
   void DrawRange(size_t begin, size_t end, ThreadScratch& scratch);
   template <class Id>
   void PickSlots(size_t i, ThreadScratch& scratch);
+  // As PickSlots(), for most requests: they ask for nothing that needs a look at every node.
+  template <class Id>
+  void PickPlainSlots(size_t i, ThreadScratch& scratch);
+  // Inlined, because GCC takes a function that does nothing but prefetch for one without effect,
+  // and leaves calls of it out.
+  template <class Id>
+  [[gnu::always_inline]] void PrefetchSlots(const store::SlotRange& row, const uint64_t* slots, uint64_t count) const;
   template <class Id>
   void ReadNeighbours(size_t i);
   uint64_t PickUniform(size_t i, const store::SlotRange& row, uint64_t* slots,
@@ -98,6 +106,7 @@ class HopDrawer {
   const StagedTopology* const staged_;
   Workspace& work_;
   ThreadLease& lease_;
+  const bool plain_;  // uniform draws from whole rows in memory
   const Domain domain_;
   const Draws draws_;
   // Staged only: excluded slots by node, and the weights of the nodes that draw now.

@@ -36,11 +36,12 @@ class IdTable {
     Entry* const entries = entries_.data();
     for (size_t at = Home(id);; at = (at + 1) & mask_) {
       Entry& entry = entries[at];
-      if (entry.local == kNone) {
-        entry = {static_cast<Key>(id), fresh};
-        return fresh;
+      const bool is_free = entry.local == kNone;
+      // One branch for both ends of the search: which of them it is cannot be guessed.
+      if (is_free | (entry.key == static_cast<Key>(id))) {
+        entry = {static_cast<Key>(id), is_free ? fresh : entry.local};
+        return entry.local;
       }
-      if (entry.key == static_cast<Key>(id)) return entry.local;
     }
   }
 
