@@ -119,13 +119,14 @@ class _Daemon:
     def _reload(self) -> None:
         started = time.monotonic()
         try:
-            datasets = self._catalog.reload()
+            is_new = self._catalog.reload()
         except (GraphZeroError, OSError) as error:
             log.error("reload failed, serving as before: %s", error)
             return
-        self._warm_start.begin(datasets.values(), self._plan.row_cache)
+        self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
         seconds = time.monotonic() - started
-        log.info("reloaded %d datasets in %.3f s: %s", len(datasets), seconds, ", ".join(datasets))
+        names = [name if new else f"{name} (unchanged)" for name, new in is_new.items()]
+        log.info("reloaded %d datasets in %.3f s: %s", len(names), seconds, ", ".join(names))
 
     async def _shutdown(self) -> None:
         notify("STOPPING=1")

@@ -7,6 +7,7 @@ from pathlib import Path
 from graphzero._dataset import Dataset, open_dataset
 from graphzero._errors import InputError
 from graphzero._files import datasets
+from graphzero.server import read_plan
 from graphzero.server.read_plan import ReadPlan
 
 
@@ -32,10 +33,20 @@ class Catalog:
         self._plan.apply(opened.values())
         return opened
 
-    def reload(self) -> dict[str, Dataset]:
-        """Opens everything anew. On an error the datasets stay as they were, and it is raised."""
-        self._datasets = self._open()
-        return self._datasets
+    def reload(self) -> dict[str, bool]:
+        """Opens what is new; says of each dataset whether it is. On an error the datasets stay as
+        they were, and it is raised.
+
+        Those whose files are the same stay open: rows that are kept of them stay known.
+        """
+        opened = self._open()
+        kept = {
+            name: known
+            for name, known in self._datasets.items()
+            if name in opened and _same(known, opened[name])
+        }
+        self._datasets = opened | kept
+        return {name: name not in kept for name in opened}
 
     def all(self) -> list[Dataset]:
         return list(self._datasets.values())
@@ -49,3 +60,8 @@ class Catalog:
             found = f"dataset {name!r}" if name else "no dataset name"
             raise UnknownDataset(f"found {found}, expected one of {known}")
         return self._datasets[name]
+
+
+def _same(one: Dataset, other: Dataset) -> bool:
+    """Whether they have the same files, and read them in the same way."""
+    return one.identity == other.identity and read_plan.ways(one) == read_plan.ways(other)

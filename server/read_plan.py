@@ -60,6 +60,12 @@ class ReadPlan:
         return self.row_cache
 
 
+def ways(dataset: Dataset) -> dict[str, object]:
+    """How each file of the dataset is read."""
+    columns = {name: column._rows.path for name, column in dataset.columns.items()}
+    return {dataset.graph.path.name: dataset.graph._plan.path, **columns}
+
+
 def reads_files(datasets: Iterable[Dataset]) -> bool:
     """Whether requests will wait for the disk all the time, not only until memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)

@@ -28,6 +28,8 @@ class Dataset:
     graph: Graph
     columns: dict[str, FeatureStore] = field(repr=False)
     fingerprint: bytes
+    identity: tuple[object, ...] = field(repr=False)
+    """Which files these are; others of the same content have another."""
     in_memory: threading.Event = field(default_factory=threading.Event, repr=False)
     """Set once all its files have been read into the page cache by a warm start."""
 
@@ -46,29 +48,42 @@ class Dataset:
 def open_dataset(path: Path, name: str = "") -> Dataset:
     """Opens graph.gl and every column. Raises FormatError, InputError or OSError."""
     path = path.absolute()
+    failure: Exception = InputError(f"{path}: replaced {_OPEN_ATTEMPTS} times while it was opened")
     for _ in range(_OPEN_ATTEMPTS):
-        before = _identity(path)
         try:
+            before = _identity(path)
             graph = Graph(path / GRAPH_FILE)
             columns = {
                 file.name.removesuffix(COLUMN_SUFFIX): FeatureStore(file)
-                for file in sorted(path.glob(f"*{COLUMN_SUFFIX}"))
+                for file in _column_files(path)
             }
-        except FileNotFoundError:
-            if _identity(path) == before:
-                raise
+            after = _identity(path)
+        except FileNotFoundError as error:
+            failure = error  # moved away just now, or not there: the next attempts tell
             continue
-        # A dataset is replaced by exchanging directories: the same one before and after means that
-        # all files came from it.
-        if _identity(path) == before:
+        # A dataset is replaced by exchanging directories: the same files before and after means
+        # that all of them are of one version.
+        if after == before:
             _check_rows(path, graph, columns)
-            return Dataset(name or path.name, path, graph, columns, _fingerprint(graph, columns))
-    raise InputError(f"{path}: replaced {_OPEN_ATTEMPTS} times while it was opened")
+            return Dataset(
+                name or path.name, path, graph, columns, _fingerprint(graph, columns), before
+            )
+    raise failure
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _column_files(path: Path) -> list[Path]:
+    return sorted(path.glob(f"*{COLUMN_SUFFIX}"))
+
+
+def _identity(path: Path) -> tuple[object, ...]:
+    return tuple(_file_identity(file) for file in (path, path / GRAPH_FILE, *_column_files(path)))
+
+
+def _file_identity(path: Path) -> tuple[object, ...]:
     info = path.stat()
-    return info.st_dev, info.st_ino
+    if path.is_dir():  # whose time changes when anything is put there
+        return info.st_dev, info.st_ino
+    return path.name, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def _check_rows(path: Path, graph: Graph, columns: dict[str, FeatureStore]) -> None:

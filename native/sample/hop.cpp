@@ -204,7 +204,7 @@ Draws HopDrawer::NodeDraws(size_t i) const {
 
 template <class Id>
 inline void HopDrawer::PrefetchSlots(const store::SlotRange& row, const uint64_t* slots,
-                              uint64_t count) const {
+                                     uint64_t count) const {
   // Whole rows lie in a few consecutive lines.
   const bool whole = count == row.size();
   const uint64_t stride = whole ? kCacheLine / sizeof(Id) : 1;

@@ -77,7 +77,8 @@ class HopDrawer {
   // Inlined, because GCC takes a function that does nothing but prefetch for one without effect,
   // and leaves calls of it out.
   template <class Id>
-  [[gnu::always_inline]] void PrefetchSlots(const store::SlotRange& row, const uint64_t* slots, uint64_t count) const;
+  [[gnu::always_inline]] void PrefetchSlots(const store::SlotRange& row, const uint64_t* slots,
+                                            uint64_t count) const;
   template <class Id>
   void ReadNeighbours(size_t i);
   uint64_t PickUniform(size_t i, const store::SlotRange& row, uint64_t* slots,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -130,6 +131,29 @@ def test_trainers_share_one_row_cache(start_daemon: Callable[..., Any], dataset:
     assert cache.capacity_byte_size == 8 << 20
     assert cache.rows == 1000
     assert "row cache of 8.0 MiB" in daemon.output()
+
+
+def test_a_reload_keeps_the_rows_of_datasets_that_did_not_change(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    for name in ("same", "new"):
+        shutil.copytree(dataset, tmp_path / name)
+    options = ("--feature-io", "direct", "--row-cache", "8M", "--warm", "topology")
+    daemon = start_daemon(tmp_path, *options)
+
+    def read() -> dict[str, int]:
+        for name in ("same", "new"):
+            with gz.connect(daemon.address, dataset=name) as client:
+                client.gather("x", np.arange(1000))
+        columns = daemon_stats(daemon.address).columns
+        return {c.dataset: c.cache_hits for c in columns if c.column == "x"}
+
+    assert read() == {"same": 0, "new": 0}
+    os.utime(tmp_path / "new" / "x.gd")
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.wait_for_output("reloaded 2 datasets")
+    assert "new, same (unchanged)" in daemon.output()
+    assert read() == {"same": 1000, "new": 0}
 
 
 def test_top_shows_what_reading_costs(start_daemon: Callable[..., Any], dataset: Path) -> None:
