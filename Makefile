@@ -88,6 +88,10 @@ test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every w
 	    $(PYTEST_ARGS) || exit 1; \
 	done
 
+.PHONY: sanitize
+sanitize: $(PACKAGE) ## run the engine under GCC's address, undefined-behaviour and thread sanitizers
+	@$(BIN)/python tests/sanitizers/run.py
+
 .PHONY: soak
 soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daemon grows
 	@GRAPHZERO_SOAK_S=60 $(BIN)/python -m pytest -s tests/crash/test_soak.py $(PYTEST_ARGS)

@@ -136,6 +136,7 @@ class _Daemon:
         deadline = time.monotonic() + self._config.life.drain_timeout_s
         await self._service.drain(self._config.life.drain_timeout_s)
         await self._server.stop(grace=0.1)
+        await _handlers_end()
         left_s = max(_LAST_MOMENT_S, deadline - time.monotonic())
         self.work_goes_on = not (
             self._service.shutdown(left_s) and self._warm_start.join(_LAST_MOMENT_S)
@@ -144,3 +145,11 @@ class _Daemon:
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):
             await self._health.set(name, status)
+
+
+async def _handlers_end() -> None:
+    """Handlers may still be saying goodbye when the server has stopped: cut off in that, each would
+    leave a traceback in the log."""
+    handlers = asyncio.all_tasks() - {asyncio.current_task()}
+    if handlers:
+        await asyncio.wait(handlers, timeout=_LAST_MOMENT_S)

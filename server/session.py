@@ -75,6 +75,7 @@ class TrainerSession:
         self._id_bytes = 0  # of requests under way
         self._told: set[int] = set()  # blocks that are the client's until it releases them
         self._scheduler = scheduler
+        self._closed = False
         self._outgoing: asyncio.Queue[pb.SessionResponse | InlineBlock] = asyncio.Queue()
         self._room = asyncio.Event()
         self._room.set()
@@ -327,13 +328,15 @@ class TrainerSession:
             self.release([message.id])
 
     async def drained(self) -> None:
-        """Takes no more requests. Returns when all are answered and the answers on their way."""
+        """Takes no more requests. Returns when all are answered and the answers on their way, or
+        nobody is there any more to get them."""
         self._draining = True
-        while self.open or not self._outgoing.empty():
+        while not self._closed and (self.open or not self._outgoing.empty()):
             await asyncio.sleep(0.01)
 
     def close(self) -> None:
         """Frees everything at once; work that runs ends into nothing."""
+        self._closed = True
         self._room.set()
         self._waiting.clear()
         self._scheduler.forget(self.id)

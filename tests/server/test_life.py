@@ -108,6 +108,50 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
+def test_stopping_under_load_leaves_no_tracebacks(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    """In several rounds: whether a handler is cut off while it ends depends on the moment."""
+    daemon = start_daemon(dataset)
+    trainer = (
+        "import sys, graphzero as gz\n"
+        "client = gz.connect(sys.argv[1])\n"
+        "while True:\n"
+        "    for batch in client.loader(None, [5, 3], 64, prefetch=3): print(flush=True)\n"
+    )
+    command = [sys.executable, "-c", trainer, daemon.address]
+    for _ in range(3):
+        trainers = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            for _ in range(3)
+        ]
+        for running in trainers:
+            assert running.stdout is not None
+            assert all(running.stdout.readline() for _ in range(50))
+        daemon.process.terminate()
+        for running in trainers:
+            running.kill()
+            running.communicate()
+        assert daemon.process.wait(timeout=60) == 0
+        assert "Traceback" not in daemon.output()
+        daemon.start()
+
+
+def test_answers_for_a_trainer_that_is_gone_do_not_keep_the_daemon(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "3600")
+    session = raw(daemon.address, transport=pb.TRANSPORT_INLINE)
+    # More than goes onto the way while nobody reads.
+    for number in range(2, 42):
+        session.sample(number, list(range(2000)), [10, 10], columns=["x"])
+    wait_until(lambda: session.stub.GetStats(pb.GetStatsRequest()).requests > 1, "answers")
+    daemon.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "finishing requests" in daemon.output(), "the start of the drain")
+    session.close()
+    assert daemon.process.wait(timeout=60) == 0
+
+
 def test_requests_that_come_while_the_daemon_drains_do_not_keep_it(
     start_daemon: Callable[..., Any], raw: Any, dataset: Path
 ) -> None:

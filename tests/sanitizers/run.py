@@ -1,0 +1,73 @@
+"""Builds the engine with GCC's sanitizers and runs it: `python run.py [address] [thread]`.
+
+address: memory and undefined behaviour, under the tests of files, gathers and samples.
+thread: data races, under threads that call the same objects at once (callers.py) and a daemon with
+trainers that come and are killed (trainers.py). Teams of OpenMP are left out: GCC's runtime is not
+built for the sanitizer, which then takes every fork and join for a race.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build" / "sanitize"
+FLAGS = {
+    "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined",
+    "thread": "-fsanitize=thread -Wno-tsan",
+}
+LIBRARIES = {"address": ["libasan.so", "libubsan.so"], "thread": ["libtsan.so"]}
+ENVIRONMENT = {
+    "address": {"ASAN_OPTIONS": "detect_leaks=0"},  # Python's own are many
+    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1", "OMP_THREAD_LIMIT": "1"},
+}
+
+
+def build(name: str) -> Path:
+    print(f"==> Building with -fsanitize={name}", flush=True)
+    target = BUILD / name
+    settings = {
+        "build-dir": f"{BUILD / name}-objects",
+        "install.strip": "false",
+        "cmake.define.CMAKE_BUILD_TYPE": "RelWithDebInfo",
+    }
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps"]
+    command += ["--upgrade", "--target", str(target), str(ROOT)]
+    command += [f"--config-settings={key}={value}" for key, value in settings.items()]
+    flags = {"CXXFLAGS": f"{FLAGS[name]} -g1", "LDFLAGS": FLAGS[name]}
+    subprocess.run(command, env=os.environ | flags, check=True)
+    return target
+
+
+def run(name: str, package: Path, *command: str, **more: str) -> None:
+    found = [
+        subprocess.check_output(["gcc", f"-print-file-name={library}"], text=True).strip()
+        for library in LIBRARIES[name]
+    ]
+    environment = ENVIRONMENT[name] | {
+        "LD_PRELOAD": " ".join(found),
+        "PYTHONPATH": str(package),
+        **more,
+    }
+    print("==>", *(f"{key}={value}" for key, value in more.items()), *command, flush=True)
+    subprocess.run([sys.executable, *command], env=os.environ | environment, cwd=ROOT, check=True)
+
+
+def main() -> None:
+    for name in sys.argv[1:] or FLAGS:
+        package = build(name)
+        if name == "address":
+            tests = ("tests/store", "tests/gather", "tests/sample")
+            run(name, package, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests)
+            continue
+        for engine in ("io_uring", "pread"):
+            run(name, package, str(HERE / "callers.py"), GRAPHZERO_IO_ENGINE=engine)
+        for features, graphs in (("direct", "staged"), ("auto", "auto")):
+            run(name, package, str(HERE / "trainers.py"), features, graphs)
+
+
+main()
