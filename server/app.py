@@ -135,12 +135,14 @@ class _Daemon:
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         deadline = time.monotonic() + self._config.life.drain_timeout_s
         await self._service.drain(self._config.life.drain_timeout_s)
-        await self._server.stop(grace=0.1)
-        await _handlers_end()
+        # It waits for trainers that do not read what was sent to them, however long.
+        stopping = asyncio.ensure_future(self._server.stop(grace=0.1))
+        stopped, _ = await asyncio.wait({stopping}, timeout=_LAST_MOMENT_S)
+        if stopped:
+            await _handlers_end()
         left_s = max(_LAST_MOMENT_S, deadline - time.monotonic())
-        self.work_goes_on = not (
-            self._service.shutdown(left_s) and self._warm_start.join(_LAST_MOMENT_S)
-        )
+        worked = self._service.shutdown(left_s)
+        self.work_goes_on = not (stopped and worked and self._warm_start.join(_LAST_MOMENT_S))
 
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):

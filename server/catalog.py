@@ -37,13 +37,13 @@ class Catalog:
         """Opens what is new; says of each dataset whether it is. On an error the datasets stay as
         they were, and it is raised.
 
-        Those whose files are the same stay open: rows that are kept of them stay known.
+        Those whose files are the same, and sound, stay open: rows that are kept of them stay known.
         """
         opened = self._open()
         kept = {
             name: known
             for name, known in self._datasets.items()
-            if name in opened and _same(known, opened[name])
+            if name in opened and not known.damaged and _same(known, opened[name])
         }
         self._datasets = opened | kept
         return {name: name not in kept for name in opened}
@@ -64,4 +64,8 @@ class Catalog:
 
 def _same(one: Dataset, other: Dataset) -> bool:
     """Whether they have the same files, and read them in the same way."""
-    return one.identity == other.identity and read_plan.ways(one) == read_plan.ways(other)
+    return (
+        one.identity == other.identity
+        and one.fingerprint == other.fingerprint
+        and read_plan.ways(one) == read_plan.ways(other)
+    )

@@ -122,6 +122,7 @@ nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
 template <typename Reader>
 void BindPageCache(nb::class_<Reader>& reader) {
   const auto release = nb::call_guard<nb::gil_scoped_release>();
+  reader.def("throw_if_damaged", [](const Reader& r) { r.file()->ThrowIfDamaged(); });
   reader.def("resident_bytes", [](const Reader& r) { return r.file()->ResidentBytes(); }, release);
   reader.def(
       "warm",

@@ -40,6 +40,17 @@ class Dataset:
         return None if column is None else OriginalIds(column)
 
     @property
+    def damaged(self) -> bool:
+        """Whether a file could not be read, or was cut, since it was opened: it stays unusable."""
+        try:
+            self.graph._topology.throw_if_damaged()
+            for column in self.columns.values():
+                column._matrix.throw_if_damaged()
+        except OSError:
+            return True
+        return False
+
+    @property
     def byte_size(self) -> int:
         files = [self.graph.path, *(column.path for column in self.columns.values())]
         return sum(file.stat().st_size for file in files)
@@ -83,7 +94,8 @@ def _file_identity(path: Path) -> tuple[object, ...]:
     info = path.stat()
     if path.is_dir():  # whose time changes when anything is put there
         return info.st_dev, info.st_ino
-    return path.name, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
+    # The last of these changes with every change of the file; nobody can set it back.
+    return path.name, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _check_rows(path: Path, graph: Graph, columns: dict[str, FeatureStore]) -> None:

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <span>
 
 #ifndef MADV_POPULATE_READ  // Linux 5.14; headers may be older than the kernel
@@ -23,6 +25,36 @@ struct ScanRequest {
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanRequest);
 constexpr uint64_t kPageIsHuge = 1u << 6;
+// An entry of /proc/self/pagemap.
+constexpr uint64_t kPresent = uint64_t{1} << 63;
+constexpr uint64_t kMappedOnce = uint64_t{1} << 56;
+
+// If so many do not end on huge pages, the others would not either.
+constexpr size_t kTries = 3;
+
+Fd OpenPagemap() { return Fd(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)); }
+
+// Which of the huge pages from `begin` on are mapped as such; empty if the kernel does not tell.
+std::vector<bool> HugePages(const Fd& pagemap, uintptr_t begin, size_t count) {
+  std::vector<PageRegion> found(count);
+  ScanRequest request{};
+  request.size = sizeof(request);
+  request.start = begin;
+  request.end = begin + count * kHugePage;
+  request.regions = reinterpret_cast<uintptr_t>(found.data());
+  request.regions_length = found.size();
+  request.category_mask = kPageIsHuge;
+  request.return_mask = kPageIsHuge;
+  const int regions = count == 0 ? -1 : ::ioctl(pagemap.get(), kPagemapScan, &request);
+  if (regions < 0) return {};
+  std::vector<bool> huge(count);
+  for (const PageRegion& region : std::span(found).first(static_cast<size_t>(regions))) {
+    for (uint64_t at = region.start; at < region.end; at += kHugePage) {
+      huge[(at - begin) / kHugePage] = true;
+    }
+  }
+  return huge;
+}
 
 std::byte* Map(void* at, uint64_t length, int flags, int fd, uint64_t offset) {
   void* data = ::mmap(at, length, PROT_READ, flags, fd, static_cast<off_t>(offset));
@@ -60,39 +92,45 @@ void HugeWindow::ReadAgain(const Piece& piece) const {
 
 std::vector<HugeWindow::Piece> HugeWindow::OnSmallPages() const {
   if (window_ == nullptr) return {};
-  const Fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const Fd pagemap = OpenPagemap();
   if (!pagemap.valid()) return {};
-  const uint64_t whole = length_ / kHugePage * kHugePage;
   const auto begin = reinterpret_cast<uintptr_t>(window_);
-  std::vector<PageRegion> huge(whole / kHugePage);
-  ScanRequest request{};
-  request.size = sizeof(request);
-  request.start = begin;
-  request.end = begin + whole;
-  request.regions = reinterpret_cast<uintptr_t>(huge.data());
-  request.regions_length = huge.size();
-  request.category_mask = kPageIsHuge;
-  request.return_mask = kPageIsHuge;
-  const int found = huge.empty() ? -1 : ::ioctl(pagemap.get(), kPagemapScan, &request);
-  if (found < 0) return {};
+  const std::vector<bool> huge = HugePages(pagemap, begin, length_ / kHugePage);
   std::vector<Piece> small;
-  uint64_t at = 0;
-  for (const PageRegion& region : std::span(huge).first(static_cast<size_t>(found))) {
-    if (region.start - begin > at) small.push_back({at, region.start - begin - at});
-    at = region.end - begin;
+  for (size_t i = 0; i < huge.size(); ++i) {
+    const Piece piece{i * kHugePage, kHugePage};
+    if (!huge[i] && IsMappedHereOnly(pagemap, piece)) small.push_back(piece);
   }
-  if (whole > at) small.push_back({at, whole - at});
   return small;
 }
 
+bool HugeWindow::IsMappedHereOnly(const Fd& pagemap, const Piece& piece) const {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<uint64_t> entries(piece.length / page);
+  const uint64_t first = reinterpret_cast<uintptr_t>(window_ + piece.begin) / page;
+  const auto bytes = static_cast<ssize_t>(entries.size() * sizeof(uint64_t));
+  const ssize_t got = ::pread(pagemap.get(), entries.data(), entries.size() * sizeof(uint64_t),
+                              static_cast<off_t>(first * sizeof(uint64_t)));
+  constexpr uint64_t kWanted = kPresent | kMappedOnce;
+  return got == bytes && std::all_of(entries.begin(), entries.end(),
+                                     [](uint64_t entry) { return (entry & kWanted) == kWanted; });
+}
+
+bool HugeWindow::IsHuge(const Piece& piece) const {
+  const auto begin = reinterpret_cast<uintptr_t>(window_ + piece.begin);
+  const std::vector<bool> huge = HugePages(OpenPagemap(), begin, 1);
+  return !huge.empty() && huge[0];
+}
+
 void HugeWindow::ReadSmallPagesAgain() const {
-  const std::vector<Piece> small = OnSmallPages();
-  if (small.empty()) return;
-  // One first: if that does not help, neither would the others, and the file may be large.
-  ReadAgain({small.front().begin, kHugePage});
-  const std::vector<Piece> left = OnSmallPages();
-  if (!left.empty() && left.front().begin == small.front().begin) return;
-  for (const Piece& piece : left) ReadAgain(piece);
+  // A few first, and the file may be large: it is not read twice for nothing.
+  size_t failures = 0;
+  bool helps = false;
+  for (const Piece& piece : OnSmallPages()) {
+    ReadAgain(piece);
+    helps = helps || IsHuge(piece);
+    if (!helps && ++failures == kTries) return;
+  }
 }
 
 }  // namespace graphzero::store

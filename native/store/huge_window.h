@@ -25,8 +25,9 @@ class HugeWindow {
   void Read() const { Read({0, length_}); }
 
   // What lies in memory on small pages, because it was written or read piecemeal, is given up and
-  // read again, now on huge ones. Pages that a process has mapped, or that are not on the disk
-  // yet, stay as they are. Does nothing where the kernel has no huge pages for this file.
+  // read again, now on huge ones. Pages that somebody else has mapped, this process by another
+  // mapping included, or that are not on the disk yet, stay as they are. Does nothing where the
+  // kernel has no huge pages for this file. Use after Read().
   void ReadSmallPagesAgain() const;
 
  private:
@@ -38,8 +39,11 @@ class HugeWindow {
   void Read(const Piece& piece) const;
   // Drops it from the page cache and reads it.
   void ReadAgain(const Piece& piece) const;
-  // Runs of whole huge pages that are not mapped as such; empty if the kernel does not tell.
+  // Huge pages' worth of small ones that are all here and that only this window has mapped. Empty
+  // if the kernel does not tell.
   std::vector<Piece> OnSmallPages() const;
+  bool IsMappedHereOnly(const Fd& pagemap, const Piece& piece) const;
+  bool IsHuge(const Piece& piece) const;
 
   const MappedFile& file_;
   const uint64_t offset_;

@@ -10,6 +10,7 @@ import socket as socketlib
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def test_stopping_under_load_leaves_no_tracebacks(
         "    for batch in client.loader(None, [5, 3], 64, prefetch=3): print(flush=True)\n"
     )
     command = [sys.executable, "-c", trainer, daemon.address]
-    for _ in range(3):
+    for delay_s in (0.0, 0.005, 0.01, 0.02):
         trainers = [
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             for _ in range(3)
@@ -129,10 +130,12 @@ def test_stopping_under_load_leaves_no_tracebacks(
             assert running.stdout is not None
             assert all(running.stdout.readline() for _ in range(50))
         daemon.process.terminate()
+        time.sleep(delay_s)
         for running in trainers:
             running.kill()
-            running.communicate()
         assert daemon.process.wait(timeout=60) == 0
+        for running in trainers:
+            running.communicate()
         assert "Traceback" not in daemon.output()
         daemon.start()
 
@@ -145,11 +148,37 @@ def test_answers_for_a_trainer_that_is_gone_do_not_keep_the_daemon(
     # More than goes onto the way while nobody reads.
     for number in range(2, 42):
         session.sample(number, list(range(2000)), [10, 10], columns=["x"])
-    wait_until(lambda: session.stub.GetStats(pb.GetStatsRequest()).requests > 1, "answers")
+    answered = lambda: session.stub.GetStats(pb.GetStatsRequest()).result_byte_size  # noqa: E731
+    wait_until(lambda: answered() > 16 << 20, "answers")
     daemon.process.send_signal(signal.SIGTERM)
     wait_until(lambda: "finishing requests" in daemon.output(), "the start of the drain")
     session.close()
     assert daemon.process.wait(timeout=60) == 0
+
+
+def test_a_trainer_that_reads_nothing_does_not_keep_the_daemon(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "1")
+    program = (
+        "import sys, graphzero as gz\n"
+        "client = gz.connect(sys.argv[1], transport='inline')\n"
+        "seeds = range(2000)\n"
+        "answers = [client.sample_async(seeds, [20, 20]) for _ in range(60)]\n"
+        "print(answers[0].result(), flush=True)\n"
+        "for answer in answers: answer.result()\n"
+    )
+    command = [sys.executable, "-c", program, daemon.address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as trainer:
+        assert trainer.stdout is not None
+        assert trainer.stdout.readline()
+        trainer.send_signal(signal.SIGSTOP)
+        daemon.process.send_signal(signal.SIGTERM)
+        try:
+            assert daemon.process.wait(timeout=60) == 0
+        finally:
+            trainer.kill()
+    assert not daemon.socket.exists()
 
 
 def test_requests_that_come_while_the_daemon_drains_do_not_keep_it(
@@ -202,6 +231,53 @@ def test_sighup_picks_up_a_new_version_and_sessions_keep_theirs(
     raw(daemon.address, dataset="b").close()
     old.close()
     new.close()
+
+
+def rewrite(path: Path, content: bytes) -> None:
+    """In place, so that neither name nor inode, size nor time tell."""
+    times = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_sighup_opens_a_file_again_that_was_cut_and_put_back(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(dataset, data)
+    daemon = start_daemon(data)
+    whole = (data / "x.gd").read_bytes()
+    rewrite(data / "x.gd", whole[:4096])
+    with gz.connect(daemon.address) as client:
+        with pytest.raises(gz.ServerError, match="cut short"):
+            client.gather("x", [1999])
+        rewrite(data / "x.gd", whole)
+        with pytest.raises(gz.ServerError, match="open the file again"):
+            client.gather("x", [1999])
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.wait_for_output("reloaded 1 datasets")
+    with gz.connect(daemon.address) as client:
+        np.testing.assert_array_equal(
+            client.gather("x", [1999]), gz.FeatureStore(data / "x.gd").gather([1999])
+        )
+
+
+def test_sighup_notices_content_that_was_replaced_in_place(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(dataset, data)
+    daemon = start_daemon(data, "--feature-io", "direct")
+    x = np.array(gz.FeatureStore(data / "x.gd").get_tensor())
+    gz.write_features(tmp_path / "new.gd", x + 1)
+    with gz.connect(daemon.address) as client:
+        np.testing.assert_array_equal(client.gather("x", [5]), x[[5]])
+        rewrite(data / "x.gd", (tmp_path / "new.gd").read_bytes())
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_for_output("reloaded 1 datasets")
+        with gz.connect(daemon.address) as other:
+            np.testing.assert_array_equal(other.gather("x", [5]), x[[5]] + 1)
+            assert other.info().dataset.fingerprint != client.info().dataset.fingerprint
 
 
 def test_reload_of_a_damaged_dataset_changes_nothing(
