@@ -22,7 +22,7 @@ def test_ranks_finish_every_epoch_together(daemon: Any, tmp_path: Path) -> None:
             + [str(number) for number in (WORLD_SIZE, *COUNTS)],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
         )
         for rank in range(WORLD_SIZE)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,8 +20,10 @@ def test_every_rank_has_as_many_batches_and_every_seed_is_used_once(
 ) -> None:
     daemon = start_daemon(dataset, "--threads", "2", "--shm-limit", "256M")
     command = [sys.executable, str(RANK_PROGRAM)]
+    # Else they find each other by the machine's name, and abort where that leads elsewhere.
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
     ranks = [
-        subprocess.Popen([*command, str(rank), daemon.address, str(tmp_path)])
+        subprocess.Popen([*command, str(rank), daemon.address, str(tmp_path)], env=environment)
         for rank in range(RANKS)
     ]
     try:
