@@ -12,7 +12,7 @@
 namespace graphzero::compile {
 namespace {
 
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
+using store::kHugePage;
 constexpr size_t kWriteBuffers = 6;
 
 }  // namespace

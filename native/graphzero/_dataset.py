@@ -87,13 +87,13 @@ def _column_files(path: Path) -> list[Path]:
 
 
 def _identity(path: Path) -> tuple[object, ...]:
-    return tuple(_file_identity(file) for file in (path, path / GRAPH_FILE, *_column_files(path)))
+    directory = path.stat()  # without its times: they change when anything is put there
+    files = (path / GRAPH_FILE, *_column_files(path))
+    return directory.st_dev, directory.st_ino, *(_file_identity(file) for file in files)
 
 
 def _file_identity(path: Path) -> tuple[object, ...]:
     info = path.stat()
-    if path.is_dir():  # whose time changes when anything is put there
-        return info.st_dev, info.st_ino
     # The last of these changes with every change of the file; nobody can set it back.
     return path.name, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 

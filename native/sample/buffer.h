@@ -11,6 +11,8 @@
 #include <new>
 #include <type_traits>
 
+#include "store/bytes.h"
+
 namespace graphzero::sample {
 
 // A std::vector would write zeros that are overwritten at once. Movable (what was moved from may
@@ -43,14 +45,14 @@ class Buffer {
 
   // Large ones on huge pages: tables are probed at random, and every probe would miss the TLB.
   static T* Allocate(size_t count) {
-    constexpr size_t kHugePage = size_t{2} << 20;
+    using store::kHugePage;
     if (count > SIZE_MAX / 2 / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = count * sizeof(T);
     void* memory = nullptr;
     if (bytes < kHugePage) {
       memory = std::malloc(bytes);
     } else {
-      const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+      const size_t rounded = store::AlignUp(bytes, kHugePage);
       memory = std::aligned_alloc(kHugePage, rounded);
       if (memory != nullptr) madvise(memory, rounded, MADV_HUGEPAGE);
     }

@@ -1,4 +1,4 @@
-// Arithmetic on offsets and counts that come from files and are not trusted.
+// Arithmetic on offsets, sizes and counts, also of files that are not trusted.
 #pragma once
 
 #include <bit>
@@ -20,6 +20,9 @@ constexpr bool Fits(uint64_t at, uint64_t count, uint64_t width, uint64_t size) 
 constexpr uint64_t AlignUp(uint64_t value, uint64_t step) {
   return (value + step - 1) & ~(step - 1);
 }
+
+// What the kernel maps by one entry where it can: random access then misses the TLB less often.
+inline constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 constexpr uint64_t DivideUp(uint64_t value, uint64_t step) {
   return value / step + (value % step != 0);

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "store/bytes.h"
 #include "store/file.h"
 
 namespace graphzero::store {
-
-inline constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 // The advice is not given to the file's own mapping: there, it would make every later fault of a
 // row read two megabytes. Every wish here may be refused; then nothing happens.

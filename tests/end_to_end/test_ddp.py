@@ -20,8 +20,8 @@ def test_every_rank_has_as_many_batches_and_every_seed_is_used_once(
 ) -> None:
     daemon = start_daemon(dataset, "--threads", "2", "--shm-limit", "256M")
     command = [sys.executable, str(RANK_PROGRAM)]
-    # Else they find each other by the machine's name, and abort where that leads elsewhere.
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
+    # They meet whatever the machine's name leads to, and say where they were if they are aborted.
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "PYTHONFAULTHANDLER": "1"}
     ranks = [
         subprocess.Popen([*command, str(rank), daemon.address, str(tmp_path)], env=environment)
         for rank in range(RANKS)

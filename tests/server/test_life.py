@@ -148,7 +148,10 @@ def test_answers_for_a_trainer_that_is_gone_do_not_keep_the_daemon(
     # More than goes onto the way while nobody reads.
     for number in range(2, 42):
         session.sample(number, list(range(2000)), [10, 10], columns=["x"])
-    answered = lambda: session.stub.GetStats(pb.GetStatsRequest()).result_byte_size  # noqa: E731
+
+    def answered() -> int:
+        return int(session.stub.GetStats(pb.GetStatsRequest()).result_byte_size)
+
     wait_until(lambda: answered() > 16 << 20, "answers")
     daemon.process.send_signal(signal.SIGTERM)
     wait_until(lambda: "finishing requests" in daemon.output(), "the start of the drain")
