@@ -78,7 +78,8 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 .PHONY: crash
 crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments for several minutes
 	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 \
-	  $(BIN)/python -m pytest -s tests/crash $(PYTEST_ARGS)
+	  GRAPHZERO_CHANGED_ROUNDS=20 \
+	  $(BIN)/python -m pytest -s tests/crash tests/sample/test_changing_files.py $(PYTEST_ARGS)
 
 .PHONY: test-paths
 test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every way to read files

@@ -39,6 +39,9 @@ uint64_t HopDrawer::Count() {
 }
 
 void HopDrawer::LookRowsUp() {
+  // By thread, then by node: few nodes have excluded edges.
+  using Found = std::vector<std::pair<size_t, std::vector<uint64_t>>>;
+  std::vector<Found> excluded(static_cast<size_t>(lease_.max_team()));
   lease_.For(spec_.size(), 4 * kGrain, [&](int rank, size_t begin, size_t end) {
     const size_t primed = std::min(begin + kRowsAhead, end);
     for (size_t i = begin; i < primed; ++i) rows_.PrefetchRow(Node(i));
@@ -48,18 +51,33 @@ void HopDrawer::LookRowsUp() {
       work_.row_begin[i] = row.begin;
       work_.row_degree[i] = row.size();
       if (HasExcluded(i)) [[unlikely]]
-        LeaveExcludedOut(i, rank);
+        excluded[static_cast<size_t>(rank)].emplace_back(i, FindExcluded(i));
     }
   });
+  for (Found& found : excluded) {
+    for (auto& [i, slots] : found) LeaveExcludedOut(i, std::move(slots));
+  }
 }
 
-void HopDrawer::LeaveExcludedOut(size_t i, int rank) {
-  std::vector<uint64_t>& slots = work_.scratch[static_cast<size_t>(rank)].excluded;
+std::vector<uint64_t> HopDrawer::FindExcluded(size_t i) const {
+  std::vector<uint64_t> slots;
   const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
   WithIdType(rows_.adjacency, [&]<class Id>() {
     spec_.excluded->SlotsIn(Node(i), row.begin, rows_.Ids<Id>(row), &slots);
   });
+  return slots;
+}
+
+void HopDrawer::LeaveExcludedOut(size_t i, std::vector<uint64_t> slots) {
+  if (slots.empty()) return;
   work_.row_degree[i] -= slots.size();
+  excluded_.emplace(i, std::move(slots));
+}
+
+std::span<const uint64_t> HopDrawer::ExcludedSlots(size_t i) const {
+  if (excluded_.empty()) return {};
+  const auto found = excluded_.find(i);
+  return found == excluded_.end() ? std::span<const uint64_t>() : found->second;
 }
 
 uint64_t HopDrawer::Draw() {
@@ -119,10 +137,7 @@ void HopDrawer::FindExcludedStaged() {
     rows.push_back({work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]});
   }
   auto slots = spec_.excluded->SlotsInStaged(rows_, *staged_, nodes, rows);
-  for (size_t j = 0; j < places.size(); ++j) {
-    work_.row_degree[places[j]] -= slots[j].size();
-    excluded_.emplace(places[j], std::move(slots[j]));
-  }
+  for (size_t j = 0; j < places.size(); ++j) LeaveExcludedOut(places[j], std::move(slots[j]));
 }
 
 // Slots are picked for all nodes before the first neighbour is read: then all reads are known.
@@ -152,9 +167,7 @@ size_t HopDrawer::LoadWeights(size_t begin) {
   size_t count = 0;
   size_t end = begin;
   for (; end < spec_.size(); ++end) {
-    const auto found = excluded_.find(end);
-    const uint64_t left_out = found == excluded_.end() ? 0 : found->second.size();
-    const uint64_t degree = work_.row_degree[end] + left_out;
+    const uint64_t degree = work_.row_degree[end] + ExcludedSlots(end).size();
     if (end > begin && (count + degree) * sizeof(float) > kLoadedBytes) break;
     weight_rows_.push_back(rows_.Weights({work_.row_begin[end], work_.row_begin[end] + degree}));
     count += degree;
@@ -222,51 +235,45 @@ void HopDrawer::PickPlainSlots(size_t i, ThreadScratch& scratch) {
 
 template <class Id>
 void HopDrawer::PickSlots(size_t i, ThreadScratch& scratch) {
-  store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
-  scratch.excluded.clear();
-  if (HasExcluded(i)) [[unlikely]] {
-    if (staged_ != nullptr) {
-      scratch.excluded = excluded_.at(i);
-      row.end += scratch.excluded.size();
-    } else {
-      row = rows_.Row(Node(i));
-      spec_.excluded->SlotsIn(Node(i), row.begin, rows_.Ids<Id>(row), &scratch.excluded);
-    }
-  }
+  const std::span<const uint64_t> excluded = ExcludedSlots(i);
+  const uint64_t begin = work_.row_begin[i];
+  const store::SlotRange row{begin, begin + work_.row_degree[i] + excluded.size()};
   uint64_t* const slots = Slots() + FirstEdge(i);
   uint64_t count = 0;
   if (spec_.weighted) {
-    count = PickWeighted(i, row, slots, scratch);
+    count = PickWeighted(i, row, excluded, slots, scratch);
     const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
     work_.short_by[i] = static_cast<uint32_t>(most - count);
   } else {
-    count = PickUniform(i, row, slots, scratch);
+    count = PickUniform(i, row, excluded, slots, scratch);
   }
   if (staged_ == nullptr) PrefetchSlots<Id>(row, slots, count);
 }
 
 // Excluded edges are left out of the row first, so that a node draws as many of the others as if
 // they were all it had.
-uint64_t HopDrawer::PickUniform(size_t i, const store::SlotRange& row, uint64_t* slots,
+uint64_t HopDrawer::PickUniform(size_t i, const store::SlotRange& row,
+                                std::span<const uint64_t> excluded, uint64_t* slots,
                                 ThreadScratch& scratch) {
   const store::SlotRange kept{row.begin, row.begin + work_.row_degree[i]};
   scratch.uniform.Pick(kept, spec_.fanout, NodeDraws(i), slots, spec_.forced_set);
   const uint64_t count = spec_.fanout.Count(kept.size());
-  if (!scratch.excluded.empty()) {
+  if (!excluded.empty()) {
     for (uint64_t e = 0; e < count; ++e) {
-      slots[e] = SlotWithout(scratch.excluded, row.begin, slots[e] - row.begin);
+      slots[e] = SlotWithout(excluded, row.begin, slots[e] - row.begin);
     }
   }
   return count;
 }
 
-uint64_t HopDrawer::PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
+uint64_t HopDrawer::PickWeighted(size_t i, const store::SlotRange& row,
+                                 std::span<const uint64_t> excluded, uint64_t* slots,
                                  ThreadScratch& scratch) {
   std::span<const float> weights =
       staged_ == nullptr ? rows_.Weights(row) : weight_rows_[i - weights_begin_];
-  if (!scratch.excluded.empty()) {
+  if (!excluded.empty()) {
     scratch.without_excluded.assign(weights.begin(), weights.end());
-    for (const uint64_t slot : scratch.excluded) scratch.without_excluded[slot - row.begin] = 0;
+    for (const uint64_t slot : excluded) scratch.without_excluded[slot - row.begin] = 0;
     weights = scratch.without_excluded;
   }
   try {

@@ -58,7 +58,11 @@ class HopDrawer {
  private:
   void LookRowsUp();
   void ReadRowsStaged();
-  void LeaveExcludedOut(size_t i, int rank);
+  // The slots of excluded edges in the row of node i. The file is not asked again in Draw(): it may
+  // have changed by then, and memory was sized for what Count() found.
+  std::vector<uint64_t> FindExcluded(size_t i) const;
+  void LeaveExcludedOut(size_t i, std::vector<uint64_t> slots);
+  std::span<const uint64_t> ExcludedSlots(size_t i) const;
   template <class Id>
   void DrawStaged();
   // Reads the weights of consecutive nodes from `begin` on, as many as kLoadedBytes hold and at
@@ -81,10 +85,10 @@ class HopDrawer {
                                             uint64_t count) const;
   template <class Id>
   void ReadNeighbours(size_t i);
-  uint64_t PickUniform(size_t i, const store::SlotRange& row, uint64_t* slots,
-                       ThreadScratch& scratch);
-  uint64_t PickWeighted(size_t i, const store::SlotRange& row, uint64_t* slots,
-                        ThreadScratch& scratch);
+  uint64_t PickUniform(size_t i, const store::SlotRange& row, std::span<const uint64_t> excluded,
+                       uint64_t* slots, ThreadScratch& scratch);
+  uint64_t PickWeighted(size_t i, const store::SlotRange& row, std::span<const uint64_t> excluded,
+                        uint64_t* slots, ThreadScratch& scratch);
   bool HasExcluded(size_t i) const {
     return spec_.excluded != nullptr && spec_.excluded->Touches(Node(i));
   }
@@ -110,8 +114,9 @@ class HopDrawer {
   const bool plain_;  // uniform draws from whole rows in memory
   const Domain domain_;
   const Draws draws_;
-  // Staged only: excluded slots by node, and the weights of the nodes that draw now.
+  // Excluded slots by node, of those that have any.
   std::unordered_map<size_t, std::vector<uint64_t>> excluded_;
+  // Staged only: the weights of the nodes that draw now.
   Buffer<float> weights_;
   std::vector<std::span<const float>> weight_rows_;
   size_t weights_begin_ = 0;

@@ -86,9 +86,10 @@ class NegativeDrawer {
     for (uint64_t target = 0; target < Nodes(); ++target) left += IsNegative(source, target);
     if (left == 0) return std::nullopt;
     uint64_t chosen = draws.Below(left);
-    for (uint64_t target = 0;; ++target) {
+    for (uint64_t target = 0; target < Nodes(); ++target) {
       if (IsNegative(source, target) && chosen-- == 0) return target;
     }
+    rows_.ThrowChangedRow(source);
   }
 
   const NegativeRequest& request_;

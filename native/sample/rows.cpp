@@ -25,6 +25,11 @@ void Rows::ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) cons
                         "; the file is damaged, run graphzero verify");
 }
 
+void Rows::ThrowChangedRow(uint64_t node) const {
+  throw FormatError(path, "edges of node " + Number(node), "others than a moment before",
+                    "a file that nobody changes while it is read");
+}
+
 void Rows::ThrowBadWeight(uint64_t node, uint64_t slot, float weight) const {
   throw InputError(path + ": edge " + Number(slot) + " of node " + Number(node) + " has weight " +
                    std::to_string(weight) +

@@ -25,7 +25,7 @@ struct Rows {
   // A checked neighbour: below the bound, so that it may be a row number. Throws FormatError.
   template <class Id>
   uint64_t Neighbour(uint64_t node, uint64_t slot) const {
-    const uint64_t id = static_cast<const Id*>(adjacency.neighbours.data)[slot];
+    const uint64_t id = store::ReadOnce(static_cast<const Id*>(adjacency.neighbours.data) + slot);
     if (id >= adjacency.neighbour_bound) [[unlikely]]
       ThrowDamagedNeighbour(node, slot, id);
     return id;
@@ -55,6 +55,8 @@ struct Rows {
 
   [[noreturn]] void ThrowDamagedRow(uint64_t node, const store::SlotRange& row) const;
   [[noreturn]] void ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) const;
+  // For a file whose edges of this node were others when they were looked at before.
+  [[noreturn]] void ThrowChangedRow(uint64_t node) const;
   // For a weight that weighted draws cannot use: the user's data is at fault, not the file.
   [[noreturn]] void ThrowBadWeight(uint64_t node, uint64_t slot, float weight) const;
 };

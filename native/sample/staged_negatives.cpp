@@ -121,6 +121,7 @@ class Drawer {
       return !found.has_value();
     };
     co_await ForNegativeTargets(source, choose);
+    if (!found) rows_.rows().ThrowChangedRow(source);
     co_return found;
   }
 

@@ -83,7 +83,7 @@ void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::spa
       ++skip;
       continue;
     }
-    const uint64_t id = ids[slot - piece.slots.begin];
+    const uint64_t id = store::ReadOnce(&ids[slot - piece.slots.begin]);
     if (id >= rows_.adjacency.neighbour_bound) rows_.ThrowDamagedNeighbour(node, slot, id);
     const LocalId local = table.Find(first_key + id);
     if (local != Table::kNone) found->push_back({piece.node, local, slot});

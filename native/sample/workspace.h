@@ -16,8 +16,7 @@ namespace graphzero::sample {
 struct ThreadScratch {
   UniformPicker uniform;
   WeightedRow weighted;
-  std::vector<uint64_t> excluded;       // slots of the row at hand
-  std::vector<float> without_excluded;  // its weights, zero where excluded
+  std::vector<float> without_excluded;  // weights of the row at hand, zero where excluded
 };
 
 // All sizes follow the batch, none the graph. Used by one call at a time.

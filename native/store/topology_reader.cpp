@@ -152,11 +152,12 @@ SlotRange TopologyReader::Row(const Adjacency& adjacency, uint64_t node) const {
 
 void TopologyReader::CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const {
   for (uint64_t slot = range.begin; slot < range.end; ++slot) {
-    if (adjacency.neighbours[slot] < adjacency.neighbour_bound) continue;
+    const uint64_t id = adjacency.neighbours[slot];
+    if (id < adjacency.neighbour_bound) continue;
     throw FormatError(
         file_->path(),
         (&adjacency == in() ? "in.indices" : "out.indices") + std::string(" slot ") + Number(slot),
-        "node " + Number(adjacency.neighbours[slot]),
+        "node " + Number(id),
         "below " + Number(adjacency.neighbour_bound) +
             "; the file is damaged, run graphzero verify");
   }

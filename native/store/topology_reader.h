@@ -12,6 +12,13 @@
 
 namespace graphzero::store {
 
+// Reads a value of a mapping exactly once. Someone may write to the file meanwhile: without this
+// the compiler is free to read a value again after it was checked, and to use another one.
+template <class T>
+T ReadOnce(const T* at) {
+  return *static_cast<const volatile T*>(at);
+}
+
 // Unsigned integers of 4 or 8 bytes, as the file stores them.
 struct IntegerArray {
   const void* data = nullptr;
@@ -19,8 +26,8 @@ struct IntegerArray {
 
   bool present() const { return width != 0; }
   uint64_t operator[](uint64_t i) const {
-    return width == 4 ? static_cast<const uint32_t*>(data)[i]
-                      : static_cast<const uint64_t*>(data)[i];
+    return width == 4 ? ReadOnce(static_cast<const uint32_t*>(data) + i)
+                      : ReadOnce(static_cast<const uint64_t*>(data) + i);
   }
 };
 
@@ -45,8 +52,8 @@ struct Adjacency {
 
   // Needs node < rows. False if the pair is damaged (lo > hi or hi > edges).
   bool CheckedRow(uint64_t node, SlotRange* range) const {
-    range->begin = indptr[node];
-    range->end = indptr[node + 1];
+    range->begin = ReadOnce(indptr + node);
+    range->end = ReadOnce(indptr + node + 1);
     return range->begin <= range->end && range->end <= edges;
   }
 };
