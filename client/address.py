@@ -2,21 +2,26 @@
 
 An address is "unix:/path", an absolute path, or "host:port". Without one, GRAPHZERO_ADDRESS says
 where, and without that the daemon is expected at this user's default socket.
+
+A token goes only to a daemon that has proved who it is, by its certificate. Any user of the machine
+can listen on a free port, also in the moment while a daemon restarts, and would get the token of
+every client that comes.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from graphzero._host_port import parse_host_port
 from graphzero._runtime_dir import default_socket, require_socket_path
 from graphzero.client.errors import AccessDenied, ServerUnavailable
 
 ADDRESS_VARIABLE = "GRAPHZERO_ADDRESS"
 TOKEN_VARIABLE = "GRAPHZERO_TOKEN"
+CERTIFICATE_VARIABLE = "GRAPHZERO_ROOT_CERTIFICATE"
 
 _START_IT = "start one with: graphzero-server --data DIR; or let connect(data=DIR) start it"
 
@@ -28,6 +33,7 @@ class Address:
     target: str
     """As gRPC takes it: "unix:/path" or "host:port"."""
     token: str | None = field(default=None, repr=False)
+    """What is sent with every call there; None on a socket, whose daemon asks for none."""
     root_certificate: bytes | None = field(default=None, repr=False)
     server_uid: int | None = None
     """A user whose daemon is trusted beside one's own and root's."""
@@ -42,7 +48,7 @@ class Address:
         """Whether to use TLS: always, except on this machine without a certificate."""
         if self.socket is not None:
             return False
-        return self.root_certificate is not None or not _is_loopback(self.target)
+        return self.root_certificate is not None or not parse_host_port(self.target).is_loopback
 
     def require_trusted(self) -> None:
         """Raises ServerUnavailable if there is no socket, AccessDenied if it is another user's."""
@@ -58,18 +64,55 @@ def find_address(
     *,
     token: str | None = None,
     root_certificate: str | os.PathLike[str] | None = None,
+    plaintext_token: bool = False,
     server_uid: int | None = None,
 ) -> Address:
-    """The argument, else GRAPHZERO_ADDRESS, else the default socket. Checks its syntax only."""
+    """The argument, else GRAPHZERO_ADDRESS, else the default socket. Checks its syntax only.
+
+    Raises AccessDenied if the token would be sent without TLS and `plaintext_token` is not set.
+    """
     given = os.fspath(address) if address is not None else os.environ.get(ADDRESS_VARIABLE)
     if given and Path(given).is_dir():
         raise ValueError(f"address {given!r} is a directory; connect(data={given!r}) serves it")
-    return Address(
+    certificate = root_certificate or os.environ.get(CERTIFICATE_VARIABLE)
+    found = Address(
         target=_target(given) if given else _target(os.fspath(default_socket())),
-        token=token if token is not None else os.environ.get(TOKEN_VARIABLE),
-        root_certificate=Path(root_certificate).read_bytes() if root_certificate else None,
+        root_certificate=_read_certificate(Path(certificate)) if certificate else None,
         server_uid=server_uid,
     )
+    return found if found.socket else _with_token(found, token, plaintext_token)
+
+
+def _read_certificate(path: Path) -> bytes:
+    """Checked here: gRPC would only say that it cannot connect."""
+    import ssl
+
+    content = path.read_bytes()
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except ssl.SSLError:
+        raise ValueError(
+            f"root certificate {path}: found no certificate in PEM format; give the one that the "
+            "daemon has (--tls-certificate), or that of the authority which signed it"
+        ) from None
+    return content
+
+
+def _with_token(address: Address, token: str | None, plaintext_token: bool) -> Address:
+    source = "token=" if token is not None else TOKEN_VARIABLE
+    token = (os.environ.get(TOKEN_VARIABLE, "") if token is None else token).strip()
+    if not token:
+        return address
+    if not (token.isascii() and token.isprintable()):
+        raise ValueError(f"{source}: found characters that cannot be sent, expected one line ASCII")
+    if not address.secure and not plaintext_token:
+        raise AccessDenied(
+            f"{address} has no TLS: the token ({source}) would go to whoever holds that port. Give "
+            f"root_certificate= (or {CERTIFICATE_VARIABLE}) if the daemon has TLS, use its Unix "
+            f"socket, leave the token out if it asks for none, or say plaintext_token=True if you "
+            "trust every user of this machine"
+        )
+    return replace(address, token=token)
 
 
 def _target(address: str) -> str:
@@ -87,20 +130,12 @@ def _target(address: str) -> str:
 
 
 def _host_and_port(address: str) -> str:
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    if ":" not in address:
         raise ValueError(f"address {address!r}: expected unix:/path, /path or host:port")
-    return address
-
-
-def _is_loopback(target: str) -> bool:
-    host = target.rpartition(":")[0].strip("[]")
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return str(parse_host_port(address))
+    except ValueError as error:
+        raise ValueError(f"address {address!r}: {error}") from None
 
 
 def _require_trusted_socket(path: Path, server_uid: int | None) -> None:

@@ -36,6 +36,7 @@ def connect(
     upcast: bool = False,
     token: str | None = None,
     root_certificate: str | os.PathLike[str] | None = None,
+    plaintext_token: bool = False,
     server_uid: int | None = None,
 ) -> Client:
     """Connects to a daemon; raises ServerUnavailable if there is none.
@@ -54,7 +55,9 @@ def connect(
     window: batches in flight or in use at a time that direct calls get shared memory for.
     upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; the
     copy is made here, of those columns of a batch that are looked at.
-    token, root_certificate: for TCP beyond this machine; the token also from GRAPHZERO_TOKEN.
+    token, root_certificate: for TCP; also from GRAPHZERO_TOKEN and GRAPHZERO_ROOT_CERTIFICATE. TLS
+    is used beyond this machine, and on it if there is a certificate to check the daemon by.
+    plaintext_token: send the token on this machine without TLS too, to whoever holds the port.
     server_uid: a user whose daemon is trusted beside one's own and root's.
     """
     return open_client(
@@ -70,6 +73,7 @@ def connect(
             upcast=upcast,
             token=token,
             root_certificate=root_certificate,
+            plaintext_token=plaintext_token,
             server_uid=server_uid,
         )
     )

@@ -36,6 +36,7 @@ class ConnectOptions:
     upcast: bool
     token: str | None = field(repr=False)
     root_certificate: str | os.PathLike[str] | None
+    plaintext_token: bool
     server_uid: int | None
 
     def __post_init__(self) -> None:
@@ -56,6 +57,7 @@ class ConnectOptions:
             self.address,
             token=self.token,
             root_certificate=self.root_certificate,
+            plaintext_token=self.plaintext_token,
             server_uid=self.server_uid,
         )
 

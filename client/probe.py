@@ -13,10 +13,16 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
 
 def daemon_stats(
-    address: str | os.PathLike[str] | None = None, *, timeout: float = 5.0
+    address: str | os.PathLike[str] | None = None,
+    *,
+    timeout: float = 5.0,
+    root_certificate: str | os.PathLike[str] | None = None,
+    plaintext_token: bool = False,
 ) -> pb.GetStatsResponse:
-    """Raises ServerUnavailable if no daemon answers in time."""
-    found = find_address(address)
+    """Raises ServerUnavailable if no daemon answers in time; the rest as connect() has it."""
+    found = find_address(
+        address, root_certificate=root_certificate, plaintext_token=plaintext_token
+    )
     found.require_trusted()
     with open_channel(found) as channel:
         try:

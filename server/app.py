@@ -18,6 +18,8 @@ from graphzero.server import listen, machine, read_plan
 from graphzero.server.banner import banner
 from graphzero.server.catalog import Catalog
 from graphzero.server.config import Config
+from graphzero.server.credentials import read_token
+from graphzero.server.listen import Door
 from graphzero.server.lock import SocketLock
 from graphzero.server.notify import notify
 from graphzero.server.read_plan import ReadPlan
@@ -81,11 +83,7 @@ class _Daemon:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
-        addresses = [f"unix:{self._config.listen.socket}"]
-        listen.bind_socket(self._server, self._config.listen)
-        if self._config.listen.tcp is not None:
-            address, self._service.tcp_token = listen.bind_tcp(self._server, self._config.listen)
-            addresses.append(address)
+        doors = self._open_doors()
         loop = asyncio.get_running_loop()
         _engine.never_wait_on_this_thread()  # brief requests run here
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -96,11 +94,25 @@ class _Daemon:
         if self._lock.swept:
             log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
         datasets = self._catalog.all()
-        for warning in (*machine.warnings(self._config), *read_plan.problems(datasets)):
+        for warning in (
+            *(door.warning for door in doors if door.warning),
+            *machine.warnings(self._config),
+            *read_plan.problems(datasets),
+        ):
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print(banner(self._config, datasets, self._plan.row_cache, addresses), flush=True)
+        print(banner(self._config, datasets, self._plan.row_cache, doors), flush=True)
         notify("READY=1")
         self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
+
+    def _open_doors(self) -> list[Door]:
+        """TCP first: it is what can go wrong, and nobody should have connected by then."""
+        config = self._config.listen
+        doors = []
+        if config.tcp is not None:
+            token = None if config.tcp.token_file is None else read_token(config.tcp.token_file)
+            self._service.tcp_token = token
+            doors = listen.bind_tcp(self._server, config.tcp, has_token=token is not None)
+        return [listen.bind_socket(self._server, config), *doors]
 
     async def _serve(self) -> None:
         while not self._stop.is_set():

@@ -10,13 +10,14 @@ from graphzero._text import count_text, size_text
 from graphzero._version import __version__
 from graphzero.server import read_plan
 from graphzero.server.config import Config
+from graphzero.server.listen import Door
 
 
 def banner(
     config: Config,
     datasets: Sequence[Dataset],
     row_cache: _engine.RowCache | None,
-    addresses: Iterable[str],
+    doors: Iterable[Door],
 ) -> str:
     lines = [f"graphzero-server {__version__}"]
     for dataset in datasets:
@@ -31,7 +32,7 @@ def banner(
     lines.append(f"  {config.memory.describe(reads_files=reads_files)}")
     limits = config.limits
     lines.append(f"  {limits.threads} threads, up to {limits.max_sessions} sessions")
-    lines += [f"  listening on {address}" for address in addresses]
+    lines += [f"  listening on {door.address} for {door.access}" for door in doors]
     lines.append("  connect with:")
     lines.append(f'    import graphzero as gz; client = gz.connect("{config.listen.socket}")')
     return "\n".join(lines)

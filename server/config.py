@@ -18,8 +18,8 @@ from graphzero import _column_io, _topology_io
 from graphzero._column_io import ColumnIo
 from graphzero._errors import InputError
 from graphzero._quantities import parse_size
-from graphzero._runtime_dir import default_socket
 from graphzero._topology_io import TopologyIo
+from graphzero.server.listen import ListenConfig, make_listen
 from graphzero.server.memory_plan import MemoryPlan, plan_memory
 
 if sys.version_info >= (3, 11):
@@ -29,18 +29,6 @@ else:
 
 
 WARM_MODES = ("none", "topology", "all")
-
-
-@dataclass(frozen=True)
-class ListenConfig:
-    """Where trainers connect."""
-
-    socket: Path
-    group: str | None = None
-    tcp: str | None = None  # HOST:PORT
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    token_file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -105,9 +93,12 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "socket": (Path, "Unix socket (default: one in the user's runtime directory)"),
     "group": (str, "let members of this group connect"),
     "listen": (str, "HOST:PORT to listen on as well; other hosts than loopback need TLS and token"),
-    "tls-certificate": (Path, "PEM file for --listen"),
-    "tls-key": (Path, "PEM file for --listen"),
-    "token-file": (Path, "file with the token that clients of --listen must send"),
+    "tls-certificate": (Path, "PEM file for --listen; needs --tls-key"),
+    "tls-key": (Path, "PEM file for --listen, for the daemon's user alone"),
+    "token-file": (
+        Path,
+        "file with the token that clients of --listen must send, for the daemon's user alone",
+    ),
     "threads": (int, "threads for sampling and gathering (default: one per processor)"),
     "shm-limit": (
         _size,
@@ -192,14 +183,6 @@ def make_config(values: dict[str, Any]) -> Config:
         value = getattr(limits, limit.name)
         if value < 0 or (value == 0 and limit.name != "max_result"):
             raise InputError(f"{limit.name}: found {value}, expected a positive number")
-    listen = ListenConfig(
-        socket=options.get("socket", default_socket()).absolute(),
-        group=options.get("group"),
-        tcp=options.get("listen"),
-        tls_certificate=options.get("tls-certificate"),
-        tls_key=options.get("tls-key"),
-        token_file=options.get("token-file"),
-    )
     life = _given(
         LifeConfig,
         {
@@ -214,7 +197,7 @@ def make_config(values: dict[str, Any]) -> Config:
     )
     return Config(
         options["data"].absolute(),
-        listen,
+        make_listen(options),
         limits,
         life,
         memory,

@@ -2,18 +2,93 @@
 
 from __future__ import annotations
 
+import errno
 import grp
-import ipaddress
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import grpc
 from graphzero._errors import InputError
-from graphzero._runtime_dir import private_directory, require_socket_path
-from graphzero.server.config import ListenConfig
+from graphzero._host_port import HostPort, parse_host_port
+from graphzero._runtime_dir import default_socket, private_directory, require_socket_path
+from graphzero._text import quoted
+from graphzero.server.credentials import TlsConfig, server_credentials
+
+# Of a name that stands for several addresses, those that this machine does not have are left out.
+_NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+
+
+@dataclass(frozen=True)
+class TcpConfig:
+    """--listen, and the options that belong to it."""
+
+    address: HostPort  # port 0: any free one
+    tls: TlsConfig | None = None
+    token_file: Path | None = None
+
+
+@dataclass(frozen=True)
+class ListenConfig:
+    """Where trainers connect."""
+
+    socket: Path
+    group: str | None = None
+    tcp: TcpConfig | None = None
+
+
+def make_listen(options: Mapping[str, Any]) -> ListenConfig:
+    """From the options' values. Raises InputError for those that do not go together."""
+    return ListenConfig(
+        socket=options.get("socket", default_socket()).absolute(),
+        group=options.get("group"),
+        tcp=_make_tcp(options),
+    )
+
+
+def _make_tcp(options: Mapping[str, Any]) -> TcpConfig | None:
+    certificate, key, token_file = (
+        options.get(name) for name in ("tls-certificate", "tls-key", "token-file")
+    )
+    listen = options.get("listen")
+    if listen is None:
+        for name in ("tls-certificate", "tls-key", "token-file"):
+            if options.get(name) is not None:
+                raise InputError(
+                    f"--{name} is for TCP, and there is no --listen HOST:PORT: add it, or leave "
+                    f"--{name} out; the Unix socket is protected by its permissions"
+                )
+        return None
+    try:
+        address = parse_host_port(listen, least_port=0)
+    except ValueError as error:
+        raise InputError(f"--listen: found {quoted(listen)}: {error}") from None
+    if (certificate is None) != (key is None):
+        given, missing = ("certificate", "key") if key is None else ("key", "certificate")
+        raise InputError(
+            f"--tls-{given} without --tls-{missing}: TLS needs both; give --tls-{missing} FILE"
+        )
+    if not address.is_loopback and not (certificate and token_file):
+        raise InputError(
+            f"--listen {address}: others can reach this address; it needs --tls-certificate, "
+            "--tls-key and --token-file, or a loopback address such as 127.0.0.1"
+        )
+    tls = TlsConfig(certificate, key) if certificate and key else None
+    return TcpConfig(address, tls, token_file)
+
+
+@dataclass(frozen=True)
+class Door:
+    """An address that the daemon listens on."""
+
+    address: str
+    access: str
+    """For people: who may connect, and whether what they say is encrypted."""
+    warning: str = ""
+    """What the daemon's user may not have meant, and what to do about it."""
 
 
 def prepare_socket_directory(listen: ListenConfig) -> None:
@@ -25,49 +100,93 @@ def prepare_socket_directory(listen: ListenConfig) -> None:
         directory.chmod(0o750)
 
 
-def bind_socket(server: Any, listen: ListenConfig) -> None:
+def bind_socket(server: Any, listen: ListenConfig) -> Door:
     """Only this user can connect; with a group, its members too."""
     with _umask(0o177 if listen.group is None else 0o117):
         server.add_insecure_port(f"unix:{listen.socket}")
     if listen.group is not None:
         os.chown(listen.socket, -1, _find_group(listen.group))
+    members = "" if listen.group is None else f" and group {listen.group}"
+    return Door(f"unix:{listen.socket}", f"this user{members}")
 
 
-def bind_tcp(server: Any, listen: ListenConfig) -> tuple[str, bytes | None]:
-    """Binds --listen; returns the address with its real port, and the token to ask for."""
-    assert listen.tcp is not None
-    host, colon, port = listen.tcp.rpartition(":")
-    if not colon or not port.isdecimal() or not host:
-        raise InputError(f"--listen: found {listen.tcp!r}, expected HOST:PORT")
-    token = _read_token(listen.token_file) if listen.token_file else None
-    has_tls = listen.tls_certificate is not None and listen.tls_key is not None
-    if not _is_loopback(host.strip("[]")) and not (has_tls and token):
-        raise InputError(
-            f"--listen {listen.tcp}: others can reach this address; it needs --tls-certificate, "
-            "--tls-key and --token-file, or a loopback address such as 127.0.0.1"
+def bind_tcp(server: Any, tcp: TcpConfig, *, has_token: bool) -> list[Door]:
+    """Binds --listen; a door for each address that its name stands for, with the real port."""
+    credentials = None if tcp.tls is None else server_credentials(tcp.tls)
+    doors = []
+    port = tcp.address.port
+    for address in _free_addresses(tcp.address):
+        where = str(replace(address, port=port))
+        try:
+            if credentials is None:
+                port = server.add_insecure_port(where)
+            else:
+                port = server.add_secure_port(where, credentials)
+        except RuntimeError:  # it was free a moment ago; gRPC does not say why it cannot have it
+            raise _cannot_listen(tcp.address, where, errno.EADDRINUSE) from None
+        doors.append(_tcp_door(replace(address, port=port), credentials is not None, has_token))
+    return doors
+
+
+def _tcp_door(address: HostPort, has_tls: bool, has_token: bool) -> Door:
+    who = "whoever has the token" if has_token else "anyone on this machine (no token!)"
+    access = f"{who}, {'with' if has_tls else 'without'} TLS"
+    warning = ""
+    if not has_token:
+        warning = (
+            f"{address} has no token: any user of this machine can connect there; give "
+            "--token-file with --tls-certificate and --tls-key, or let trainers use the Unix socket"
         )
-    if listen.tls_certificate is not None and listen.tls_key is not None:
-        pair = (listen.tls_key.read_bytes(), listen.tls_certificate.read_bytes())
-        bound = server.add_secure_port(listen.tcp, grpc.ssl_server_credentials([pair]))
-    else:
-        bound = server.add_insecure_port(listen.tcp)
-    return f"{host}:{bound}", token
+    elif not has_tls:
+        warning = (
+            f"{address} has a token but no TLS: a client would send the token to whoever holds "
+            "the port, so it refuses to unless told connect(plaintext_token=True); give "
+            "--tls-certificate and --tls-key"
+        )
+    return Door(str(address), access, warning)
 
 
-def _read_token(path: Path) -> bytes:
-    token = path.read_bytes().strip()
-    if len(token) < 16:
-        raise InputError(f"{path}: found a token of {len(token)} bytes, expected at least 16")
-    return token
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+def _free_addresses(wanted: HostPort) -> list[HostPort]:
+    """The numeric addresses of a name. All of those that this machine has must be free: a client
+    may be sent to any of them, and on another one someone else would answer."""
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        found = socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise InputError(f"--listen {wanted}: cannot resolve the host: {error.strerror}") from None
+    addresses = []
+    missing: OSError | None = None
+    for family, kind, _, _, where in dict.fromkeys(found):
+        address = HostPort(str(where[0]), wanted.port)
+        if wanted.is_loopback and not address.is_loopback:
+            raise InputError(
+                f"--listen {wanted}: {wanted.host} stands for {address.host} here, which others "
+                "can reach; say 127.0.0.1"
+            )
+        try:
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(where)
+        except OSError as error:
+            if error.errno not in _NOT_HERE:
+                raise _cannot_listen(wanted, str(address), error.errno) from None
+            missing = error
+        else:
+            addresses.append(address)
+    if not addresses:
+        code = None if missing is None else missing.errno
+        raise _cannot_listen(wanted, wanted.host, code) from None
+    return addresses
+
+
+def _cannot_listen(wanted: HostPort, address: str, code: int | None) -> InputError:
+    reasons = {
+        errno.EADDRINUSE: f"another process listens on {address}; stop it, or choose another port "
+        "(0 takes any that is free)",
+        errno.EACCES: f"this user may not listen on {address}; choose a port above 1023",
+        **dict.fromkeys(_NOT_HERE, f"this machine has no address {address}; see: ip address"),
+    }
+    known = reasons.get(code or 0)
+    return InputError(f"--listen {wanted}: {known or os.strerror(code or errno.EINVAL)}")
 
 
 def group_id(listen: ListenConfig) -> int | None:
@@ -79,7 +198,7 @@ def _find_group(name: str) -> int:
     try:
         return grp.getgrnam(name).gr_gid
     except KeyError:
-        raise InputError(f"--group: found no group {name!r} on this machine") from None
+        raise InputError(f"--group: found no group {quoted(name)} on this machine") from None
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import pytest
 from graphzero import _progress
 from graphzero._progress import JobProgress
-from graphzero._text import count_text, size_text, table_text
+from graphzero._text import count_text, line_text, names_text, quoted, size_text, table_text
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,36 @@ def test_counts_have_commas():
 
 def test_tables_align_their_values():
     assert table_text([("a", "1"), ("long", "2")]) == "  a     1\n  long  2"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("train.py[42]", "train.py[42]"),
+        ("Zürich, 東京", "Zürich, 東京"),
+        ("a\n2026-01-01 INFO forged", "a\\n2026-01-01 INFO forged"),
+        ("\x1b[2J\x07\x7f\x9b", "\\x1b[2J\\x07\\x7f\\x9b"),
+        ("\u202egnp.exe\u2066", "\\u202egnp.exe\\u2066"),
+        ("a\u2028b\u200bc", "a\\u2028b\\u200bc"),
+        ("b\udcff\ud800", "b\\xff\\ud800"),
+    ],
+)
+def test_foreign_text_becomes_one_harmless_line(text, line):
+    assert line_text(text) == line
+    line.encode()
+
+
+@pytest.mark.parametrize("text", ["x" * 10**7, "\x00" * 10**7, "\U000e0001" * 40])
+def test_foreign_text_is_cut_after_it_was_escaped(text):
+    assert len(line_text(text, 50)) == 50
+    assert line_text(text, 50).endswith("…")
+    assert line_text("x" * 50, 50) == "x" * 50
+
+
+def test_names_are_quoted_and_long_lists_of_them_stay_short():
+    assert quoted("a\nb") == "'a\\nb'"
+    assert names_text(["b", "a"]) == "'a', 'b'"
+    assert names_text([f"{i:04}" for i in range(1000)], 2) == "'0000', '0001' and 998 more"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from importlib import import_module
 
 from graphzero._errors import GraphZeroError, InputError
 from graphzero._extras import MissingExtra
+from graphzero._text import line_text
 
 _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
@@ -27,6 +28,9 @@ _COMMANDS = {
 
 EXIT_ERROR = 1  # the input, the data or the system is at fault; the message says which
 EXIT_USAGE = 2  # the command line is at fault
+
+# It may quote names from files, and what a daemon said.
+_LONGEST_ERROR = 4000
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -115,7 +119,9 @@ def _require_utf8(arguments: Sequence[str]) -> None:
 def describe(error: BaseException) -> str:
     """One line for a person: "x.csv: cannot open: No such file or directory"."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    if isinstance(error, MemoryError):
-        return "not enough memory; lower --memory or --threads"
-    return " ".join(str(error).split()) or type(error).__name__
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    elif isinstance(error, MemoryError):
+        text = "not enough memory; lower --memory or --threads"
+    else:
+        text = " ".join(str(error).split()) or type(error).__name__
+    return line_text(text, _LONGEST_ERROR)

@@ -1,8 +1,8 @@
-"""Numbers and tables for people."""
+"""Numbers, names and tables for people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -35,3 +35,38 @@ def table_text(rows: Sequence[tuple[str, str]], indent: str = "  ") -> str:
     """Lines of "name  value" with the values in one column."""
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{indent}{name:<{width}}  {value}" for name, value in rows)
+
+
+def line_text(text: str, most: int = 200) -> str:
+    """Foreign text, fit to stand in one line of a log, a terminal or an error message.
+
+    What does not print is escaped: line breaks and terminal escapes could forge lines,
+    bidirectional controls could reorder them, and half characters (of names that are no UTF-8)
+    cannot be encoded.
+    The result has at most `most` characters; a longer text is cut. The cost does not depend on the
+    length of `text`.
+    """
+    head = text[: most + 1]
+    if not head.isprintable():
+        head = "".join(c if c.isprintable() else _escaped(c) for c in head)
+    return head if len(head) <= most else f"{head[: most - 1]}…"
+
+
+def quoted(text: str, most: int = 200) -> str:
+    """line_text() in quotes, for names within a sentence."""
+    return f"'{line_text(text, most)}'"
+
+
+def names_text(names: Iterable[str], most: int = 20) -> str:
+    """ "'a', 'b' and 12 more": a list of names that stays short however many there are."""
+    known = sorted(names)
+    shown = ", ".join(quoted(name) for name in known[:most])
+    return f"{shown} and {len(known) - most:,} more" if len(known) > most else shown
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    escape = character.encode("unicode_escape")
+    return escape.decode()

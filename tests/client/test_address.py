@@ -41,7 +41,20 @@ def test_address_syntax(given: str, target: str) -> None:
     assert find_address(given).target == target
 
 
-@pytest.mark.parametrize("given", ["gz.sock", "unix:gz.sock", "host:", ":7777", "host:port", "h:0"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "gz.sock",
+        "unix:gz.sock",
+        "host:",
+        ":7777",
+        "host:port",
+        "h:0",
+        "h:65536",
+        "::1:7777",
+        "[x]:1",
+    ],
+)
 def test_other_syntax_is_an_error_that_shows_it(given: str) -> None:
     with pytest.raises(ValueError, match="address"):
         find_address(given)
@@ -62,11 +75,27 @@ def test_argument_wins_over_environment_wins_over_default(
     assert find_address("/argument.sock").target == "unix:/argument.sock"
 
 
+def test_an_ipv6_address_without_brackets_is_shown_with_them() -> None:
+    with pytest.raises(ValueError, match=r"expected \[::1\]:7777"):
+        find_address("::1:7777")
+
+
 def test_token_comes_from_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHZERO_TOKEN", "from-environment\n")
+    assert find_address("example.org:1").token == "from-environment"
+    assert find_address("example.org:1", token="given").token == "given"
+    assert "given" not in repr(find_address("example.org:1", token="given"))
+
+
+def test_a_socket_s_daemon_gets_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be another user's, and asks for none."""
     monkeypatch.setenv("GRAPHZERO_TOKEN", "from-environment")
-    assert find_address("localhost:1").token == "from-environment"
-    assert find_address("localhost:1", token="given").token == "given"
-    assert "given" not in repr(find_address("localhost:1", token="given"))
+    assert find_address("/run/gz.sock", token="given", server_uid=OTHER_UID).token is None
+
+
+def test_a_token_that_cannot_be_sent_is_an_error() -> None:
+    with pytest.raises(ValueError, match="ASCII"):
+        find_address("example.org:1", token="geheim\nnis")
 
 
 def test_other_machines_are_spoken_to_with_tls_only() -> None:

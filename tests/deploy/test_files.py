@@ -53,7 +53,8 @@ def test_the_example_loads_with_every_option_uncommented(tmp_path: Path) -> None
     path.write_text(COMMENTED_OPTION.sub("", EXAMPLE.read_text()))
     config = parse_command_line(["--config", str(path)])
     assert config.listen.group == "gnn"
-    assert config.listen.tcp == "127.0.0.1:7171"
+    assert config.listen.tcp is not None
+    assert str(config.listen.tcp.address) == "127.0.0.1:7171"
     assert config.limits.shm_limit == 8 << 30
     assert config.life.idle_exit_s == 60
 

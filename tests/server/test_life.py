@@ -392,22 +392,6 @@ def test_directory_of_another_user_is_refused(
     assert str(NOBODY) in done.stderr
 
 
-def test_tcp_on_loopback_needs_no_token_but_one_that_is_set_is_asked_for(
-    start_daemon: Callable[..., Any], raw: Any, dataset: Path, tmp_path: Path
-) -> None:
-    token = tmp_path / "token"
-    token.write_text("a token of enough bytes")
-    daemon = start_daemon(dataset, "--listen", "127.0.0.1:0", "--token-file", str(token))
-    wait_until(lambda: "127.0.0.1:" in daemon.output(), "the TCP address")
-    address = next(
-        line.split()[-1] for line in daemon.output().splitlines() if "127.0.0.1:" in line
-    )
-    with pytest.raises(grpc.RpcError) as caught:
-        raw(address, transport=pb.TRANSPORT_INLINE)
-    assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
-    raw(daemon.address).close()  # the Unix socket needs none
-
-
 def test_members_of_the_group_may_connect_and_map(
     as_root: None, start_daemon: Callable[..., Any], raw: Any, dataset: Path
 ) -> None:

@@ -1,9 +1,44 @@
-"""Types of arguments that several subcommands take."""
+"""Arguments that several subcommands take, and their types."""
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from graphzero._quantities import parse_count, parse_size
+
+
+def add_daemon(parser: argparse.ArgumentParser) -> None:
+    """Where the daemon is, and how to introduce oneself there; the token is in the environment."""
+    parser.add_argument(
+        "address",
+        nargs="?",
+        metavar="ADDRESS",
+        help="socket or HOST:PORT (default: GRAPHZERO_ADDRESS, or the user's socket)",
+    )
+    parser.add_argument(
+        "--root-certificate",
+        type=Path,
+        metavar="FILE",
+        help="PEM file to check the daemon by (default: GRAPHZERO_ROOT_CERTIFICATE)",
+    )
+    parser.add_argument(
+        "--plaintext-token",
+        action="store_true",
+        help="send GRAPHZERO_TOKEN without TLS too; whoever holds the port gets it",
+    )
+
+
+def ask_daemon(args: argparse.Namespace, timeout: float = 5.0) -> Any:
+    """The statistics of the daemon that the arguments name, as a GetStatsResponse."""
+    from graphzero.client.probe import daemon_stats
+
+    return daemon_stats(
+        args.address,
+        timeout=timeout,
+        root_certificate=args.root_certificate,
+        plaintext_token=args.plaintext_token,
+    )
 
 
 def count(text: str) -> int:

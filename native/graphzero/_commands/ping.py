@@ -3,25 +3,21 @@
 import argparse
 import time
 
+from graphzero._commands._arguments import add_daemon, ask_daemon
+from graphzero._text import line_text
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "address",
-        nargs="?",
-        metavar="ADDRESS",
-        help="socket or HOST:PORT (default: GRAPHZERO_ADDRESS, or the user's socket)",
-    )
+    add_daemon(parser)
     parser.add_argument("--timeout", type=float, default=2.0, metavar="S", help="default 2 s")
 
 
 def run(args: argparse.Namespace) -> int:
-    from graphzero.client.probe import daemon_stats
-
     started = time.perf_counter()
-    stats = daemon_stats(args.address, timeout=args.timeout)
+    stats = ask_daemon(args, args.timeout)
     milliseconds = 1000 * (time.perf_counter() - started)
     print(
-        f"graphzero-server {stats.version}, pid {stats.pid}, {len(stats.sessions)} sessions, "
-        f"answered in {milliseconds:.1f} ms"
+        f"graphzero-server {line_text(stats.version)}, pid {stats.pid}, "
+        f"{len(stats.sessions)} sessions, answered in {milliseconds:.1f} ms"
     )
     return 0

@@ -5,18 +5,15 @@ import json
 import sys
 import time
 
-from graphzero._text import count_text, size_text
+from graphzero._commands._arguments import add_daemon, ask_daemon
+from graphzero._text import count_text, line_text, size_text
 
 _CLEAR = "\x1b[H\x1b[2J"
+_LONGEST_LINE = 500
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "address",
-        nargs="?",
-        metavar="ADDRESS",
-        help="socket or HOST:PORT (default: GRAPHZERO_ADDRESS, or the user's socket)",
-    )
+    add_daemon(parser)
     parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="default 1 s")
     parser.add_argument("--once", action="store_true", help="print once and exit")
     parser.add_argument("--json", action="store_true", help="print once, for programs")
@@ -25,19 +22,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from google.protobuf.json_format import MessageToDict
 
-    from graphzero.client.probe import daemon_stats
-
     if args.json:
-        stats = daemon_stats(args.address)
+        stats = ask_daemon(args)
         print(json.dumps(MessageToDict(stats, preserving_proto_field_name=True), indent=2))
         return 0
-    before = daemon_stats(args.address)
+    before = ask_daemon(args)
     if args.once or not sys.stdout.isatty():
         print(_page(before, before, 0.0))
         return 0
     while True:
         time.sleep(args.interval)
-        stats = daemon_stats(args.address)
+        stats = ask_daemon(args)
         print(_CLEAR + _page(stats, before, args.interval), flush=True)
         before = stats
 
@@ -66,7 +61,8 @@ def _page(stats, before, seconds: float) -> str:  # type: ignore[no-untyped-def]
         for s in stats.sessions
     ]
     lines += _io_lines(stats, before, seconds)
-    return "\n".join(lines)
+    # Names are those that a trainer or a directory has given itself.
+    return "\n".join(line_text(line, _LONGEST_LINE) for line in lines)
 
 
 def _io_lines(stats, before, seconds: float) -> list[str]:  # type: ignore[no-untyped-def]

@@ -1,0 +1,99 @@
+"""The secrets of --listen: the token that clients send, and the pair of files for TLS."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from graphzero._errors import InputError
+
+_LEAST_TOKEN_BYTES = 16
+
+
+@dataclass(frozen=True)
+class TlsConfig:
+    certificate: Path
+    key: Path
+
+
+def server_credentials(tls: TlsConfig) -> Any:
+    """Checks the files first: gRPC does not say what is wrong with them."""
+    _require_secret(tls.key, "--tls-key")
+    pair = (_read(tls.key, "--tls-key"), _read(tls.certificate, "--tls-certificate"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_verify_locations(tls.certificate)
+    except ssl.SSLError as error:
+        raise InputError(
+            f"--tls-certificate {tls.certificate}: found no certificate in PEM format "
+            f"({error.reason or 'unreadable'})"
+        ) from None
+    try:
+        context.load_cert_chain(tls.certificate, tls.key, password=_refuse_passphrase)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            text = f"is not the key of {tls.certificate}; give the two that were made together"
+        else:
+            text = f"found no private key in PEM format ({error.reason or 'unreadable'})"
+        raise InputError(f"--tls-key {tls.key}: {text}") from None
+    except _EncryptedKey:
+        raise InputError(
+            f"--tls-key {tls.key}: the key is encrypted, and the daemon asks for no passphrase; "
+            f"decrypt it with: openssl pkey -in {tls.key} -out NEW"
+        ) from None
+    return grpc.ssl_server_credentials([pair])
+
+
+class _EncryptedKey(Exception):
+    """The key needs a passphrase."""
+
+
+def _refuse_passphrase() -> str:
+    raise _EncryptedKey
+
+
+def read_token(path: Path) -> bytes:
+    """The token that clients of --listen must send."""
+    _require_secret(path, "--token-file")
+    token = _read(path, "--token-file").strip()
+    if len(token) < _LEAST_TOKEN_BYTES:
+        raise InputError(
+            f"--token-file {path}: found a token of {len(token)} bytes, expected at least "
+            f"{_LEAST_TOKEN_BYTES}; make one with: openssl rand -hex 32"
+        )
+    if not (token.isascii() and token.decode("ascii").isprintable()):
+        raise InputError(
+            f"--token-file {path}: found bytes that a client cannot send, expected one line of "
+            "printable ASCII; make one with: openssl rand -hex 32"
+        )
+    return token
+
+
+def _read(path: Path, option: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{option} {path}: {error.strerror}") from None
+
+
+def _require_secret(path: Path, option: str) -> None:
+    """Whoever reads the file could pass for a client, or for the daemon."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"{option} {path}: {error.strerror}") from None
+    open_to = stat.S_IMODE(found.st_mode) & 0o077
+    # A secret that is mounted into a container belongs to root, and the daemon's user reads it by
+    # its group: there is no other way to hand it over.
+    if found.st_uid == 0 and os.geteuid() != 0:
+        open_to &= ~stat.S_IRGRP
+    if open_to:
+        raise InputError(
+            f"{option} {path}: has mode {stat.S_IMODE(found.st_mode):04o}, so that other users can "
+            f"get at it; run: chmod 600 {path}"
+        )
