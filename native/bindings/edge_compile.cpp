@@ -5,6 +5,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "bindings/job.h"
 #include "bindings/python_owner.h"
 #include "bindings/row_places.h"
@@ -103,7 +104,7 @@ struct ChunkArrays {
 // Takes what a Python iterator gives: tuples (src, dst, weights or None).
 compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
   return [iterator](compile::EdgeChunk* chunk) {
-    nb::gil_scoped_acquire acquire;
+    GilAcquire acquire;
     const nb::object item = nb::steal(PyIter_Next(iterator->ptr()));
     if (!item.is_valid()) {
       if (PyErr_Occurred()) throw nb::python_error();
@@ -111,7 +112,7 @@ compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
     }
     auto* arrays = new ChunkArrays;
     chunk->owner = std::shared_ptr<ChunkArrays>(arrays, [](ChunkArrays* held) {
-      nb::gil_scoped_acquire acquire;
+      GilAcquire acquire;
       delete held;
     });
     arrays->src = nb::cast<IntegerArray>(item[0]);
@@ -130,7 +131,7 @@ TopologyReport CompileChunks(const std::string& name, const nb::callable& open_c
   TopologyReport result;
   const auto opener = HoldObject(open_chunks);
   const auto open = [opener] {
-    nb::gil_scoped_acquire acquire;
+    GilAcquire acquire;
     return ReadChunks(HoldObject(nb::iter((*opener)())));
   };
   RunJob(report, [&](compile::Progress* progress) {
@@ -164,7 +165,7 @@ class EdgeReader {
     compile::EdgeBatch batch;
     bool more;
     {
-      nb::gil_scoped_release release;
+      GilRelease release;
       more = store::ReadGuarded(*file_, [&] { return source_->Next(&batch); });
     }
     source_->ThrowIfFailed();

@@ -6,6 +6,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "gather/column.h"
 #include "gather/row_cache.h"
 
@@ -26,7 +27,7 @@ void Gather(Column& column, const IdArray& ids, const OutputBytes& out, int thre
     throw std::invalid_argument("out has " + std::to_string(out.size()) + " bytes, expected " +
                                 std::to_string(expected));
   }
-  nb::gil_scoped_release release;
+  GilRelease release;
   column.Gather({ids.data(), ids.size()}, reinterpret_cast<std::byte*>(out.data()), threads);
 }
 
@@ -68,7 +69,7 @@ void BindGather(nb::module_& m) {
 
   nb::class_<RowCache>(m, "RowCache")
       .def(nb::init<uint64_t>(), "capacity_bytes"_a)
-      .def("usage", &RowCache::usage, nb::call_guard<nb::gil_scoped_release>());
+      .def("usage", &RowCache::usage, nb::call_guard<GilRelease>());
 
   nb::class_<ColumnStats>(m, "ColumnStats")
       .def_ro("gathers", &ColumnStats::gathers)

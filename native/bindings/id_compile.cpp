@@ -3,6 +3,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "bindings/job.h"
 #include "compile/id_collector.h"
 #include "compile/id_index.h"
@@ -38,7 +39,7 @@ template <class Keys>
 nb::ndarray<nb::numpy, int64_t> FindRows(const IdIndex& index, const Keys& keys) {
   std::vector<int64_t> rows(keys.size());
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     index.Find(keys, rows.data());
   }
   return TakeVector(std::move(rows));
@@ -52,7 +53,7 @@ void BindIdCompile(nb::module_& m) {
       .def(
           "add",
           [](IntegerIdCollector& collector, const IdArray& ids) {
-            nb::gil_scoped_release release;
+            GilRelease release;
             collector.Add({ids.data(), ids.size()});
           },
           "ids"_a)
@@ -66,7 +67,7 @@ void BindIdCompile(nb::module_& m) {
           [](TextIdCollector& collector, const IdArray& offsets, const TextBytes& data,
              const std::string& name, uint64_t first_row) {
             const compile::TextView texts = TextsOf(offsets, data);
-            nb::gil_scoped_release release;
+            GilRelease release;
             collector.Add(texts, name, first_row);
           },
           "offsets"_a, "data"_a, nb::kw_only(), "name"_a, "first_row"_a)
@@ -75,7 +76,7 @@ void BindIdCompile(nb::module_& m) {
 
   nb::class_<IdIndex>(m, "IdIndex")
       .def(nb::init<store::MatrixReader, uint64_t, int>(), "ids"_a, nb::kw_only(), "memory"_a,
-           "threads"_a, nb::call_guard<nb::gil_scoped_release>())
+           "threads"_a, nb::call_guard<GilRelease>())
       .def_prop_ro("holds_texts", &IdIndex::holds_texts)
       .def(
           "find_integers",

@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "bindings/text_input.h"
 #include "compile/relabelled_text.h"
 
@@ -31,7 +32,7 @@ void InitFormat(IdTextFormat* self, bool texts, bool header, bool whole_lines,
 nb::object NextIds(IdText& text) {
   bool any = false;
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     any = text.Next();
   }
   if (!any) return nb::none();
@@ -48,7 +49,7 @@ nb::object NextIds(IdText& text) {
 nb::bytes Read(RelabelledText& text, size_t size) {
   std::string piece(size, '\0');
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     piece.resize(text.Read(piece));
   }
   return nb::bytes(piece.data(), piece.size());
@@ -59,7 +60,7 @@ nb::list Sample(const std::string& path, const nb::object& open_stream, uint64_t
   std::vector<std::vector<std::string>> sample;
   {
     const auto source = OpenText(path, open_stream, stored_bytes);
-    nb::gil_scoped_release release;
+    GilRelease release;
     sample = compile::SampleFields(*source, lines, whole_lines);
   }
   nb::list result;

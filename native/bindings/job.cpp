@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "bindings/gil.h"
+
 namespace nb = nanobind;
 
 namespace graphzero::bindings {
@@ -28,7 +30,7 @@ void RunJob(const nb::object& report, const std::function<void(compile::Progress
   std::exception_ptr job_error;
   std::exception_ptr report_error;
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     std::jthread worker([&] {
       try {
         job(&progress);
@@ -44,7 +46,7 @@ void RunJob(const nb::object& report, const std::function<void(compile::Progress
       if (report_error) continue;
       lock.unlock();
       try {
-        nb::gil_scoped_acquire acquire;
+        GilAcquire acquire;
         Report(report, progress);
       } catch (...) {
         report_error = std::current_exception();

@@ -4,6 +4,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "bindings/job.h"
 #include "bindings/row_places.h"
 #include "bindings/text_input.h"
@@ -75,7 +76,7 @@ void InitWriter(MatrixWriter* self, const std::string& path, std::optional<uint6
 }
 
 void Append(MatrixWriter& writer, const RowBytes& rows) {
-  nb::gil_scoped_release release;
+  GilRelease release;
   writer.Append(std::as_bytes(std::span(rows.data(), rows.size())));
 }
 
@@ -89,7 +90,7 @@ void InitCollector(RowCollector* self, const std::string& path, const std::strin
 }
 
 void AddRows(RowCollector& collector, const IdArray& ids, const RowBytes& rows) {
-  nb::gil_scoped_release release;
+  GilRelease release;
   collector.Add({ids.data(), ids.size()}, std::as_bytes(std::span(rows.data(), rows.size())));
 }
 
@@ -105,7 +106,7 @@ RowCollector::Report FinishRows(RowCollector& collector, const RowBytes& fill,
 nb::ndarray<nb::numpy, uint16_t> ToBFloat16(const Doubles& values) {
   std::vector<uint16_t> bits(values.size());
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     for (size_t i = 0; i < bits.size(); ++i) {
       bits[i] = compile::NarrowFloat<compile::BFloat16>(values.data()[i]).bits;
     }
@@ -137,9 +138,7 @@ void BindMatrixCompile(nb::module_& m) {
            "dtype"_a, "role"_a, "row_stride"_a)
       .def("append", &Append, "rows"_a)
       .def_prop_ro("rows_written", &MatrixWriter::rows_written)
-      .def(
-          "finish", [](MatrixWriter& writer) { writer.Finish(); },
-          nb::call_guard<nb::gil_scoped_release>());
+      .def("finish", [](MatrixWriter& writer) { writer.Finish(); }, nb::call_guard<GilRelease>());
 
   nb::class_<RowCollector::Report>(m, "CollectedRows")
       .def_ro("rows", &RowCollector::Report::rows)

@@ -5,12 +5,14 @@
 
 #include <memory>
 
+#include "bindings/gil.h"
+
 namespace graphzero::bindings {
 
 // A reference that may be dropped by a thread without the GIL.
 inline std::shared_ptr<nanobind::object> HoldObject(nanobind::object object) {
   return {new nanobind::object(std::move(object)), [](nanobind::object* held) {
-            nanobind::gil_scoped_acquire acquire;
+            GilAcquire acquire;
             delete held;
           }};
 }

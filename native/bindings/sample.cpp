@@ -6,6 +6,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "sample/fanout.h"
 #include "sample/negatives.h"
 #include "sample/neighbour_sampler.h"
@@ -72,7 +73,7 @@ NeighbourSample SampleNeighbours(
       .threads = threads,
       .staged = std::move(staged),
       .forced_set = forced_set};
-  nb::gil_scoped_release release;
+  GilRelease release;
   return sample::SampleNeighbours(graph, request);
 }
 
@@ -124,7 +125,7 @@ void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
       .e_id = e_id ? e_id->data() : nullptr,
       .edge_weight = edge_weight ? edge_weight->data() : nullptr,
       .batch = batch ? batch->data() : nullptr};
-  nb::gil_scoped_release release;
+  GilRelease release;
   drawn.CopyTo(destination, threads);
 }
 
@@ -147,7 +148,7 @@ void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::s
                                     .seed = seed,
                                     .threads = threads,
                                     .staged = staged};
-  nb::gil_scoped_release release;
+  GilRelease release;
   sample::RandomWalk(graph, request, {nodes.data(), lengths.data()});
 }
 
@@ -162,7 +163,7 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
                                       .seed = seed,
                                       .threads = threads,
                                       .staged = staged};
-  nb::gil_scoped_release release;
+  GilRelease release;
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
 
@@ -180,7 +181,7 @@ void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bo
                                         .seed = seed,
                                         .threads = threads,
                                         .staged = staged};
-  nb::gil_scoped_release release;
+  GilRelease release;
   sample::DrawNegatives(graph, request, {sources.data(), sources.size()},
                         {targets.data(), targets.size()});
 }
@@ -193,7 +194,7 @@ nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t
   }
   std::vector<int64_t> items(count);
   if (count > 0) {
-    nb::gil_scoped_release release;
+    GilRelease release;
     sample::Permutation(n, seed, epoch).Fill(first, items);
   }
   return TakeVector(std::move(items));
@@ -201,7 +202,7 @@ nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t
 
 void DrawBelow(uint64_t seed, uint64_t bound, const Output<uint64_t>& out) {
   if (bound == 0) throw std::invalid_argument("bound is 0, expected at least 1");
-  nb::gil_scoped_release release;
+  GilRelease release;
   sample::Draws draws = sample::RequestDraws(seed, sample::Domain::kShuffles);
   for (size_t i = 0; i < out.size(); ++i) out.data()[i] = draws.Below(bound);
 }

@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "shm/budget.h"
 #include "shm/lease.h"
 #include "shm/region.h"
@@ -79,16 +80,13 @@ void BindDaemonSide(nb::module_& m) {
       .def_ro("guarantee_bytes", &shm::SessionUsage::guarantee_bytes);
 
   nb::class_<shm::SessionMemory>(m, "SessionMemory")
-      .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a,
-           nb::call_guard<nb::gil_scoped_release>())
-      .def("release", &shm::SessionMemory::Release, "block_ids"_a,
-           nb::call_guard<nb::gil_scoped_release>())
-      .def("take_news", &shm::SessionMemory::TakeNews, nb::call_guard<nb::gil_scoped_release>())
-      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a,
-           nb::call_guard<nb::gil_scoped_release>())
-      .def("trim", &shm::SessionMemory::Trim, "idle"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("usage", &shm::SessionMemory::Usage, nb::call_guard<nb::gil_scoped_release>())
-      .def("close", &shm::SessionMemory::Close, nb::call_guard<nb::gil_scoped_release>());
+      .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a, nb::call_guard<GilRelease>())
+      .def("release", &shm::SessionMemory::Release, "block_ids"_a, nb::call_guard<GilRelease>())
+      .def("take_news", &shm::SessionMemory::TakeNews, nb::call_guard<GilRelease>())
+      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a, nb::call_guard<GilRelease>())
+      .def("trim", &shm::SessionMemory::Trim, "idle"_a, nb::call_guard<GilRelease>())
+      .def("usage", &shm::SessionMemory::Usage, nb::call_guard<GilRelease>())
+      .def("close", &shm::SessionMemory::Close, nb::call_guard<GilRelease>());
 
   nb::class_<shm::MemoryBudget>(m, "MemoryBudget")
       .def(nb::init<uint64_t, std::string, std::optional<uint32_t>>(), "limit"_a, "name_prefix"_a,
@@ -112,7 +110,7 @@ void BindTrainerSide(nb::module_& m) {
             using Duration = shm::ReleaseQueue::Duration;
             return queue.TakeLeftOver(Duration(timeout_s), Duration(linger_s));
           },
-          "timeout"_a, "linger"_a, nb::call_guard<nb::gil_scoped_release>())
+          "timeout"_a, "linger"_a, nb::call_guard<GilRelease>())
       .def("close", &shm::ReleaseQueue::Close);
 
   nb::class_<shm::BlockLease>(m, "BlockLease")

@@ -5,6 +5,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "store/guarded_read.h"
 #include "store/matrix_reader.h"
 #include "store/publish.h"
@@ -121,7 +122,7 @@ nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
 // What both kinds of file can be asked to do with the page cache.
 template <typename Reader>
 void BindPageCache(nb::class_<Reader>& reader) {
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  const auto release = nb::call_guard<GilRelease>();
   reader.def("throw_if_damaged", [](const Reader& r) { r.file()->ThrowIfDamaged(); });
   reader.def("resident_bytes", [](const Reader& r) { return r.file()->ResidentBytes(); }, release);
   reader.def(

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "bindings/gil.h"
 #include "bindings/python_owner.h"
 
 namespace nb = nanobind;
@@ -14,7 +15,7 @@ class PythonStream final : public compile::ByteStream {
   explicit PythonStream(nb::object stream) : stream_(HoldObject(std::move(stream))) {}
 
   size_t Read(std::span<char> out) override {
-    nb::gil_scoped_acquire acquire;
+    GilAcquire acquire;
     size_t filled = 0;
     while (filled < out.size()) {
       const auto piece = nb::cast<nb::bytes>(stream_->attr("read")(out.size() - filled));
@@ -40,7 +41,7 @@ std::unique_ptr<compile::TextSource> OpenText(const std::string& path, const nb:
   if (open.is_none()) return std::make_unique<compile::FileTextSource>(path);
   const auto opener = HoldObject(open);
   const auto open_stream = [opener]() -> std::unique_ptr<compile::ByteStream> {
-    nb::gil_scoped_acquire acquire;
+    GilAcquire acquire;
     return std::make_unique<PythonStream>((*opener)());
   };
   return std::make_unique<compile::StreamTextSource>(path, open_stream, stored_bytes);

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 #include "bindings/job.h"
 #include "store/degree_summary.h"
 
@@ -31,7 +32,7 @@ store::DegreeSummary SummarizeDegrees(const store::TopologyReader& graph,
                                       const std::string& direction) {
   const store::Adjacency* adjacency = direction == "out" ? graph.out() : graph.in();
   if (adjacency == nullptr) throw std::invalid_argument("the file stores no " + direction);
-  nb::gil_scoped_release release;
+  GilRelease release;
   return store::SummarizeDegrees(graph, *adjacency);
 }
 
@@ -51,8 +52,7 @@ void BindVerify(nb::module_& m) {
       .def_ro("mean", &store::DegreeSummary::mean)
       .def_ro("empty_rows", &store::DegreeSummary::empty_rows);
   m.def("summarize_degrees", &SummarizeDegrees, "graph"_a, "direction"_a);
-  m.def("count_isolated", &store::CountIsolated, "graph"_a,
-        nb::call_guard<nb::gil_scoped_release>());
+  m.def("count_isolated", &store::CountIsolated, "graph"_a, nb::call_guard<GilRelease>());
 }
 
 }  // namespace graphzero::bindings

@@ -1,6 +1,8 @@
 """Calls share one budget of threads, and forked children sample without one."""
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -116,3 +118,28 @@ def test_a_fork_in_the_middle_of_other_calls_works(graph, four_threads):
         stop.set()
         for thread in busy:
             thread.join()
+
+
+SAMPLES_TO_THE_END = """
+import sys, threading
+import graphzero as gz
+
+graph = gz.Graph(sys.argv[1])
+begun = threading.Event()
+
+def sample_for_ever():
+    while True:
+        graph.sample(range(4_000), [5, 5])
+        begun.set()
+
+for _ in range(2):
+    threading.Thread(target=sample_for_ever, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_a_program_may_end_while_a_daemon_thread_samples(graph):
+    # Python ends such a thread where it comes back from native code, which must not abort.
+    command = [sys.executable, "-c", SAMPLES_TO_THE_END, str(graph.path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=FORK_TIMEOUT_S)
+    assert (done.returncode, done.stderr) == (0, "")
