@@ -12,6 +12,7 @@ import time
 import grpc
 from graphzero import _engine
 from graphzero._errors import GraphZeroError
+from graphzero._text import line_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
 from graphzero.server import listen, machine, read_plan
@@ -21,6 +22,8 @@ from graphzero.server.config import Config
 from graphzero.server.credentials import read_token
 from graphzero.server.listen import Door
 from graphzero.server.lock import SocketLock
+from graphzero.server.log_lines import tell_omitted
+from graphzero.server.message_guard import MessageGuard
 from graphzero.server.notify import notify
 from graphzero.server.read_plan import ReadPlan
 from graphzero.server.service import Service
@@ -67,7 +70,9 @@ class _Daemon:
         )
         self._service = Service(self._catalog, self._plan, config.limits, budget, lock.instance_id)
         self._health = health.aio.HealthServicer()
-        self._server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        self._server = grpc.aio.server(
+            interceptors=[MessageGuard()], options=[("grpc.so_reuseport", 0)]
+        )
         self._warm_start = WarmStart(config.warm)
         self._stop = asyncio.Event()
         self.work_goes_on = False
@@ -99,7 +104,7 @@ class _Daemon:
             *machine.warnings(self._config),
             *read_plan.problems(datasets),
         ):
-            print(f"warning: {warning}", file=sys.stderr, flush=True)
+            print(line_text(f"warning: {warning}", 2000), file=sys.stderr, flush=True)
         print(banner(self._config, datasets, self._plan.row_cache, doors), flush=True)
         notify("READY=1")
         self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
@@ -122,6 +127,7 @@ class _Daemon:
                 await self._keep_house()
 
     async def _keep_house(self) -> None:
+        tell_omitted(log)
         await self._service.trim_memory()
         idle_exit = self._config.life.idle_exit_s
         if idle_exit is not None and self._service.idle_seconds() > idle_exit:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from graphzero import _engine
 from graphzero._dataset import Dataset
-from graphzero._text import count_text, size_text
+from graphzero._text import count_text, line_text, size_text
 from graphzero._version import __version__
 from graphzero.server import read_plan
 from graphzero.server.config import Config
 from graphzero.server.listen import Door
+
+_LONGEST_LINE = 2000  # all columns of a dataset stand in one
 
 
 def banner(
@@ -35,7 +37,7 @@ def banner(
     lines += [f"  listening on {door.address} for {door.access}" for door in doors]
     lines.append("  connect with:")
     lines.append(f'    import graphzero as gz; client = gz.connect("{config.listen.socket}")')
-    return "\n".join(lines)
+    return "\n".join(line_text(line, _LONGEST_LINE) for line in lines)
 
 
 def _columns(dataset: Dataset) -> str:

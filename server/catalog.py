@@ -7,6 +7,7 @@ from pathlib import Path
 from graphzero._dataset import Dataset, open_dataset
 from graphzero._errors import InputError
 from graphzero._files import datasets
+from graphzero._text import names_text, quoted
 from graphzero.server import read_plan
 from graphzero.server.read_plan import ReadPlan
 
@@ -56,9 +57,8 @@ class Catalog:
         if not name and len(self._datasets) == 1:
             return next(iter(self._datasets.values()))
         if name not in self._datasets:
-            known = ", ".join(repr(known) for known in sorted(self._datasets))
-            found = f"dataset {name!r}" if name else "no dataset name"
-            raise UnknownDataset(f"found {found}, expected one of {known}")
+            found = f"dataset {quoted(name)}" if name else "no dataset name"
+            raise UnknownDataset(f"found {found}, expected one of {names_text(self._datasets)}")
         return self._datasets[name]
 
 

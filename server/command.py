@@ -1,21 +1,22 @@
 """`graphzero-server`: reads the configuration, runs the daemon, turns errors into one line."""
 
 import asyncio
-import logging
+import os
 import sys
 from collections.abc import Sequence
 
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import GraphZeroError
 from graphzero._grpc_threads import prepare_grpc
+from graphzero.server.log_lines import set_up_log
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     from graphzero.server.config import parse_command_line
 
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
+    set_up_log()
+    # Its core writes to stderr by itself, a line for each peer that does not speak TLS properly.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     prepare_grpc()
     try:
         config = parse_command_line(argv)

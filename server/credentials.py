@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import grpc
 from graphzero._errors import InputError
 
 _LEAST_TOKEN_BYTES = 16
@@ -23,6 +22,8 @@ class TlsConfig:
 
 def server_credentials(tls: TlsConfig) -> Any:
     """Checks the files first: gRPC does not say what is wrong with them."""
+    import grpc  # not before it is told how to run: see prepare_grpc()
+
     _require_secret(tls.key, "--tls-key")
     pair = (_read(tls.key, "--tls-key"), _read(tls.certificate, "--tls-certificate"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

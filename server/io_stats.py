@@ -10,8 +10,14 @@ from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 
 
-def column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
-    """Of every column, and of the graphs that do not fit into memory."""
+def column_stats(datasets: Iterable[Dataset], most: int) -> list[pb.ColumnStats]:
+    """Of columns, and of graphs that do not fit into memory: at most so many, those that were read
+    from first."""
+    found = sorted(_column_stats(datasets), key=lambda column: column.gathers == 0)
+    return found[:most]
+
+
+def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
     for dataset in datasets:
         if dataset.graph._staged is not None:
             staged = dataset.graph._staged.stats()

@@ -10,11 +10,13 @@ import os
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._errors import GraphZeroError, InputError
+from graphzero._text import line_text, quoted, size_text
 from graphzero._version import __version__
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
@@ -36,6 +38,11 @@ PROTOCOL_VERSION = 1
 # Requests and fields of requests that came after the first version of the contract.
 FEATURES = ("disjoint", "find_nodes", "links", "subgraph")
 HELLO_TIMEOUT_S = 10.0
+MAX_HELLO_BYTES = 64 << 10
+MAX_CLIENT_NAME_BYTES = 200
+# Sessions and columns that GetStats lists at most: `ping` asks for it too, so its answer must fit
+# into a message whatever they are called.
+MAX_LISTED = 1000
 # Blocks that were free for so long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
 _ROLES = {
@@ -108,13 +115,16 @@ class Service(SamplerServiceServicer):
             max_sessions=self._limits.max_sessions,
             shm_limit_byte_size=self._limits.shm_limit,
             shm_used_byte_size=self._budget.used,
-            sessions=[_session_stats(session) for session in self._sessions.values()],
+            sessions=[
+                _session_stats(session) for session in islice(self._sessions.values(), MAX_LISTED)
+            ],
+            num_sessions=len(self._sessions),
             requests=self._counters.requests,
             failed_requests=self._counters.failed,
             result_byte_size=self._counters.result_bytes,
             io_engine=_engine.io_engine().name,
             row_cache=row_cache_stats(self._plan.row_cache),
-            columns=column_stats(self._catalog.all()),
+            columns=column_stats(self._catalog.all(), MAX_LISTED),
         )
 
     # --- sessions ---
@@ -136,6 +146,12 @@ class Service(SamplerServiceServicer):
                 f"found protocol version {hello.protocol_version}, expected {PROTOCOL_VERSION}: "
                 "install the same release of graphzero-server for trainers and daemon",
             )
+        if hello.ByteSize() > MAX_HELLO_BYTES:
+            await context.abort(
+                StatusCode.INVALID_ARGUMENT,
+                f"found a hello of {size_text(hello.ByteSize())}, expected at most "
+                f"{size_text(MAX_HELLO_BYTES)}",
+            )
         if self._draining:
             await context.abort(StatusCode.UNAVAILABLE, "the daemon is shutting down")
         if len(self._sessions) >= self._limits.max_sessions:
@@ -150,8 +166,9 @@ class Service(SamplerServiceServicer):
         if hello.expected_fingerprint and hello.expected_fingerprint != dataset.fingerprint:
             await context.abort(
                 StatusCode.FAILED_PRECONDITION,
-                f"dataset {dataset.name!r} has changed: found fingerprint "
-                f"{dataset.fingerprint.hex()}, expected {hello.expected_fingerprint.hex()}",
+                f"dataset {quoted(dataset.name)} has changed: found fingerprint "
+                f"{dataset.fingerprint.hex()}, expected "
+                f"{line_text(hello.expected_fingerprint.hex(), 40)}",
             )
         try:
             return self._new_session(hello, dataset), first.request_id
@@ -168,7 +185,7 @@ class Service(SamplerServiceServicer):
             memory = self._budget.open_session(window)
         session = TrainerSession(
             session_id=self._next_session,
-            hello=hello,
+            client_name=_client_name(hello),
             dataset=dataset,
             memory=memory,
             limits=self._limits,
@@ -178,7 +195,9 @@ class Service(SamplerServiceServicer):
         )
         self._next_session += 1
         self._sessions[session.id] = session
-        log.info("session %d opened by %s on %s", session.id, hello.client_name, dataset.name)
+        log.info(
+            "session %d opened by %s on %s", session.id, session.client_name, quoted(dataset.name)
+        )
         return session
 
     async def _read(
@@ -219,6 +238,7 @@ class Service(SamplerServiceServicer):
         metadata = dict(context.invocation_metadata() or ())
         sent = str(metadata.get("authorization", "")).encode()
         if not hmac.compare_digest(sent, b"Bearer " + self.tcp_token):
+            log.warning("refused %s: a wrong token, or none", context.peer())
             await context.abort(StatusCode.UNAUTHENTICATED, "a wrong token, or none")
 
     # --- life ---
@@ -276,10 +296,17 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
     )
 
 
+def _client_name(hello: pb.Hello) -> str:
+    """For people: in the log, and in the statistics."""
+    # Cut first: its bytes are what counts on the wire.
+    name = hello.client_name.encode()[:MAX_CLIENT_NAME_BYTES].decode(errors="ignore")
+    return line_text(name, MAX_CLIENT_NAME_BYTES)
+
+
 def _session_stats(session: TrainerSession) -> pb.SessionStats:
     stats = pb.SessionStats(
         session_id=session.id,
-        client_name=session.hello.client_name,
+        client_name=session.client_name,
         dataset=session.dataset.name,
         age_ms=int(1000 * (time.monotonic() - session.started)),
         requests=session.requests,

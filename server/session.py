@@ -17,7 +17,7 @@ from typing import Any
 
 from graphzero import _engine
 from graphzero._dataset import Dataset
-from graphzero._text import size_text
+from graphzero._text import line_text, size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import (
     OutOfMemory,
@@ -39,6 +39,8 @@ log = logging.getLogger("graphzero.server")
 CHUNK_BYTES = 1 << 20
 # Answers that wait to be read. With more, nothing is read from the client until it reads some.
 MAX_OUTGOING = 256
+# Characters of an error, which may quote what the client sent.
+MAX_ERROR_TEXT = 2000
 _NOBODY = 1 << 63
 _FIRST_IDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
 
@@ -51,7 +53,7 @@ class TrainerSession:
     def __init__(
         self,
         session_id: int,
-        hello: pb.Hello,
+        client_name: str,
         dataset: Dataset,
         memory: Any,  # _engine.SessionMemory or InlineMemory
         limits: LimitConfig,
@@ -60,7 +62,7 @@ class TrainerSession:
         counters: Counters,
     ) -> None:
         self.id = session_id
-        self.hello = hello
+        self.client_name = client_name
         self.dataset = dataset
         self.recipes = Recipes(dataset)
         self.memory = memory
@@ -171,9 +173,9 @@ class TrainerSession:
     def _region_mapped(self, message: pb.RegionMapped) -> None:
         if not isinstance(self.memory, InlineMemory):
             self.memory.mapped(message.region_id)
-        if message.error:
-            self._broken_memory = message.error
-            log.warning("session %d cannot map shared memory: %s", self.id, message.error)
+        if message.error and not self._broken_memory:
+            self._broken_memory = line_text(message.error)
+            log.warning("session %d cannot map shared memory: %s", self.id, self._broken_memory)
 
     # --- what becomes of a request ---
 
@@ -210,7 +212,7 @@ class TrainerSession:
         code = code_for(error)
         if code.name == "INTERNAL":
             log.error("session %d, request %d failed", self.id, request.id, exc_info=error)
-        text = str(error) or type(error).__name__
+        text = line_text(str(error), MAX_ERROR_TEXT) or type(error).__name__
         self._say(
             pb.SessionResponse(
                 request_id=request.id, error=pb.Error(code=number_of(code), message=text)

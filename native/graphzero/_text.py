@@ -57,10 +57,10 @@ def quoted(text: str, most: int = 200) -> str:
     return f"'{line_text(text, most)}'"
 
 
-def names_text(names: Iterable[str], most: int = 20) -> str:
+def names_text(names: Iterable[str], most: int = 10) -> str:
     """ "'a', 'b' and 12 more": a list of names that stays short however many there are."""
     known = sorted(names)
-    shown = ", ".join(quoted(name) for name in known[:most])
+    shown = ", ".join(quoted(name, 60) for name in known[:most])
     return f"{shown} and {len(known) - most:,} more" if len(known) > most else shown
 
 

@@ -18,6 +18,6 @@ def run(args: argparse.Namespace) -> int:
     milliseconds = 1000 * (time.perf_counter() - started)
     print(
         f"graphzero-server {line_text(stats.version)}, pid {stats.pid}, "
-        f"{len(stats.sessions)} sessions, answered in {milliseconds:.1f} ms"
+        f"{stats.num_sessions} sessions, answered in {milliseconds:.1f} ms"
     )
     return 0

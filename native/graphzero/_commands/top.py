@@ -48,7 +48,7 @@ def _page(stats, before, seconds: float) -> str:  # type: ignore[no-untyped-def]
         f"{count_text(stats.failed_requests)}, results {size_text(stats.result_byte_size)} "
         f"({size_text(rate('result_byte_size'))}/s)",
         f"shared memory {size_text(stats.shm_used_byte_size)} of "
-        f"{size_text(stats.shm_limit_byte_size)}, sessions {len(stats.sessions)} of "
+        f"{size_text(stats.shm_limit_byte_size)}, sessions {stats.num_sessions} of "
         f"{stats.max_sessions}",
         "",
         f"{'session':>8} {'requests':>10} {'in flight':>9} {'blocks':>7} {'held':>10} "
