@@ -62,7 +62,8 @@ class _Daemon:
         self._plan = ReadPlan(config.io, config.memory)
         self._catalog = Catalog(config.data, self._plan)
         _engine.set_thread_limit(config.limits.threads)
-        _engine.set_workspace_limit(config.memory.work // 2)
+        _engine.set_workspace_limit(config.limits.work_memory // 2)
+        _engine.set_work_limit(config.limits.work_memory)
         budget = _engine.MemoryBudget(
             config.limits.shm_limit,
             lock.region_prefix,

@@ -38,12 +38,24 @@ class LimitConfig:
     threads: int
     workers: int  # requests at work at a time, while some of them wait for the disk
     shm_limit: int
+    work_memory: int  # bytes of draws under way
+    id_memory: int  # bytes of ids and texts of requests that are not answered yet
     max_sessions: int = 64
     max_result: int = 0  # bytes of one result; 0: the shared-memory limit
     max_edges: int = 1 << 28
     max_ids: int = 1 << 26
     max_in_flight: int = 64
     request_timeout_s: float = 60.0
+
+    @property
+    def largest_result(self) -> int:
+        """Bytes."""
+        return self.max_result or self.shm_limit
+
+    @property
+    def largest_sample(self) -> int:
+        """Edges: more would not fit into a result, where each takes 16 bytes at least."""
+        return min(self.max_edges, self.largest_result // 16)
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,11 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
         "shared memory for all sessions, such as 4G (default: a quarter of the available memory, "
         "at most half of /dev/shm)",
     ),
+    "work-memory": (
+        _size,
+        "memory for requests while they are drawn, such as 2G, and an eighth of it for their ids "
+        "(default: 15 % of the available memory)",
+    ),
     "max-sessions": (int, "trainers at a time (default 64)"),
     "max-result": (_size, "largest result (default: what --shm-limit allows)"),
     "max-edges": (int, "edges that one hop of a request may draw (default 2^28)"),
@@ -164,13 +181,17 @@ def make_config(values: dict[str, Any]) -> Config:
     if "data" not in options:
         raise InputError("no data: give a dataset directory with --data DIR")
     threads = options.get("threads", len(os.sched_getaffinity(0)))
-    memory = plan_memory(threads, options.get("shm-limit"), options.get("row-cache"))
+    memory = plan_memory(
+        threads, options.get("shm-limit"), options.get("row-cache"), options.get("work-memory")
+    )
     limits = _given(
         LimitConfig,
         {
             "threads": threads,
             "workers": memory.workers,
             "shm_limit": memory.batches,
+            "work_memory": memory.draws,
+            "id_memory": memory.ids,
             "max_sessions": options.get("max-sessions"),
             "max_result": options.get("max-result"),
             "max_edges": options.get("max-edges"),

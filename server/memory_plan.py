@@ -18,11 +18,13 @@ from graphzero._text import size_text
 _BATCHES_SHARE = 0.25
 _ROW_CACHE_SHARE = 0.25
 _TRAINERS_SHARE = 0.25
-_WORKERS_SHARE = 0.25
+_WORK_SHARE = 0.15
 # A process that imports torch and holds a small model.
 _TRAINER_BYTES = 192 << 20
 # Reads under way, rows that are drawn from, the nodes and edges of a batch of usual size.
 _WORKER_BYTES = 24 << 20
+# Of the memory for requests: ids and texts that have come and are not answered yet.
+_IDS_SHARE = 1 / 8
 # What finds rows in the row cache comes on top of them: a tenth for rows of 512 bytes, a quarter
 # for rows of 128.
 _ROW_INDEX_SHARE = 0.25
@@ -40,12 +42,15 @@ class MemoryPlan:
     """--shm-limit: the blocks of all trainers."""
     row_cache: int
     """--row-cache: hot rows, if a column does not fit into memory."""
+    work: int
+    """--work-memory: requests, from their first id until their result lies in its block."""
     workers: int
-    """So many, if requests wait for the disk; each needs memory to work in."""
+    """So many, if requests wait for the disk."""
     trainers: int
     """Left to them, if they run in the same control group or on the same machine."""
     batches_given: bool
     row_cache_given: bool
+    work_given: bool
 
     @property
     def daemon(self) -> int:
@@ -53,16 +58,21 @@ class MemoryPlan:
         return self.batches + int(self.row_cache * (1 + _ROW_INDEX_SHARE)) + self.work
 
     @property
-    def work(self) -> int:
-        """What the workers may need at the same time."""
-        return self.workers * _WORKER_BYTES
+    def ids(self) -> int:
+        """The part of `work` for ids and texts."""
+        return int(self.work * _IDS_SHARE)
+
+    @property
+    def draws(self) -> int:
+        """The part of `work` for what is drawn."""
+        return self.work - self.ids
 
     def describe(self, *, reads_files: bool) -> str:
         """A line for the banner. `reads_files`: whether requests wait for the disk."""
         parts = [f"{size_text(self.batches)} of shared memory for batches"]
         if reads_files:
             parts.append(f"{size_text(self.row_cache)} for hot rows")
-            parts.append(f"{size_text(self.work)} for {self.workers} workers")
+        parts.append(f"{size_text(self.work)} for requests at work")
         return (
             f"{size_text(self.available)} of memory available{memory_limit_text()}: up to "
             f"{', '.join(parts)}; the rest is left to files and trainers"
@@ -76,12 +86,14 @@ class MemoryPlan:
         found = (
             f"{size_text(self.available)} of memory is available{memory_limit_text()}, but "
             f"--shm-limit {size_text(self.batches)}, --row-cache {size_text(self.row_cache)} and "
-            f"{size_text(self.work)} for {self.workers} workers leave less than "
+            f"{size_text(self.work)} for requests at work leave less than "
             f"{size_text(self.trainers)} for trainers: one of them may be killed"
         )
         given = {"--shm-limit": self.batches} if self.batches_given else {}
         if self.row_cache_given:
             given["--row-cache"] = int(self.row_cache * (1 + _ROW_INDEX_SHARE))
+        if self.work_given:
+            given["--work-memory"] = self.work
         left = sum(given.values()) - over  # for what the user chose, all of it together
         if left < _LEAST_BATCHES:
             yield f"{found}; use --threads 1, or raise the memory limit by {size_text(over)}"
@@ -92,11 +104,13 @@ class MemoryPlan:
         yield f"{found}; use {' and '.join(f'{name} {size >> 20}M' for name, size in less.items())}"
 
 
-def plan_memory(threads: int, shm_limit: int | None, row_cache: int | None) -> MemoryPlan:
+def plan_memory(
+    threads: int, shm_limit: int | None, row_cache: int | None, work: int | None
+) -> MemoryPlan:
     """For limits as the user gave them; None is a share of the memory that is available now."""
     info = os.statvfs("/dev/shm")
     shared_memory = info.f_frsize * info.f_blocks
-    return divide_memory(available_memory(), shared_memory, threads, shm_limit, row_cache)
+    return divide_memory(available_memory(), shared_memory, threads, shm_limit, row_cache, work)
 
 
 def divide_memory(
@@ -105,6 +119,7 @@ def divide_memory(
     threads: int,
     shm_limit: int | None,
     row_cache: int | None,
+    work: int | None = None,
 ) -> MemoryPlan:
     """The plan for `available` bytes and a /dev/shm of `shared_memory`.
 
@@ -113,17 +128,21 @@ def divide_memory(
     """
     trainers = min(max(int(available * _TRAINERS_SHARE), _TRAINER_BYTES), available // 2)
     # A worker that waits for the disk uses no processor: others sample meanwhile.
-    affordable = int(available * _WORKERS_SHARE) // _WORKER_BYTES
+    least_work = threads * _WORKER_BYTES
+    work_given = work is not None
+    work = max(int(available * _WORK_SHARE), least_work) if work is None else work
     plan = MemoryPlan(
         available=available,
         batches=max(min(int(available * _BATCHES_SHARE), shared_memory // 2), _LEAST_BATCHES)
         if shm_limit is None
         else shm_limit,
         row_cache=int(available * _ROW_CACHE_SHARE) if row_cache is None else row_cache,
-        workers=min(max(affordable, threads), 2 * threads),
+        work=work,
+        workers=min(max(work // _WORKER_BYTES, threads), 2 * threads),
         trainers=trainers,
         batches_given=shm_limit is not None,
         row_cache_given=row_cache is not None,
+        work_given=work_given,
     )
     over = plan.daemon + trainers - available
     if row_cache is None and over > 0:

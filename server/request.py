@@ -1,4 +1,13 @@
-"""One request of a session: draws, finds memory, fills it, and reports to its session."""
+"""One request of a session, from its first id to its answer.
+
+    arriving -> queued -> drawing -> (waiting for shared memory ->) filling -> answered
+
+Drawing may also be refused working memory: then the request waits in the WorkLine and draws again.
+A request is answered exactly once. Whoever answers it early (its deadline, a cancel, the end of the
+session) also tells the engine to stop; a result that comes all the same is thrown away.
+
+Methods that begin with "_worker" run on a worker's thread, all others on the event loop's.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +16,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from graphzero._errors import InputError
+from graphzero import _engine
+from graphzero._errors import CallStopped, InputError, NeedsMemory
 from graphzero._text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
@@ -16,51 +26,113 @@ from graphzero.server.work import Work, is_brief, make_work
 if TYPE_CHECKING:
     from graphzero.server.session import TrainerSession
 
+# What a request costs beside its ids and what its message says.
+_OVERHEAD_BYTES = 1024
+
 
 class Request:
-    """A request on its way to its answer. run() may be called on any thread."""
+    """A request on its way to its answer."""
 
     def __init__(self, session: TrainerSession, message: pb.SessionRequest, number: int) -> None:
         self.id: int = message.request_id
         self.number = number  # counts a session's requests
-        self.retrying = False
         self.ids = bytearray()
-        self.answered = False
         self.complete = False  # all ids have come
+        self.answered = False
+        self.queued = False  # for a worker, or at one
+        self.call = _engine.Call(session.share)
         self.timer: asyncio.TimerHandle | None = None
+        self.deadline = 0.0
+        self.counted_bytes = 0  # of the IdBudget
         self._session = session
         self._message = message
+        self._body_bytes = _OVERHEAD_BYTES + message.ByteSize()
         self._work: Work | None = None
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
 
-    def is_brief(self) -> bool:
+    @property
+    def held_bytes(self) -> int:
+        """What the daemon keeps of it while it is not answered."""
+        return self._body_bytes + len(self.ids)
+
+    def start(self) -> None:
+        """All ids are there. Runs at once if that is quicker than waking a worker."""
+        session = self._session
+        if session.nobody_waits() and self._is_brief() and _engine.has_idle_thread():
+            self._run(self._worker_run)
+        else:
+            self.submit()
+
+    def submit(self, *, first: bool = False) -> None:
+        if not self.queued and not self.answered:
+            self.queued = True
+            self._session.scheduler.submit(self._session.id, self.run, first=first)
+
+    def run_again(self) -> None:
+        """The WorkLine has set aside what it needs."""
+        self.submit(first=True)
+
+    def seconds_used(self) -> float:
+        return self._session.share.seconds
+
+    def drop_draw(self) -> bool:
+        if self._work is None or self.queued:
+            return False
+        self._work = None
+        self.call.let_go()
+        return True
+
+    def end(self) -> None:
+        """It was answered: nothing of it is needed any more."""
+        self.answered = True
+        self.call.stop()
+        if self.timer is not None:
+            self.timer.cancel()
+        if not self.queued:  # else the worker lets go of it
+            self._work = None
+            self.call.let_go()
+
+    def _is_brief(self) -> bool:
         """Whether it takes microseconds and reads nothing from a disk."""
         session = self._session
         return session.dataset.in_memory.is_set() and is_brief(
             session.dataset, session.recipes, self._message, len(self.ids) // 8
         )
 
+    # --- on a worker ---
+
     def run(self) -> None:
         """As far as memory allows."""
-        if self.answered:
-            return
-        session = self._session
-        try:
-            self._draw()
-            turn = session.gate.turn
-            # Behind another one: it is tried again as soon as that one is answered.
-            in_turn = self.number <= session.oldest_waiting
-            block = self._try_to_fill() if in_turn else None
-        except BaseException as error:
-            self._tell(session.fail, self, error)
-            return
-        if block is None:
-            self._tell(session.wait_for_memory, self, turn if in_turn else -1)
-        else:
-            self._tell(session.succeed, self, self._work, block)
+        with self.call:
+            self._run(self._worker_run)
 
-    def _draw(self) -> None:
+    def _run(self, step: Any) -> None:
+        """Takes one step and tells the session what came of it."""
+        outcome: tuple[Any, ...]
+        try:
+            outcome = step()
+        except CallStopped:
+            outcome = (self._stopped,)
+        except NeedsMemory as error:
+            outcome = (self._refused, error)
+        except BaseException as error:
+            outcome = (self._failed, error)
+        self._tell(*outcome)
+
+    def _worker_run(self) -> tuple[Any, ...]:
+        session = self._session
+        if self.answered:
+            return (self._stopped,)
+        # Behind another one that waits for shared memory: its turn comes when that is answered.
+        if self.number > session.oldest_waiting:
+            return (self._parked, -1)
+        self._worker_draw()
+        turn = session.gate.turn
+        block = self._worker_fill()
+        return (self._parked, turn) if block is None else (self._filled, block)
+
+    def _worker_draw(self) -> None:
         session = self._session
         if session.memory_problem():
             raise NotPossible(
@@ -69,8 +141,9 @@ class Request:
             )
         if self._work is None:
             ids = np.frombuffer(self.ids, np.int64)
+            limits = session.limits
             work = make_work(
-                session.dataset, session.recipes, self._message, ids, session.limits.max_edges
+                session.dataset, session.recipes, self._message, ids, limits.largest_sample
             )
             try:
                 work.draw()
@@ -79,7 +152,7 @@ class Request:
             self._check_size(work)
             self._work = work
 
-    def _try_to_fill(self) -> Any:
+    def _worker_fill(self) -> Any:
         """The filled block, or None if there is no memory for it now."""
         session = self._session
         assert self._work is not None
@@ -103,7 +176,7 @@ class Request:
         return block
 
     def _check_size(self, work: Work) -> None:
-        most = self._session.limits.max_result or self._session.limits.shm_limit
+        most = self._session.limits.largest_result
         if work.layout.byte_size > most:
             raise ValueError(
                 f"the result has {size_text(work.layout.byte_size)}, expected at most "
@@ -115,3 +188,50 @@ class Request:
             method(*args)
         else:
             self._loop.call_soon_threadsafe(method, *args)
+
+    # --- what came of it ---
+
+    def _filled(self, block: Any) -> None:
+        work = self._leave_worker()
+        assert work is not None
+        self._session.succeed(self, work, block)
+        del work  # its memory is free before others are looked after
+        self._session.line.serve()
+
+    def _failed(self, error: BaseException) -> None:
+        self._leave_worker()
+        self._session.fail(self, error)
+        del error  # whose traceback has the frames of the worker
+        self._session.line.serve()
+
+    def _stopped(self) -> None:
+        self._leave_worker()
+        self._session.line.serve()
+
+    def _refused(self, error: NeedsMemory) -> None:
+        self._leave_worker()
+        if self.answered:
+            self._session.line.serve()
+        elif self.call.needed > self._session.line.largest:
+            self._failed(OutOfMemory(str(error)))
+        else:
+            self._session.line.wait(self)
+
+    def _parked(self, turn: int) -> None:
+        """There was no shared memory, or another one waits for it. `turn` is the gate's when memory
+        was asked for in vain; -1: it was not asked for."""
+        self.queued = False
+        if self.answered:
+            self._stopped()
+            return
+        self._session.wait_for_memory(self, turn)
+        if self._work is not None:
+            self._session.line.park(self)
+
+    def _leave_worker(self) -> Work | None:
+        """Gives up what was drawn, and what was set aside for drawing it."""
+        self.queued = False
+        work, self._work = self._work, None
+        self._session.line.unpark(self)
+        self.call.let_go()
+        return work

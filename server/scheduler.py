@@ -1,17 +1,28 @@
 """Divides the workers among sessions: each with work gets its turn, however much another one has
-queued."""
+queued, and however long it takes.
+
+`workers` jobs run at a time. Beyond that every session may have one: requests that take minutes
+would otherwise keep all workers, and everyone else waiting. How much of the processor each gets is
+the engine's business (native/sample/threads.h).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+
+log = logging.getLogger("graphzero.server")
 
 Job = Callable[[], None]
+
+# A worker beyond the usual number leaves after so long without a job.
+_IDLE_S = 10.0
 
 
 @dataclass
@@ -19,6 +30,7 @@ class _Lane:
     """The jobs of one session, oldest first."""
 
     jobs: deque[Job] = field(default_factory=deque)
+    running: int = 0
     ready: bool = False  # stands in the round
 
 
@@ -29,19 +41,21 @@ class Scheduler:
     between two jobs nobody waits for anybody. Thread-safe.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._lock = threading.Lock()  # guards the two below
+    def __init__(self, workers: int, most: int | None = None) -> None:
+        """Up to `most` threads; more than `workers` only while sessions wait for their first."""
+        self._usual = workers
+        self._most = max(workers, most or workers)
+        self._lock = threading.Lock()  # guards all below
         self._lanes: dict[Hashable, _Lane] = {}
         self._round: deque[Hashable] = deque()
-        # One True for each job that was submitted; a worker that gets it finds a job, unless one
-        # was withdrawn. False: no more.
+        self._running = 0
+        self._idle = 0
+        self._stopped = False
+        self._workers: set[threading.Thread] = set()
+        # One True wakes one idle worker, which finds a job unless it was withdrawn. False: leave.
         self._calls: SimpleQueue[bool] = SimpleQueue()
-        self._workers = [
-            threading.Thread(target=self._work, name=f"graphzero-worker-{number}", daemon=True)
-            for number in range(workers)
-        ]
-        for worker in self._workers:
-            worker.start()
+        for _ in range(workers):
+            self._start_worker()
 
     def submit(self, session: Hashable, job: Job, *, first: bool = False) -> None:
         """Queues a job behind the session's others, or in front of them."""
@@ -54,59 +68,117 @@ class Scheduler:
             if not lane.ready:
                 lane.ready = True
                 self._round.append(session)
-        self._calls.put(True)
+            if not self._may_run(lane):
+                return  # a worker that ends its job finds it
+            if self._idle:
+                self._idle -= 1
+                self._calls.put(True)
+            elif len(self._workers) < self._most:
+                with contextlib.suppress(RuntimeError):  # no thread to be had: workers come by
+                    self._start_worker()
 
     def has_queued(self, session: Hashable) -> bool:
         """Whether jobs of the session wait for a worker."""
         lane = self._lanes.get(session)
         return lane is not None and bool(lane.jobs)
 
-    def withdraw(self, session: Hashable, job: Job) -> None:
-        """Drops one job, if it is still queued. One that runs goes on."""
+    def withdraw(self, session: Hashable, job: Job) -> bool:
+        """Drops one job, if it is still queued, and says whether it was. One that runs goes on."""
         with self._lock:
             lane = self._lanes.get(session)
-            if lane is not None:
-                with contextlib.suppress(ValueError):
-                    lane.jobs.remove(job)
+            if lane is None or job not in lane.jobs:
+                return False
+            lane.jobs.remove(job)
+            return True
 
     def forget(self, session: Hashable) -> None:
         """Drops what a session has queued. Jobs that run go on."""
         with self._lock:
-            self._lanes.pop(session, None)
+            lane = self._lanes.get(session)
+            if lane is not None:
+                lane.jobs.clear()
+                self._drop_if_empty(session, lane)
 
     def shutdown(self, timeout_s: float) -> bool:
         """Waits for the jobs that run; those that are queued never do. False: some still run."""
         with self._lock:
-            self._lanes.clear()
-        for _ in self._workers:
+            self._stopped = True
+            for lane in self._lanes.values():
+                lane.jobs.clear()
+            workers = list(self._workers)
+        for _ in workers:
             self._calls.put(False)
         deadline = time.monotonic() + timeout_s
-        for worker in self._workers:
+        for worker in workers:
             worker.join(max(0.0, deadline - time.monotonic()))
-        return not any(worker.is_alive() for worker in self._workers)
+        return not any(worker.is_alive() for worker in workers)
+
+    def _start_worker(self) -> None:
+        worker = threading.Thread(target=self._work, name="graphzero-worker", daemon=True)
+        worker.start()
+        self._workers.add(worker)
 
     def _work(self) -> None:
-        while self._calls.get():
-            job = self._next()
-            if job is not None:
-                job()
-            del job  # with its session and that one's data, which must not live until the next one
+        while True:
+            found = self._next()
+            if found is not None:
+                session, job = found
+                try:
+                    job()
+                except BaseException:
+                    log.exception("a job of the daemon failed")
+                del job, found  # with its session and that one's data, which must not live on
+                self._ended(session)
+            elif not self._wait():
+                return
 
-    def _next(self) -> Job | None:
+    def _wait(self) -> bool:
+        """Until there may be a job; False: this worker is not needed any more."""
+        with self._lock:
+            if self._stopped:
+                return False
+            self._idle += 1
+            patience = _IDLE_S if len(self._workers) > self._usual else None
+        while True:
+            with contextlib.suppress(Empty):
+                return self._calls.get(timeout=patience)
+            with self._lock:
+                # Nobody idle: somebody was called, and the call is on its way to this worker.
+                if self._idle and len(self._workers) > self._usual:
+                    self._idle -= 1
+                    self._workers.discard(threading.current_thread())
+                    return False
+
+    def _may_run(self, lane: _Lane) -> bool:
+        return self._running < self._usual or lane.running == 0
+
+    def _next(self) -> tuple[Hashable, Job] | None:
         """The oldest job of the session whose turn it is."""
         with self._lock:
-            while self._round:
+            for _ in range(len(self._round)):
                 session = self._round.popleft()
-                lane = self._lanes.get(session)
-                if lane is None:
-                    continue
-                if not lane.jobs:  # all withdrawn
-                    lane.ready = False
-                    continue
-                job = lane.jobs.popleft()
-                if lane.jobs:
+                lane = self._lanes[session]
+                if lane.jobs and not self._may_run(lane):
                     self._round.append(session)
-                else:
-                    lane.ready = False
-                return job
+                    continue
+                lane.ready = len(lane.jobs) > 1
+                if lane.ready:
+                    self._round.append(session)
+                if lane.jobs:
+                    job = lane.jobs.popleft()
+                    lane.running += 1
+                    self._running += 1
+                    return session, job
+                self._drop_if_empty(session, lane)  # all were withdrawn
         return None
+
+    def _ended(self, session: Hashable) -> None:
+        with self._lock:
+            lane = self._lanes[session]
+            lane.running -= 1
+            self._running -= 1
+            self._drop_if_empty(session, lane)
+
+    def _drop_if_empty(self, session: Hashable, lane: _Lane) -> None:
+        if not lane.jobs and not lane.running and not lane.ready:
+            self._lanes.pop(session, None)

@@ -23,6 +23,7 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
 from graphzero.server.catalog import Catalog
 from graphzero.server.codes import code_for
 from graphzero.server.config import LimitConfig
+from graphzero.server.id_budget import IdBudget
 from graphzero.server.inline_memory import InlineBudget, InlineMemory
 from graphzero.server.io_stats import column_stats, row_cache_stats
 from graphzero.server.memory_gate import MemoryGate
@@ -30,6 +31,7 @@ from graphzero.server.metrics import Counters
 from graphzero.server.read_plan import ReadPlan, reads_files
 from graphzero.server.scheduler import Scheduler
 from graphzero.server.session import ProtocolViolation, TrainerSession
+from graphzero.server.work_line import WorkLine
 from grpc import StatusCode
 
 log = logging.getLogger("graphzero.server")
@@ -68,8 +70,13 @@ class Service(SamplerServiceServicer):
         self._instance_id = instance_id
         self._inline_budget = InlineBudget(limits.shm_limit)
         reading = reads_files(catalog.all())
-        self._scheduler = Scheduler(limits.workers if reading else limits.threads)
+        self._scheduler = Scheduler(
+            limits.workers if reading else limits.threads,
+            most=limits.workers + limits.max_sessions,
+        )
         self._gate = MemoryGate()
+        self._line = WorkLine(limits.work_memory)
+        self._ids = IdBudget(limits.id_memory)
         self._counters = Counters()
         self._sessions: dict[int, TrainerSession] = {}
         self._next_session = 1
@@ -191,10 +198,13 @@ class Service(SamplerServiceServicer):
             limits=self._limits,
             scheduler=self._scheduler,
             gate=self._gate,
+            line=self._line,
+            ids=self._ids,
             counters=self._counters,
         )
         self._next_session += 1
         self._sessions[session.id] = session
+        self._line.sessions = len(self._sessions)
         log.info(
             "session %d opened by %s on %s", session.id, session.client_name, quoted(dataset.name)
         )
@@ -221,13 +231,14 @@ class Service(SamplerServiceServicer):
             session_id=session.id,
             instance_id=self._instance_id,
             sampler_version=_engine.SAMPLER_VERSION,
-            max_request_edges=self._limits.max_edges,
-            max_result_byte_size=self._limits.max_result or self._limits.shm_limit,
+            max_request_edges=self._limits.largest_sample,
+            max_result_byte_size=self._limits.largest_result,
         )
 
     def _close(self, session: TrainerSession) -> None:
         session.close()
         self._sessions.pop(session.id, None)
+        self._line.sessions = len(self._sessions)
         self._last_busy = time.monotonic()
         log.info("session %d closed after %d requests", session.id, session.requests)
 

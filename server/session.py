@@ -1,10 +1,6 @@
 """One trainer's session: its requests, its shared memory, and what is still to be told to it.
 
-Everything here runs on the event loop's thread.
-
-The life of a request: arrived (maybe with more ids to come) -> queued -> drawn -> waiting for
-shared memory if there is none -> filled -> answered. It is answered exactly once; a result that
-comes after the answer (because of a deadline or a cancel) is thrown away and its block freed.
+Everything here runs on the event loop's thread. request.py has the life of a request.
 """
 
 from __future__ import annotations
@@ -27,12 +23,14 @@ from graphzero.server.codes import (
     number_of,
 )
 from graphzero.server.config import LimitConfig
+from graphzero.server.id_budget import IdBudget
 from graphzero.server.inline_memory import InlineBlock, InlineMemory
 from graphzero.server.memory_gate import MemoryGate
 from graphzero.server.metrics import Counters
 from graphzero.server.request import Request
 from graphzero.server.scheduler import Scheduler
 from graphzero.server.work import Recipes, Work
+from graphzero.server.work_line import WorkLine
 
 log = logging.getLogger("graphzero.server")
 
@@ -41,6 +39,13 @@ CHUNK_BYTES = 1 << 20
 MAX_OUTGOING = 256
 # Characters of an error, which may quote what the client sent.
 MAX_ERROR_TEXT = 2000
+MAX_OUTGOING_BYTES = 1 << 20
+# Of a request without its ids and texts: longer lists of columns or hops are mistakes, or worse.
+_MAX_BODY_BYTES = 64 << 10
+# However long a client says that it will wait.
+_MAX_TIMEOUT_S = 3600.0
+# A text takes so much more in the daemon than on the wire.
+_TEXT_BYTES = 64
 _NOBODY = 1 << 63
 _FIRST_IDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
 
@@ -59,6 +64,8 @@ class TrainerSession:
         limits: LimitConfig,
         scheduler: Scheduler,
         gate: MemoryGate,
+        line: WorkLine,
+        ids: IdBudget,
         counters: Counters,
     ) -> None:
         self.id = session_id
@@ -72,15 +79,19 @@ class TrainerSession:
         self.requests = 0
         self.open: dict[int, Request] = {}
         self.gate = gate
+        self.line = line
+        self.scheduler = scheduler
+        self.share = _engine.Share()
         self._waiting: dict[int, Request] = {}  # for shared memory, by number
         self.oldest_waiting = _NOBODY  # its number, also read by workers
-        self._id_bytes = 0  # of requests under way
+        self._ids = ids
+        self._held_bytes = 0  # of requests under way
         self._told: set[int] = set()  # blocks that are the client's until it releases them
-        self._scheduler = scheduler
         self._closed = False
         self._outgoing: asyncio.Queue[pb.SessionResponse | InlineBlock] = asyncio.Queue()
         self._room = asyncio.Event()
         self._room.set()
+        self._outgoing_bytes = 0
         self._draining = False
         self._broken_memory = ""
 
@@ -122,21 +133,52 @@ class TrainerSession:
         if message.request_id == 0 or message.request_id in self.open:
             raise ProtocolViolation(f"request id {message.request_id} is 0 or in use")
         self.requests += 1
-        request = Request(self, message, number=self.requests)
-        self.open[request.id] = request
         self.counters.requests += 1
-        if len(self.open) > self.limits.max_in_flight:
-            most = self.limits.max_in_flight
-            self.fail(request, OutOfMemory(f"found more than {most} requests in flight"))
-            return
         body = getattr(message, kind)
         first, more = _FIRST_IDS.get(kind, ("ids", "more_ids"))
         piece = getattr(body, first)
         body.ClearField(first)  # what is left is equal for requests that differ in their ids only
+        request = Request(self, message, number=self.requests)
+        self.open[request.id] = request
+        try:
+            self._admit(request, message, kind)
+        except (OutOfMemory, ValueError) as error:
+            self.fail(request, error)
+            return
+        seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
+        now = asyncio.get_running_loop().time()
+        request.deadline = now + min(seconds, _MAX_TIMEOUT_S)
+        # A client that takes its time with the ids has no longer than is usual.
+        self._set_timer(request, min(request.deadline, now + self.limits.request_timeout_s))
         self._take_ids(request, piece, last=not getattr(body, more))
-        if not request.answered:
-            seconds = message.timeout_ms / 1000 or self.limits.request_timeout_s
-            request.timer = asyncio.get_running_loop().call_later(seconds, self._expired, request)
+
+    def _admit(self, request: Request, message: pb.SessionRequest, kind: str) -> None:
+        """Raises what the request is refused with before anything of it is read."""
+        if len(self.open) > self.limits.max_in_flight:
+            raise OutOfMemory(f"found more than {self.limits.max_in_flight} requests in flight")
+        texts = len(message.find_nodes.texts) if kind == "find_nodes" else 0
+        if not texts and message.ByteSize() > _MAX_BODY_BYTES:
+            raise ValueError(
+                f"found a request of {size_text(message.ByteSize())} beside its ids, expected at "
+                f"most {size_text(_MAX_BODY_BYTES)}: name fewer columns and hops"
+            )
+        self._hold(request.held_bytes + _TEXT_BYTES * texts, request)
+
+    def _hold(self, more: int, request: Request) -> None:
+        """Counts bytes of a request that is kept; raises OutOfMemory if they are too many."""
+        if not self._ids.take(more, held=self._held_bytes):
+            raise OutOfMemory(
+                f"this session's requests hold {size_text(self._held_bytes)} of ids and texts, all "
+                f"requests {size_text(self._ids.used)} of {size_text(self._ids.limit)}, and "
+                f"{size_text(more)} more came: send fewer ids at a time, or raise --work-memory"
+            )
+        self._held_bytes += more
+        request.counted_bytes += more
+
+    def _set_timer(self, request: Request, when: float) -> None:
+        if request.timer is not None:
+            request.timer.cancel()
+        request.timer = asyncio.get_running_loop().call_at(when, self._expired, request)
 
     def _add_ids(self, message: pb.SessionRequest) -> None:
         request = self.open.get(message.request_id)
@@ -148,27 +190,24 @@ class TrainerSession:
         if request.complete:
             raise ProtocolViolation(f"more ids for request {request.id} after its last")
         request.complete = last
-        if len(piece) % 8:
-            self.fail(request, ValueError(f"found {len(piece)} bytes of ids, expected 8 for each"))
+        try:
+            if len(piece) % 8:
+                raise ValueError(f"found {len(piece)} bytes of ids, expected 8 for each")
+            if len(request.ids) + len(piece) > 8 * self.limits.max_ids:
+                most = self.limits.max_ids
+                raise ValueError(f"found more than {most} ids in one request (--max-ids)")
+            self._hold(len(piece), request)
+        except (OutOfMemory, ValueError) as error:
+            self.fail(request, error)
             return
         request.ids += piece
-        self._id_bytes += len(piece)
-        most = self.limits.max_ids
-        if len(request.ids) > 8 * most:
-            self.fail(request, ValueError(f"found more than {most} ids in one request (--max-ids)"))
-        elif self._id_bytes > 8 * most:
-            text = f"found more than {most} ids in the requests under way (--max-ids)"
-            self.fail(request, OutOfMemory(text))
-        elif last:
-            self._start(request)
+        if last:
+            self._set_timer(request, request.deadline)
+            request.start()
 
-    def _start(self, request: Request) -> None:
-        """On a worker; at once and here if that is quicker than waking one and being woken."""
-        in_turn = self.oldest_waiting == _NOBODY and not self._scheduler.has_queued(self.id)
-        if in_turn and request.is_brief() and _engine.has_idle_thread():
-            request.run()
-        else:
-            self._scheduler.submit(self.id, request.run)
+    def nobody_waits(self) -> bool:
+        """Whether a request that comes now is the next to be run."""
+        return self.oldest_waiting == _NOBODY and not self.scheduler.has_queued(self.id)
 
     def _region_mapped(self, message: pb.RegionMapped) -> None:
         if not isinstance(self.memory, InlineMemory):
@@ -248,9 +287,6 @@ class TrainerSession:
         Requests get memory in the order in which they came: a trainer waits for the oldest, and
         would wait for ever if a younger one took the last block.
         """
-        if request.answered:
-            return
-        request.retrying = False
         self._waiting[request.number] = request
         self.oldest_waiting = min(self._waiting)
         if self.oldest_waiting == request.number:
@@ -258,9 +294,8 @@ class TrainerSession:
 
     def _retry_oldest(self) -> None:
         request = self._waiting.get(self.oldest_waiting)
-        if request is not None and not request.retrying:
-            request.retrying = True
-            self._scheduler.submit(self.id, request.run, first=True)
+        if request is not None:
+            request.submit(first=True)
 
     def _wait_no_more(self, request: Request) -> None:
         if self._waiting.pop(request.number, None) is not None:
@@ -275,13 +310,13 @@ class TrainerSession:
         """False if the request was answered before."""
         if self.open.pop(request.id, None) is None:
             return False
-        if request.timer is not None:
-            request.timer.cancel()
-        request.answered = True
-        self._id_bytes -= len(request.ids)
-        if self._scheduler.has_queued(self.id):
-            # Else one who asks and cancels without end would fill the queue.
-            self._scheduler.withdraw(self.id, request.run)
+        self._held_bytes -= request.counted_bytes
+        self._ids.give(request.counted_bytes)
+        # Else one who asks and cancels without end would fill the queue.
+        if self.scheduler.has_queued(self.id) and self.scheduler.withdraw(self.id, request.run):
+            request.queued = False
+        self.line.unpark(request)
+        request.end()
         self._wait_no_more(request)
         return True
 
@@ -302,7 +337,9 @@ class TrainerSession:
 
     def _say(self, message: pb.SessionResponse | InlineBlock) -> None:
         self._outgoing.put_nowait(message)
-        if self._outgoing.qsize() >= MAX_OUTGOING:
+        if not isinstance(message, InlineBlock):  # which counts as memory of the session
+            self._outgoing_bytes += message.ByteSize()
+        if self._outgoing.qsize() >= MAX_OUTGOING or self._outgoing_bytes >= MAX_OUTGOING_BYTES:
             self._room.clear()
 
     async def write_to(self, context: Any) -> None:
@@ -315,7 +352,12 @@ class TrainerSession:
     async def _write_all(self, context: Any) -> None:
         while True:
             message = await self._outgoing.get()
-            if self._outgoing.qsize() < MAX_OUTGOING // 2:
+            if not isinstance(message, InlineBlock):
+                self._outgoing_bytes -= message.ByteSize()
+            if (
+                self._outgoing.qsize() < MAX_OUTGOING // 2
+                and self._outgoing_bytes < MAX_OUTGOING_BYTES // 2
+            ):
                 self._room.set()
             if not isinstance(message, InlineBlock):
                 await context.write(message)
@@ -341,8 +383,9 @@ class TrainerSession:
         self._closed = True
         self._room.set()
         self._waiting.clear()
-        self._scheduler.forget(self.id)
         for request in list(self.open.values()):
             self._finish(request)
+        self.scheduler.forget(self.id)
         self.memory.close()
         self.gate.released()
+        self.line.serve()

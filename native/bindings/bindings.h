@@ -7,6 +7,7 @@
 namespace graphzero::bindings {
 
 void BindErrors(nanobind::module_& m);
+void BindCall(nanobind::module_& m);
 void BindStore(nanobind::module_& m);
 void BindVerify(nanobind::module_& m);
 void BindIo(nanobind::module_& m);

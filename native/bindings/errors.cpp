@@ -2,6 +2,7 @@
 // std::invalid_argument (ValueError) are mapped by nanobind itself.
 #include "store/errors.h"
 
+#include "base/call.h"
 #include "bindings/bindings.h"
 
 namespace nb = nanobind;
@@ -27,8 +28,14 @@ void Translate(const std::exception_ptr& error, void*) {
     std::rethrow_exception(error);
   } catch (const FormatError& e) {
     RaiseOurs("FormatError", e.what());
+  } catch (const TooManyEdges& e) {
+    RaiseOurs("TooManyEdges", e.what());
   } catch (const InputError& e) {
     RaiseOurs("InputError", e.what());
+  } catch (const base::Stopped& e) {
+    RaiseOurs("CallStopped", e.what());
+  } catch (const base::NeedsMemory& e) {
+    RaiseOurs("NeedsMemory", e.what());
   } catch (const IoError& e) {
     RaiseOsError(e);
   } catch (const Cancelled&) {

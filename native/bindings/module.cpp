@@ -7,6 +7,7 @@ NB_MODULE(_engine, m) {
   // of a user's terminal.
   nanobind::set_leak_warnings(false);
   BindErrors(m);
+  BindCall(m);
   BindStore(m);
   BindVerify(m);
   BindIo(m);

@@ -8,6 +8,7 @@
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
 #include "sample/fanout.h"
+#include "sample/link_seeds.h"
 #include "sample/negatives.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/permutation.h"
@@ -186,6 +187,18 @@ void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bo
                         {targets.data(), targets.size()});
 }
 
+nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> NumberEnds(const IdArray& ends,
+                                                        const Output<int64_t>& index) {
+  auto numbered = std::make_shared<sample::NumberedEnds>();
+  {
+    nb::gil_scoped_release release;
+    *numbered = sample::NumberEnds(View(ends), {index.data(), index.size()});
+  }
+  int64_t* const seeds = numbered->seeds.data();
+  const size_t count = numbered->count;
+  return {seeds, {count}, KeepAlive(std::move(numbered))};
+}
+
 nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t epoch,
                                              uint64_t first, uint64_t count) {
   if (!store::Fits(first, count, 1, n)) {
@@ -258,6 +271,7 @@ void BindSample(nb::module_& m) {
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
         "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
         "sources"_a, "targets"_a, "staged"_a = nb::none());
+  m.def("number_ends", &NumberEnds, "ends"_a, "index"_a);
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a,
         "staged"_a = nb::none());

@@ -102,15 +102,15 @@ void Column::GatherByReading(std::span<const int64_t> ids, std::byte* out, int t
   const io::ItemLayout layout{.base = matrix_.data_offset(),
                               .stride = matrix_.row_stride(),
                               .bytes = static_cast<uint32_t>(matrix_.row_bytes())};
-  std::vector<io::WantedItem> missing = FindMissing(ids, out, threads);
+  sample::WorkVector<io::WantedItem> missing = FindMissing(ids, out, threads);
   RowSink sink(out, matrix_.row_bytes(), cache_.get(), cache_column_);
   io::ReadItems(*file_, layout, missing, sink, counters_.io);
 }
 
 // All rows that the cache does not have; the others are copied from it.
-std::vector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids, std::byte* out,
-                                                int threads) {
-  std::vector<io::WantedItem> missing(ids.size());
+sample::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids, std::byte* out,
+                                                       int threads) {
+  sample::WorkVector<io::WantedItem> missing(ids.size());
   if (!cache_) {
     for (size_t i = 0; i < ids.size(); ++i) missing[i] = {static_cast<uint64_t>(ids[i]), i};
     return missing;

@@ -17,6 +17,7 @@
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/scattered_read.h"
+#include "sample/buffer.h"
 #include "store/matrix_reader.h"
 
 namespace graphzero::gather {
@@ -62,8 +63,8 @@ class Column {
   Column(store::MatrixReader matrix, ColumnPath path) : matrix_(std::move(matrix)), path_(path) {}
   ColumnPath PathFor(std::span<const int64_t> ids);
   void GatherByReading(std::span<const int64_t> ids, std::byte* out, int threads);
-  std::vector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
-                                          int threads);
+  sample::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
+                                                 int threads);
 
   store::MatrixReader matrix_;
   ColumnPath path_;

@@ -20,3 +20,15 @@ class FormatError(GraphZeroError, ValueError):
 
 class InputError(GraphZeroError, ValueError):
     """Input data that a person can correct; says file, line, found and expected."""
+
+
+class TooManyEdges(InputError):
+    """A sample that would have more edges than max_edges."""
+
+
+class CallStopped(GraphZeroError):
+    """The engine ended a call early, because it was told to; only the daemon tells it."""
+
+
+class NeedsMemory(GraphZeroError):
+    """A call of the daemon needs more working memory than is free at the moment."""

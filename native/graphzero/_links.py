@@ -7,7 +7,7 @@ in the daemon and in `Graph.sample_links` alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -230,35 +230,70 @@ def draw_links(
     Disjoint seeds are sources, then targets; negative targets come link by link in rounds, so that
     (position - number of links) % number of links is the link.
     """
-    sources, targets = request.sources, request.targets
-    if request.num_negatives:
-        negative_sources, negative_targets = _draw_negatives(graph, request, seed, threads)
-        targets = np.concatenate([targets, negative_targets])
-        if request.negative_kind == "pairs":
-            sources = np.concatenate([sources, negative_sources])
-    ends = np.concatenate([sources, targets])
-    if not disjoint:
-        seeds, index = np.unique(ends, return_inverse=True)
-        return LinkSeeds(seeds, index[: len(sources)], index[len(sources) :])
-    places = np.arange(len(ends))
-    if request.negative_kind == "targets" and request.num_negatives:
-        first = len(ends) - request.num_negatives
-        each = request.num_negatives // request.num_links
-        by_round = np.arange(request.num_negatives).reshape(request.num_links, each).T.reshape(-1)
-        ends[first:] = ends[first:][by_round]
-        places[first:][by_round] = np.arange(first, len(ends))
-    return LinkSeeds(ends, places[: len(sources)], places[len(sources) :])
+    negatives = request.num_negatives
+    num_sources = len(request.sources) + (negatives if request.negative_kind == "pairs" else 0)
+    num_targets = len(request.targets) + negatives
+    # All sources, then all targets. Arrays of this size are the engine's, which counts them.
+    ends = _engine.work_ids(num_sources + num_targets)
+    _copy(request.sources, ends[: len(request.sources)])
+    _copy(request.targets, ends[num_sources : num_sources + len(request.targets)])
+    if negatives:
+        sources = ends[len(request.sources) : num_sources]  # none, if only targets are drawn
+        _draw_negatives(graph, request, sources, ends[-negatives:], seed, threads)
+    index = _engine.work_ids(len(ends))
+    if disjoint:
+        _fill(index, np.arange)
+        if request.negative_kind == "targets" and negatives:
+            _order_by_round(ends[-negatives:], index[-negatives:], request.num_links)
+        seeds = ends
+    else:
+        seeds = _engine.number_ends(ends, index)
+    return LinkSeeds(seeds, index[:num_sources], index[num_sources:])
+
+
+# Ids that are copied between two looks at whether the call is to end.
+_COPIED_AT_ONCE = 1 << 21
+
+
+def _copy(source: Int64Array, to: Int64Array) -> None:
+    _fill(to, lambda begin, end: source[begin:end])
+
+
+def _fill(to: Int64Array, items: Callable[[int, int], Int64Array]) -> None:
+    """Puts items(begin, end) at these places, a piece at a time."""
+    for begin in range(0, len(to), _COPIED_AT_ONCE):
+        _engine.check_stopped()
+        end = min(begin + _COPIED_AT_ONCE, len(to))
+        to[begin:end] = items(begin, end)
+
+
+def _order_by_round(targets: Int64Array, index: Int64Array, links: int) -> None:
+    """Reorders targets that come link by link; index[i] becomes the place of the i-th of them."""
+    each = len(targets) // links
+    first = int(index[0])
+    by_link = _engine.work_ids(len(targets))
+    _copy(targets, by_link)
+    for turn in range(each):
+        _engine.check_stopped()
+        targets[turn * links : (turn + 1) * links] = by_link[turn::each]
+        index[turn::each] = np.arange(first + turn * links, first + (turn + 1) * links)
 
 
 def _draw_negatives(
-    graph: SamplingMixin, request: LinkRequest, seed: int, threads: int | None
-) -> tuple[Int64Array, Int64Array]:
+    graph: SamplingMixin,
+    request: LinkRequest,
+    sources: Int64Array,
+    targets: Int64Array,
+    seed: int,
+    threads: int | None,
+) -> None:
+    """Fills the arrays; `sources` is empty where only targets are drawn."""
     given: Int64Array = np.empty(0, np.int64)
     if request.negative_kind == "targets":
+        given = _engine.work_ids(request.num_negatives)
         each = request.num_negatives // request.num_links
-        given = np.repeat(request.sources[: request.num_links], each)
-    sources = np.empty(request.num_negatives, np.int64)
-    targets = np.empty(request.num_negatives, np.int64)
+        _fill(given, lambda begin, end: request.sources[np.arange(begin, end) // each])
+        sources = given  # the engine writes back what it was given
     stored = "out" if graph._topology.has_out else "in"
     _engine.draw_negatives(
         graph._topology,
@@ -273,4 +308,3 @@ def _draw_negatives(
         targets=targets,
         staged=graph._staged,
     )
-    return sources, targets

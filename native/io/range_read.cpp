@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/call.h"
 #include "io/bounce_memory.h"
+#include "io/stoppable.h"
 
 namespace graphzero::io {
 namespace {
@@ -33,7 +35,7 @@ class RangeJob : public ReadJob {
 
   bool Next(uint32_t slot, Read* read) noexcept override {
     while (next_ < wanted_.size() && wanted_[next_].bytes == 0) ++next_;
-    if (next_ == wanted_.size()) return false;
+    if (next_ == wanted_.size() || IsStopped(call_)) return false;
     Group& group = groups_[slot];
     group = {};
     if (wanted_[next_].bytes > kMostMerged) {
@@ -110,6 +112,7 @@ class RangeJob : public ReadJob {
   std::byte* const bounce_;
   std::vector<Group> groups_;
   size_t next_ = 0;
+  const base::Call* const call_ = base::CurrentCall();
   uint64_t piece_ = 0;  // bytes of wanted_[next_] that have been asked for
   IoCounts counters_;
 };
@@ -123,7 +126,7 @@ void ReadRanges(const RandomFile& file, std::span<WantedRange> wanted, IoCounter
     return a.offset < b.offset;
   };
   if (!std::is_sorted(wanted.begin(), wanted.end(), by_offset)) {
-    std::sort(wanted.begin(), wanted.end(), by_offset);
+    SortStoppable(wanted, by_offset);
   }
   RangeJob job(wanted);
   try {
@@ -133,6 +136,7 @@ void ReadRanges(const RandomFile& file, std::span<WantedRange> wanted, IoCounter
     throw;
   }
   job.counters().AddTo(counters);
+  base::CheckStopped();  // after which not everything was read
 }
 
 }  // namespace graphzero::io

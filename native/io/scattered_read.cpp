@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/call.h"
 #include "io/bounce_memory.h"
+#include "io/stoppable.h"
 #include "store/bytes.h"
 
 namespace graphzero::io {
@@ -41,7 +43,7 @@ class ItemJob : public ReadJob {
   const IoCounts& counters() const { return counters_; }
 
   bool Next(uint32_t slot, Read* read) noexcept override {
-    if (next_ == wanted_.size()) return false;
+    if (next_ == wanted_.size() || IsStopped(call_)) return false;
     Group& group = groups_[slot];
     group.first = next_;
     group.begin = Begin(next_);
@@ -107,6 +109,7 @@ class ItemJob : public ReadJob {
   std::byte* bounce_ = nullptr;
   std::vector<Group> groups_;
   size_t next_ = 0;
+  const base::Call* const call_ = base::CurrentCall();
   IoCounts counters_;
 };
 
@@ -117,7 +120,7 @@ void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<Wante
   if (wanted.empty()) return;
   const auto by_item = [](const WantedItem& a, const WantedItem& b) { return a.item < b.item; };
   if (!std::is_sorted(wanted.begin(), wanted.end(), by_item)) {
-    std::sort(wanted.begin(), wanted.end(), by_item);
+    SortStoppable(wanted, by_item);
   }
   ItemJob job(file, layout, wanted, sink);
   const Source source = file.source();
@@ -128,6 +131,7 @@ void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<Wante
     throw;
   }
   job.counters().AddTo(counters);
+  base::CheckStopped();  // after which not everything was read
 }
 
 }  // namespace graphzero::io

@@ -1,4 +1,4 @@
-// Growing arrays for working memory: never initialised, kept between calls.
+// Growing arrays for working memory: never initialised, kept between calls, counted (base/call.h).
 #pragma once
 
 #include <sys/mman.h>
@@ -10,7 +10,9 @@
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <vector>
 
+#include "base/call.h"
 #include "store/bytes.h"
 
 namespace graphzero::sample {
@@ -22,11 +24,16 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // Room for `count` items, the first `keep` of which survive. Throws std::bad_alloc.
+  // Room for `count` items, the first `keep` of which survive. Throws std::bad_alloc, and
+  // base::NeedsMemory in a call that may not have so much.
   void Reserve(size_t count, size_t keep = 0) {
     if (count <= capacity_) return;
     const size_t capacity = std::max(count, capacity_ + capacity_ / 2);
-    std::unique_ptr<T[], Free> grown(Allocate(capacity));
+    if (keep == 0) {  // both at a time would take twice the memory
+      data_.reset();
+      capacity_ = 0;
+    }
+    std::unique_ptr<T[], Free> grown = Allocate(capacity);
     if (keep > 0) std::memcpy(grown.get(), data_.get(), keep * sizeof(T));
     data_ = std::move(grown);
     capacity_ = capacity;
@@ -40,14 +47,19 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(T* p) const { std::free(p); }
+    size_t bytes = 0;
+    void operator()(T* p) const {
+      std::free(p);
+      base::GiveWork(bytes);
+    }
   };
 
   // Large ones on huge pages: tables are probed at random, and every probe would miss the TLB.
-  static T* Allocate(size_t count) {
+  static std::unique_ptr<T[], Free> Allocate(size_t count) {
     using store::kHugePage;
     if (count > SIZE_MAX / 2 / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = count * sizeof(T);
+    base::TakeWork(bytes);
     void* memory = nullptr;
     if (bytes < kHugePage) {
       memory = std::malloc(bytes);
@@ -56,12 +68,19 @@ class Buffer {
       memory = std::aligned_alloc(kHugePage, rounded);
       if (memory != nullptr) madvise(memory, rounded, MADV_HUGEPAGE);
     }
-    if (memory == nullptr) throw std::bad_alloc();
-    return static_cast<T*>(memory);
+    if (memory == nullptr) {
+      base::GiveWork(bytes);
+      throw std::bad_alloc();
+    }
+    return {static_cast<T*>(memory), Free{bytes}};
   }
 
   std::unique_ptr<T[], Free> data_;
   size_t capacity_ = 0;
 };
+
+// For lists whose length follows the request and is not known beforehand.
+template <class T>
+using WorkVector = std::vector<T, base::WorkAllocator<T>>;
 
 }  // namespace graphzero::sample

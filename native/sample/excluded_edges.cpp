@@ -31,10 +31,15 @@ ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int6
   for (size_t i = 0; i < rows.size(); ++i) {
     pairs_.push_back({static_cast<uint64_t>(rows[i]), static_cast<uint64_t>(neighbours[i])});
   }
-  std::sort(pairs_.begin(), pairs_.end());
+  CheckedLoop loop;
+  std::sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) {
+    loop.Next();
+    return a < b;
+  });
   pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
   runs_.Reset(pairs_.size());
   for (size_t i = 0; i < pairs_.size(); ++i) {
+    loop.Next();
     runs_.FindOrInsert(pairs_[i].row, static_cast<LocalId>(i));
   }
 }

@@ -30,10 +30,10 @@ uint64_t HopDrawer::Count() {
   unsigned __int128 edges = 0;
   work_.first_edge.Reserve(spec_.end + 1, spec_.begin);
   uint64_t* const first_edge = work_.first_edge.data() + spec_.begin;
-  for (size_t i = 0; i < spec_.size(); ++i) {
+  ForEach(spec_.size(), [&](size_t i) {
     first_edge[i] = spec_.edges_before + static_cast<uint64_t>(edges);
     edges += spec_.fanout.Count(work_.row_degree[i]);
-  }
+  });
   first_edge[spec_.size()] = spec_.edges_before + static_cast<uint64_t>(edges);
   return static_cast<uint64_t>(std::min<unsigned __int128>(edges, UINT64_MAX));
 }
@@ -100,6 +100,7 @@ uint64_t HopDrawer::Draw() {
 template <class Id>
 void HopDrawer::DrawRange(size_t begin, size_t end, ThreadScratch& scratch) {
   for (size_t group = begin; group < end; group += kGroup) {
+    base::CheckStopped();
     const size_t group_end = std::min(group + kGroup, end);
     if (plain_) {
       for (size_t i = group; i < group_end; ++i) PickPlainSlots<Id>(i, scratch);
@@ -297,7 +298,9 @@ void HopDrawer::ReadNeighbours(size_t i) {
 // Edges of weight zero were counted and not drawn: moves the others together, in order.
 uint64_t HopDrawer::CloseGaps() {
   uint64_t to = 0;
+  CheckedLoop loop;
   for (size_t i = 0; i < spec_.size(); ++i) {
+    loop.Next();
     const size_t from = FirstEdge(i);
     const uint64_t count = Drawn(i);
     std::copy_n(work_.drawn.data() + from, count, work_.drawn.data() + to);

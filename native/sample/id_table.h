@@ -1,11 +1,13 @@
 // From global node id to local id: a flat open-addressing table.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
 #include "sample/buffer.h"
+#include "sample/threads.h"
 
 namespace graphzero::sample {
 
@@ -22,7 +24,11 @@ class IdTable {
   void Reset(size_t count) {
     const size_t capacity = CapacityFor(count);
     entries_.Reserve(capacity);
-    std::memset(static_cast<void*>(entries_.data()), 0xff, capacity * sizeof(Entry));
+    for (size_t begin = 0; begin < capacity; begin += kClearedAtOnce) {
+      CheckPoint();
+      std::memset(static_cast<void*>(entries_.data() + begin), 0xff,
+                  std::min(kClearedAtOnce, capacity - begin) * sizeof(Entry));
+    }
     shift_ = 64 - std::countr_zero(capacity);
     mask_ = capacity - 1;
   }
@@ -61,6 +67,8 @@ class IdTable {
     Key key;
     LocalId local;  // kNone marks a free entry
   };
+
+  static constexpr size_t kClearedAtOnce = size_t{1} << 19;
 
   static size_t CapacityFor(size_t count) { return std::bit_ceil(count + count / 2 + 16); }
 

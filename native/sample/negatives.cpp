@@ -17,6 +17,8 @@ namespace graphzero::sample {
 namespace {
 
 constexpr size_t kGrain = 512;
+// Each may read through a row of a GraphZero 0.2 file, which can be long.
+constexpr uint64_t kCheckedTargets = 64;
 
 class NegativeDrawer {
  public:
@@ -83,10 +85,14 @@ class NegativeDrawer {
   // Uniform among all targets that make a negative with this source; nothing if there are none.
   std::optional<uint64_t> DrawAmongAll(uint64_t source, Draws& draws) const {
     uint64_t left = 0;
-    for (uint64_t target = 0; target < Nodes(); ++target) left += IsNegative(source, target);
+    for (uint64_t target = 0; target < Nodes(); ++target) {
+      if (target % kCheckedTargets == 0) CheckPoint();
+      left += IsNegative(source, target);
+    }
     if (left == 0) return std::nullopt;
     uint64_t chosen = draws.Below(left);
     for (uint64_t target = 0; target < Nodes(); ++target) {
+      if (target % kCheckedTargets == 0) CheckPoint();
       if (IsNegative(source, target) && chosen-- == 0) return target;
     }
     rows_.ThrowChangedRow(source);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kGrain = 8192;
 constexpr size_t kAhead = 24;
+constexpr size_t kCheckedNodes = 64;
 
 // Items of a mapped array at slots that lie anywhere in it: asked for early, so that the cache
 // misses overlap. Slots were checked when they were drawn.
@@ -35,6 +36,7 @@ void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
     std::copy(work_->neighbours.data() + begin, work_->neighbours.data() + end, found + begin);
   }
   for (size_t i = first_node; expanded != nullptr && i < last_node; ++i) {
+    if (i % kCheckedNodes == 0) base::CheckStopped();
     std::fill(expanded + first_edge[i], expanded + first_edge[i + 1], static_cast<int64_t>(i));
   }
   if (!staged_) CopyStored(to, begin, end);

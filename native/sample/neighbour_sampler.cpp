@@ -120,7 +120,9 @@ class NeighbourSampler {
     uint32_t* const repeats = work.occurrence.data() + count;  // of the seed that is first at i
     if (request_.disjoint) work.tree.Reserve(count);
     table.Reset(count);
+    CheckedLoop loop;
     for (size_t i = 0; i < count; ++i) {
+      loop.Next();
       const auto id = static_cast<uint64_t>(request_.seeds[i]);
       if (request_.disjoint) {
         work.nodes[i] = id;
@@ -154,11 +156,11 @@ class NeighbourSampler {
     HopDrawer hop(spec, rows_, request_.staged.get(), *result_.work_, lease_);
     const uint64_t edges = hop.Count();
     if (edges > request_.max_edges - result_.num_edges_) {
-      throw InputError("hop " + Number(number) + " with fanout " +
-                       std::to_string(spec.fanout.edges) + " would draw " + Number(edges) +
-                       " edges, and " + Number(result_.num_edges_) +
-                       " are drawn already: more than the limit of " + Number(request_.max_edges) +
-                       "; use fewer seeds, a smaller fanout or a higher max_edges");
+      throw TooManyEdges(
+          "hop " + Number(number) + " with fanout " + std::to_string(spec.fanout.edges) +
+          " would draw " + Number(edges) + " edges, and " + Number(result_.num_edges_) +
+          " are drawn already: more than the limit of " + Number(request_.max_edges) +
+          "; use fewer seeds, a smaller fanout or a higher max_edges");
     }
     return hop.Draw();
   }
@@ -175,14 +177,14 @@ class NeighbourSampler {
     LocalId* const locals = work.neighbours.data() + result_.num_edges_;
     uint64_t* const nodes = work.nodes.data();
     auto next = static_cast<LocalId>(result_.num_nodes_);
-    for (size_t e = 0; e < edges; ++e) {
+    ForEach(edges, [&](size_t e) {
       if (e + kTableAhead < edges) table.Prefetch(ids[e + kTableAhead]);
       locals[e] = table.FindOrInsert(ids[e], next);
       // Without a branch that would be guessed wrong half the time: an id that is not new is
       // overwritten by the next one that is.
       nodes[next] = ids[e];
       next += locals[e] == next;
-    }
+    });
     result_.num_nodes_ = next;
     result_.num_edges_ += edges;
   }
@@ -199,9 +201,11 @@ class NeighbourSampler {
     work.tree.Reserve(result_.num_nodes_ + edges, result_.num_nodes_);
     MakeRoom(table, result_.num_nodes_ + edges);
     auto next = static_cast<LocalId>(result_.num_nodes_);
+    CheckedLoop loop;
     for (size_t i = begin; i < end; ++i) {
       const LocalId tree = work.tree[i];
       for (uint64_t e = work.first_edge[i]; e < work.first_edge[i + 1]; ++e) {
+        loop.Next();
         const uint64_t id = work.drawn[e - result_.num_edges_];
         const LocalId local = table.FindOrInsert(TreeKey(tree, id), next);
         work.neighbours[e] = local;
@@ -222,15 +226,15 @@ class NeighbourSampler {
     const uint64_t* const nodes = result_.work_->nodes.data();
     if (request_.disjoint) {
       const LocalId* const tree = result_.work_->tree.data();
-      for (size_t i = 0; i < result_.num_nodes_; ++i) {
+      ForEach(result_.num_nodes_, [&](size_t i) {
         table.FindOrInsert(TreeKey(tree[i], nodes[i]), static_cast<LocalId>(i));
-      }
+      });
       return;
     }
-    for (size_t i = 0; i < result_.num_nodes_; ++i) {
+    ForEach(result_.num_nodes_, [&](size_t i) {
       if (i + kTableAhead < result_.num_nodes_) table.Prefetch(nodes[i + kTableAhead]);
       table.FindOrInsert(nodes[i], static_cast<LocalId>(i));
-    }
+    });
   }
 
   const SampleRequest& request_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sample/random.h"
+#include "sample/threads.h"
 
 namespace graphzero::sample {
 
@@ -96,11 +97,13 @@ uint64_t DrawExactly(const SecondOrderStep<Id>& step, Draws& draws) {
     return weight(at) * (is_near ? step.bias.near() : step.bias.far());
   };
   double total = 0;
-  for (size_t at = 0; at < step.row.size(); ++at) total += biased(at);
+  ForEach(step.row.size(), [&](size_t at) { total += biased(at); });
   const double target = draws.Unit() * total;
   double sum = 0;
   size_t last = 0;
+  CheckedLoop loop;
   for (size_t at = 0; at < step.row.size(); ++at) {
+    loop.Next();
     if (weight(at) > 0) last = at;
     sum += biased(at);
     if (sum > target) break;

@@ -28,8 +28,10 @@ class Turns {
   void Run() {
     size_t active = 0;
     while (active < kSide && Begin(walkers_[active])) ++active;
+    CheckedLoop loop;
     while (active > 0) {
       for (size_t i = 0; i < active;) {
+        loop.Next();
         // A finished walker's place is taken by the next one, or by the last that still walks.
         if (Advance(walkers_[i]) || Begin(walkers_[i])) {
           ++i;

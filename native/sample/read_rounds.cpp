@@ -43,6 +43,7 @@ ReadRounds::~ReadRounds() {
 void ReadRounds::Run(size_t count, size_t side, const Make& make) {
   size_t next = 0;
   for (;;) {
+    CheckPoint();
     while (next < count && roots_.size() < side && !error_) {
       const Root root = Start(make(next), next);
       ++next;

@@ -19,28 +19,38 @@ constexpr uint64_t kPieceSlots = uint64_t{1} << 19;
 
 // Stable, in time proportional to items and keys: `key` gives numbers below `keys`.
 template <class Item, class Key>
-std::vector<Item> CountingSort(const std::vector<Item>& items, size_t keys, const Key& key) {
-  std::vector<size_t> next(keys + 1);
-  for (const Item& item : items) ++next[key(item) + 1];
+WorkVector<Item> CountingSort(const WorkVector<Item>& items, size_t keys, const Key& key) {
+  WorkVector<size_t> next(keys + 1);
+  CheckedLoop loop;
+  for (const Item& item : items) {
+    loop.Next();
+    ++next[key(item) + 1];
+  }
   std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<Item> sorted(items.size());
-  for (const Item& item : items) sorted[next[key(item)]++] = item;
+  WorkVector<Item> sorted(items.size());
+  for (const Item& item : items) {
+    loop.Next();
+    sorted[next[key(item)]++] = item;
+  }
   return sorted;
 }
 
 }  // namespace
 
-std::vector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
+WorkVector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
   const Workspace& work = *sample_.work_;
   const bool has_slots = sample_.has_edge_ids() || sample_.has_weights();
-  std::vector<Edge> edges;
+  WorkVector<Edge> edges;
+  CheckedLoop loop;
   edges.reserve(2 * sample_.num_edges_);
   for (size_t i = 0; i < sample_.expanded_; ++i) {
     for (uint64_t e = work.first_edge[i]; e < work.first_edge[i + 1]; ++e) {
+      loop.Next();
       edges.push_back({static_cast<LocalId>(i), work.neighbours[e], has_slots ? work.slots[e] : 0});
     }
   }
   for (size_t e = 0; e < sample_.num_edges_; ++e) {
+    loop.Next();
     const Edge drawn = edges[e];
     const Edge reverse{drawn.neighbour, drawn.node, drawn.slot};
     const bool excluded = !excluded_.empty() && excluded_.Contains(work.nodes[reverse.node],
@@ -53,12 +63,12 @@ std::vector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
 void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
   const size_t nodes = sample_.num_nodes_;
   if (sample_.num_edges_ > max_edges / 2) {
-    throw InputError(std::to_string(sample_.num_edges_) +
-                     " edges and their reverses are more than the limit of " +
-                     std::to_string(max_edges) +
-                     "; use fewer seeds, a smaller fanout or a higher max_edges");
+    throw TooManyEdges(std::to_string(sample_.num_edges_) +
+                       " edges and their reverses are more than the limit of " +
+                       std::to_string(max_edges) +
+                       "; use fewer seeds, a smaller fanout or a higher max_edges");
   }
-  std::vector<Edge> edges = DrawnAndReversed();
+  WorkVector<Edge> edges = DrawnAndReversed();
   // By neighbour, then by node: both keep the order of equal ones, in which drawn edges come first.
   edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.neighbour; });
   edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.node; });
@@ -71,14 +81,19 @@ void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
 
 template <class Id, class Table>
 void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
-                                std::vector<Edge>* found) const {
+                                WorkVector<Edge>* found) const {
   const Workspace& work = *sample_.work_;
   const uint64_t node = work.nodes[piece.node];
   const uint64_t first_key = sample_.disjoint_ ? work.tree[piece.node] * rows_.adjacency.rows : 0;
   std::vector<uint64_t> left_out;
+  size_t until_check = CheckedLoop::kItems;
   excluded_.SlotsIn(node, piece.slots.begin, ids, &left_out);
   auto skip = left_out.cbegin();
   for (uint64_t slot = piece.slots.begin; slot < piece.slots.end; ++slot) {
+    if (--until_check == 0) [[unlikely]] {
+      CheckPoint();
+      until_check = CheckedLoop::kItems;
+    }
     if (skip != left_out.cend() && *skip == slot) {
       ++skip;
       continue;
@@ -97,10 +112,10 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
     return;
   }
   const size_t nodes = sample_.num_nodes_;
-  std::vector<std::vector<Edge>> found((nodes + kGrain - 1) / kGrain);
+  WorkVector<WorkVector<Edge>> found((nodes + kGrain - 1) / kGrain);
   std::atomic<uint64_t> total = 0;
   lease_.For(nodes, kGrain, [&](int, size_t begin, size_t end) {
-    std::vector<Edge>& edges = found[begin / kGrain];
+    WorkVector<Edge>& edges = found[begin / kGrain];
     // Rows may be long: with too many edges, which is an error, no further one is read.
     for (size_t i = begin; i < end && edges.size() <= max_edges; ++i) {
       const Piece row{static_cast<LocalId>(i), rows_.Row(sample_.work_->nodes[i])};
@@ -113,11 +128,11 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
   Replace(found, total);
 }
 
-std::vector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
+WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
   const size_t nodes = sample_.num_nodes_;
   const std::span<const uint64_t> ids(sample_.work_->nodes.data(), nodes);
-  std::vector<uint64_t> begins(nodes);
-  std::vector<uint64_t> degrees(nodes);
+  WorkVector<uint64_t> begins(nodes);
+  WorkVector<uint64_t> degrees(nodes);
   size_t damaged = 0;
   bool sound = false;
   {
@@ -128,7 +143,7 @@ std::vector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
   if (!sound) {
     rows_.ThrowDamagedRow(ids[damaged], {begins[damaged], begins[damaged] + degrees[damaged]});
   }
-  std::vector<Piece> pieces;
+  WorkVector<Piece> pieces;
   for (size_t i = 0; i < nodes; ++i) {
     const uint64_t end = begins[i] + degrees[i];
     for (uint64_t begin = begins[i]; begin < end; begin += kPieceSlots) {
@@ -140,8 +155,8 @@ std::vector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
 
 template <class Table>
 void SubgraphBuilder::InducedStaged(const Table& table, uint64_t max_edges) const {
-  const std::vector<Piece> pieces = RowsStaged();
-  std::vector<std::vector<Edge>> found(pieces.size());
+  const WorkVector<Piece> pieces = RowsStaged();
+  WorkVector<WorkVector<Edge>> found(pieces.size());
   std::atomic<uint64_t> total = 0;
   WithIdType(rows_.adjacency, [&]<class Id>() {
     Buffer<Id> ids;
@@ -179,9 +194,9 @@ void SubgraphBuilder::InducedStaged(const Table& table, uint64_t max_edges) cons
 }
 
 void SubgraphBuilder::ThrowTooManyEdges(uint64_t max_edges) const {
-  throw InputError("the subgraph that " + std::to_string(sample_.num_nodes_) +
-                   " nodes induce has more edges than the limit of " + std::to_string(max_edges) +
-                   "; use fewer seeds, a smaller fanout or a higher max_edges");
+  throw TooManyEdges("the subgraph that " + std::to_string(sample_.num_nodes_) +
+                     " nodes induce has more edges than the limit of " + std::to_string(max_edges) +
+                     "; use fewer seeds, a smaller fanout or a higher max_edges");
 }
 
 void SubgraphBuilder::Induced(const IdTable<uint32_t>& table, uint64_t max_edges) const {
@@ -192,7 +207,7 @@ void SubgraphBuilder::Induced(const IdTable<uint64_t>& table, uint64_t max_edges
   InducedWith(table, max_edges);
 }
 
-void SubgraphBuilder::Replace(std::span<const std::vector<Edge>> pieces, size_t count) const {
+void SubgraphBuilder::Replace(std::span<const WorkVector<Edge>> pieces, size_t count) const {
   Workspace& work = *sample_.work_;
   const size_t nodes = sample_.num_nodes_;
   work.first_edge.Reserve(nodes + 1);
@@ -200,8 +215,10 @@ void SubgraphBuilder::Replace(std::span<const std::vector<Edge>> pieces, size_t 
   work.slots.Reserve(count);
   std::fill_n(work.first_edge.data(), nodes + 1, 0);
   size_t at = 0;
-  for (const std::vector<Edge>& piece : pieces) {
+  CheckedLoop loop;
+  for (const WorkVector<Edge>& piece : pieces) {
     for (const Edge& edge : piece) {
+      loop.Next();
       work.neighbours[at] = edge.neighbour;
       work.slots[at++] = edge.slot;
       ++work.first_edge[edge.node + 1];

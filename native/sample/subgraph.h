@@ -52,15 +52,15 @@ class SubgraphBuilder {
   template <class Table>
   void InducedStaged(const Table& table, uint64_t max_edges) const;
   // The rows of all nodes, cut where they are very long. Checked.
-  std::vector<Piece> RowsStaged() const;
+  WorkVector<Piece> RowsStaged() const;
   // Adds the edges among `ids`, the neighbours of a piece, that lead to nodes of the table.
   template <class Id, class Table>
   void FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
-                 std::vector<Edge>* found) const;
+                 WorkVector<Edge>* found) const;
   [[noreturn]] void ThrowTooManyEdges(uint64_t max_edges) const;
-  std::vector<Edge> DrawnAndReversed() const;
+  WorkVector<Edge> DrawnAndReversed() const;
   // Makes these the edges of the sample. Needs them sorted by node.
-  void Replace(std::span<const std::vector<Edge>> pieces, size_t count) const;
+  void Replace(std::span<const WorkVector<Edge>> pieces, size_t count) const;
 
   NeighbourSample& sample_;
   const Rows& rows_;

@@ -5,34 +5,81 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <mutex>
 
+#include "base/call.h"
 #include "store/fault_guard.h"
 
 namespace graphzero::sample {
 namespace {
 
+// A client may have used so much more thread time than one that waits before it hands its thread
+// over: changing more often would cost more than it brings.
+constexpr uint64_t kSlack = 10'000'000;  // nanoseconds
+
+// A call without a thread.
+struct Waiter {
+  uint64_t due;  // virtual time: the lowest goes first
+  bool granted = false;
+  std::condition_variable changed{};
+};
+
 struct Budget {
   explicit Budget(int threads) : limit(threads) {}
 
   std::mutex mutex;
-  std::condition_variable released;
   int limit;
   int used = 0;
   int peak = 0;
-  int waiting = 0;
+  uint64_t now = 0;               // virtual time of the call that got a thread last
+  std::deque<Waiter*> waiters{};  // in the order in which they came
+  // The lowest `due` of those who wait; kNobody if there are none. Read without the mutex.
+  static constexpr uint64_t kNobody = UINT64_MAX;
+  std::atomic<uint64_t> first_due = kNobody;
 
   void Take(int threads) {
     used += threads;
     peak = std::max(peak, used);
   }
+
+  // Gives free threads to those who wait. Needs the mutex.
+  void Grant() {
+    while (used < limit && !waiters.empty()) {
+      const auto first = First();
+      Waiter* const waiter = *first;
+      waiters.erase(first);
+      now = std::max(now, waiter->due);
+      Take(1);
+      waiter->granted = true;
+      waiter->changed.notify_one();
+    }
+    first_due = waiters.empty() ? kNobody : (*First())->due;
+  }
+
+  std::deque<Waiter*>::iterator First() {
+    return std::min_element(waiters.begin(), waiters.end(),
+                            [](const Waiter* a, const Waiter* b) { return a->due < b->due; });
+  }
 };
+
+uint64_t Now() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+base::Share* CurrentShare() {
+  const base::Call* const call = base::CurrentCall();
+  return call == nullptr ? nullptr : call->share();
+}
 
 std::atomic<bool> forked = false;
 thread_local bool never_waits = false;
+thread_local int leases = 0;            // that this thread holds: one, or none
+thread_local uint64_t holds_since = 0;  // when it got its thread
 std::atomic<Budget*> current = nullptr;
 
 // In a child other threads may have held the lock or a share when the fork happened; they do not
@@ -79,46 +126,84 @@ class FirstError {
 // Idle threads for the length of one loop. None while another call waits for its first.
 class Helpers {
  public:
-  explicit Helpers(int most) : budget_(Shared()) {
+  explicit Helpers(int most) : budget_(Shared()), since_(Now()) {
     if (most <= 0 || forked) return;
     const std::lock_guard lock(budget_.mutex);
-    if (budget_.waiting > 0) return;
+    if (!budget_.waiters.empty()) return;
     count_ = std::clamp(budget_.limit - budget_.used, 0, most);
+    left_ = count_;
     budget_.Take(count_);
   }
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
-  ~Helpers() {
-    if (count_ == 0) return;
-    {
-      const std::lock_guard lock(budget_.mutex);
-      budget_.used -= count_;
-    }
-    budget_.released.notify_all();
-  }
+  ~Helpers() { GiveBack(left_); }
+
   int count() const { return count_; }
 
+  // Whether a call waits for its first thread, which one of these would be.
+  bool AreWanted() const { return budget_.first_due.load() != Budget::kNobody; }
+  // A helper leaves before the loop has ended.
+  void Leave() {
+    --left_;
+    GiveBack(1);
+  }
+
  private:
+  void GiveBack(int threads) {
+    if (threads == 0) return;
+    if (base::Share* const share = CurrentShare()) {
+      share->nanoseconds += static_cast<uint64_t>(threads) * (Now() - since_);
+    }
+    const std::lock_guard lock(budget_.mutex);
+    budget_.used -= threads;
+    budget_.Grant();
+  }
+
   Budget& budget_;
+  const uint64_t since_;
   int count_ = 0;
+  std::atomic<int> left_ = 0;
 };
 
 // Waits until a thread is free; returns the limit of that moment.
 int TakeOne(Budget& budget) {
+  base::Share* const share = CurrentShare();
   std::unique_lock lock(budget.mutex);
-  ++budget.waiting;
-  budget.released.wait(lock, [&] { return budget.used < budget.limit || never_waits; });
-  --budget.waiting;
-  budget.Take(1);
+  // A client that was idle does not save up time: it would starve the others afterwards.
+  const uint64_t earliest = budget.now - std::min(budget.now, kSlack);
+  Waiter waiter{.due =
+                    share == nullptr ? budget.now : std::max(share->nanoseconds.load(), earliest)};
+  if (share != nullptr) share->nanoseconds = waiter.due;
+  if (never_waits || (budget.used < budget.limit && budget.waiters.empty())) {
+    budget.now = std::max(budget.now, waiter.due);
+    budget.Take(1);
+  } else {
+    budget.waiters.push_back(&waiter);
+    budget.first_due = std::min(budget.first_due.load(), waiter.due);
+    waiter.changed.wait(lock, [&] { return waiter.granted; });
+  }
+  ++leases;
+  holds_since = Now();
   return budget.limit;
 }
 
 void GiveOneBack(Budget& budget) {
-  {
-    const std::lock_guard lock(budget.mutex);
-    --budget.used;
-  }
-  budget.released.notify_one();
+  if (base::Share* const share = CurrentShare()) share->nanoseconds += Now() - holds_since;
+  --leases;
+  const std::lock_guard lock(budget.mutex);
+  --budget.used;
+  budget.Grant();
+}
+
+// Hands the thread over if somebody waits who has used less time.
+void YieldToOthers() {
+  Budget& budget = Shared();
+  const uint64_t due = budget.first_due.load(std::memory_order_relaxed);
+  const base::Share* const share = CurrentShare();
+  if (due == Budget::kNobody || share == nullptr || leases == 0 || never_waits) return;
+  if (share->nanoseconds.load() + (Now() - holds_since) <= due + kSlack) return;
+  GiveOneBack(budget);
+  TakeOne(budget);
 }
 
 }  // namespace
@@ -129,8 +214,8 @@ void SetThreadLimit(int limit) {
     const std::lock_guard lock(budget.mutex);
     budget.limit = std::max(1, limit);
     budget.peak = budget.used;
+    budget.Grant();
   }
-  budget.released.notify_all();
 }
 
 ThreadUsage GetThreadUsage() {
@@ -141,10 +226,15 @@ ThreadUsage GetThreadUsage() {
 
 void NeverWaitOnThisThread() { never_waits = true; }
 
+void CheckPoint() {
+  base::CheckStopped();
+  YieldToOthers();
+}
+
 bool HasIdleThread() {
   Budget& budget = Shared();
   const std::lock_guard lock(budget.mutex);
-  return budget.used < budget.limit && budget.waiting == 0;
+  return budget.used < budget.limit && budget.waiters.empty();
 }
 
 ThreadLease::ThreadLease(int wanted) {
@@ -162,15 +252,23 @@ ThreadLease::Pause::~Pause() { TakeOne(Shared()); }
 void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   if (count == 0) return;
   const size_t others = std::min((count - 1) / grain, static_cast<size_t>(wanted_ - 1));
-  const Helpers helpers(static_cast<int>(others));
+  Helpers helpers(static_cast<int>(others));
+  base::Call* const call = base::CurrentCall();
   std::atomic<size_t> next = 0;
   FirstError error;
   const auto work = [&](int rank) noexcept {
     const store::MappedAccess access;  // the calling thread asks for damage afterwards
+    const base::CallScope scope(call);
     while (!error.failed()) {
+      if (rank > 0 && helpers.AreWanted()) return helpers.Leave();
       const size_t begin = next.fetch_add(1, std::memory_order_relaxed) * grain;
       if (begin >= count) return;
       try {
+        if (rank == 0) {
+          CheckPoint();
+        } else {
+          base::CheckStopped();
+        }
         body(rank, begin, std::min(begin + grain, count));
       } catch (...) {
         error.Record(begin);

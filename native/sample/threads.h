@@ -5,10 +5,15 @@
 // compete run one thread each, which is also the fastest way to serve them, and a call that finds
 // no thread waits. No result depends on what was granted.
 //
+// Among calls that wait, the one whose client has used the least thread time gets the next thread
+// (base/call.h, Share). A long call hands its thread over at a CheckPoint() when somebody waits who
+// has used less: however much one client asks for, another one waits for milliseconds.
+//
 // libgomp hangs in a forked child whose parent ran a parallel region, so a child runs every loop on
 // the calling thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 
@@ -30,6 +35,37 @@ bool HasIdleThread();
 // calls only. The budget may be exceeded by it.
 void NeverWaitOnThisThread();
 
+// For loops that may run long outside of ThreadLease::For(): throws base::Stopped if the call is to
+// end, and hands the thread over if another client is due. Cheap enough for every few thousand
+// steps; at least one must come within any 10 ms.
+void CheckPoint();
+
+// A CheckPoint() every so many calls, for loops over items.
+class CheckedLoop {
+ public:
+  static constexpr size_t kItems = size_t{1} << 15;
+
+  // To be called once for each item.
+  void Next() {
+    if (++count_ % kItems == 0) [[unlikely]]
+      CheckPoint();
+  }
+
+ private:
+  size_t count_ = 0;
+};
+
+// Calls step(i) for each i below `count`, with a CheckPoint() now and then. Costs nothing where
+// `count` is small.
+template <class Step>
+void ForEach(size_t count, const Step& step) {
+  for (size_t begin = 0; begin < count; begin += CheckedLoop::kItems) {
+    if (begin > 0) CheckPoint();
+    const size_t end = std::min(begin + CheckedLoop::kItems, count);
+    for (size_t i = begin; i < end; ++i) step(i);
+  }
+}
+
 // One call's share of the budget. Used by one thread; not copyable.
 class ThreadLease {
  public:
@@ -42,7 +78,7 @@ class ThreadLease {
   // Calls body(rank, begin, end) for consecutive ranges of at most `grain` items until all `count`
   // are done, from as many threads as can be had; rank is below max_team(). `body` writes only to
   // what belongs to its range or its rank. The exception of the first range that throws is thrown
-  // here, after the loop has ended.
+  // here, after the loop has ended. There is a CheckPoint() before each range.
   using Body = std::function<void(int rank, size_t begin, size_t end)>;
   void For(size_t count, size_t grain, const Body& body);
 

@@ -1,5 +1,7 @@
 #include "sample/uniform_pick.h"
 
+#include "sample/threads.h"
+
 namespace graphzero::sample {
 namespace {
 
@@ -32,11 +34,11 @@ void UniformPicker::Pick(const store::SlotRange& row, const Fanout& fanout, Draw
   const uint64_t count = fanout.Count(degree);
   const bool drawn_with_replacement = fanout.replace && fanout.edges != Fanout::kAll;
   if (drawn_with_replacement) {
-    for (uint64_t i = 0; i < count; ++i) slots[i] = row.begin + draws.Below(degree);
+    ForEach(count, [&](uint64_t i) { slots[i] = row.begin + draws.Below(degree); });
     return;
   }
   if (count == degree) {
-    for (uint64_t i = 0; i < count; ++i) slots[i] = row.begin + i;
+    ForEach(count, [&](uint64_t i) { slots[i] = row.begin + i; });
     return;
   }
   if (count <= PositionSet::kScanLimit && !forced) {
@@ -44,7 +46,7 @@ void UniformPicker::Pick(const store::SlotRange& row, const Fanout& fanout, Draw
     return;
   }
   chosen_.Start(count, degree, forced.value_or(PositionSet::KindFor(count, degree)));
-  for (uint64_t i = 0; i < count; ++i) {
+  ForEach(count, [&](uint64_t i) {
     // Position `last` becomes eligible in this round. If the draw hits one that is taken, `last`
     // takes its place: it cannot have been taken before.
     const uint64_t last = degree - count + i;
@@ -52,7 +54,7 @@ void UniformPicker::Pick(const store::SlotRange& row, const Fanout& fanout, Draw
     if (chosen_.Contains(position)) position = last;
     chosen_.Insert(position);
     slots[i] = row.begin + position;
-  }
+  });
 }
 
 }  // namespace graphzero::sample

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 
+#include "sample/threads.h"
 #include "sample/walk_context.h"
 
 namespace graphzero::sample {
 namespace {
 
 constexpr size_t kSide = 64;  // walkers side by side
+constexpr uint64_t kCheckedSteps = CheckedLoop::kItems / kSide;
 
 template <class Id>
 class LockStep {
@@ -24,6 +26,7 @@ class LockStep {
     }
     size_t active = count_;
     for (uint64_t step = 0; step < context_.request.length && active > 0; ++step) {
+      if (step % kCheckedSteps == kCheckedSteps - 1) CheckPoint();
       active = ChooseSlots(step, active);
       ReadNodes(step, active);
     }

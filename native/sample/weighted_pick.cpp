@@ -4,7 +4,16 @@
 #include <bit>
 #include <limits>
 
+#include "sample/threads.h"
+
 namespace graphzero::sample {
+namespace {
+
+// Both take a fraction of a millisecond, in rows of a million edges too.
+constexpr uint64_t kCheckedBlocks = 64;
+constexpr uint64_t kCheckedDraws = 256;
+
+}  // namespace
 
 void WeightedRow::Load(std::span<const float> weights) {
   weights_ = weights;
@@ -14,6 +23,7 @@ void WeightedRow::Load(std::span<const float> weights) {
   block_sums_.Reserve(Blocks());
   running_.Reserve(Blocks());
   for (uint64_t b = 0; b < Blocks(); ++b) {
+    if (b % kCheckedBlocks == kCheckedBlocks - 1) CheckPoint();
     double sum = 0;
     for (const float& weight : Block(b)) {
       // Written so that a NaN fails, too.
@@ -95,11 +105,15 @@ uint64_t WeightedRow::Pick(const Fanout& fanout, Draws draws, uint64_t* position
     return count;
   }
   if (fanout.replace) {
-    for (uint64_t i = 0; i < wanted; ++i) positions[i] = Draw(draws);
+    for (uint64_t i = 0; i < wanted; ++i) {
+      if (i % kCheckedDraws == kCheckedDraws - 1) CheckPoint();
+      positions[i] = Draw(draws);
+    }
     return wanted;
   }
   removed_.Start(wanted, weights_.size(), PositionSet::KindFor(wanted, weights_.size()));
   for (uint64_t i = 0; i < wanted; ++i) {
+    if (i % kCheckedDraws == kCheckedDraws - 1) CheckPoint();
     positions[i] = Draw(draws);
     if (i + 1 < wanted) Remove(positions[i]);
   }

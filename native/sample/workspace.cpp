@@ -5,6 +5,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/call.h"
+
 namespace graphzero::sample {
 namespace {
 
@@ -19,14 +21,29 @@ struct Pool {
 
 std::atomic<Pool*> current = nullptr;
 
+bool DropIdleWorkspace();
+
 Pool& Shared() {
   static std::once_flag once;
   std::call_once(once, [] {
     current = new Pool;
+    base::SetWorkReclaimer(DropIdleWorkspace);
     // A thread of the parent may have held the lock at the fork; the child starts with a new pool.
     pthread_atfork(nullptr, nullptr, [] { current = new Pool; });
   });
   return *current;
+}
+
+bool DropIdleWorkspace() {
+  Pool& pool = Shared();
+  std::unique_ptr<Workspace> dropped;
+  const std::lock_guard lock(pool.mutex);
+  if (pool.free.empty()) return false;
+  dropped = std::move(pool.free.back());
+  pool.free.pop_back();
+  pool.bytes -= dropped->bytes();
+  base::AddIdleWork(-static_cast<int64_t>(dropped->bytes()));
+  return true;
 }
 
 }  // namespace
@@ -45,6 +62,8 @@ WorkspacePointer TakeWorkspace() {
       WorkspacePointer taken(pool.free.back().release());
       pool.free.pop_back();
       pool.bytes -= taken->bytes();
+      base::AddIdleWork(-static_cast<int64_t>(taken->bytes()));
+      if (base::Call* const call = base::CurrentCall()) call->Adopt(taken->bytes());
       return taken;
     }
   }
@@ -59,6 +78,8 @@ void ReturnWorkspace::operator()(Workspace* workspace) const {
   if (pool.free.size() == kMostKept || pool.bytes + bytes > most_kept_bytes) return;
   pool.free.push_back(std::move(owned));
   pool.bytes += bytes;
+  base::AddIdleWork(static_cast<int64_t>(bytes));
+  if (base::Call* const call = base::CurrentCall()) call->Disown(bytes);
 }
 
 void SetWorkspaceLimit(size_t bytes) { most_kept_bytes = bytes; }

@@ -23,6 +23,12 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A request that would have more edges than its caller allows.
+class TooManyEdges : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 // A system call that failed. Becomes the OSError subclass that belongs to `code`.
 class IoError : public std::runtime_error {
  public:

@@ -47,6 +47,7 @@ _EXCLUDES: dict[int, ExcludeSeedEdges] = {
 }
 # Ends of links that a request may add to those it brings: each is a seed.
 _MAX_NEGATIVES = 1 << 26
+_MAX_FANOUT = 1024
 # Of samples that may count as small; numbers grow with each.
 _MOST_HOPS = 8
 # A session that asks for more different things, or for longer ones, has them read every time.
@@ -82,6 +83,8 @@ class SampleRecipe:
     def read(cls, dataset: Dataset, request: pb.Sample) -> SampleRecipe:
         if request.require_edge_ids and not dataset.graph.has_edge_ids:
             raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
+        if len(request.fanout) > _MAX_FANOUT:
+            raise ValueError(f"found {len(request.fanout)} hops, expected at most {_MAX_FANOUT}")
         fanout = as_fanout(request.fanout)
         subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
         links = request.links if request.HasField("links") else None

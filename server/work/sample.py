@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from graphzero import _engine
 from graphzero._dataset import Dataset
+from graphzero._errors import TooManyEdges
 from graphzero._links import LinkSeeds, draw_links
 from graphzero._sampling import draw
 from graphzero.proto import graphzero_pb2 as pb
@@ -24,6 +25,14 @@ class SampleWork(Work):
         self._max_edges = max_edges
 
     def draw(self) -> None:
+        try:
+            self._draw()
+        except TooManyEdges as error:
+            raise ValueError(
+                f"{error} (on this daemon: --max-edges, and 16 bytes of --max-result for each)"
+            ) from error
+
+    def _draw(self) -> None:
         recipe, graph = self._recipe, self.dataset.graph
         links: LinkSeeds | None = None
         excluded = None
@@ -93,7 +102,7 @@ class SampleWork(Work):
         if self._e_id is None:
             return None
         if self._gathers_by_edge:
-            return np.empty(self._e_id.shape, np.int64)
+            return _engine.work_ids(self._e_id.shape[0])
         return array_in(block, self._e_id)
 
     def describe(self, result: pb.Result) -> None:

@@ -1,0 +1,122 @@
+#include "base/call.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace graphzero::base {
+namespace {
+
+thread_local Call* current = nullptr;
+
+std::atomic<uint64_t> limit = UINT64_MAX;
+std::atomic<uint64_t> claimed = 0;
+std::atomic<uint64_t> used = 0;
+std::atomic<int64_t> idle = 0;
+std::atomic<bool (*)()> reclaimer = nullptr;
+
+// Adds `bytes` to what is used if that stays within `most`.
+bool TryUse(uint64_t bytes, uint64_t most) {
+  uint64_t before = used.load();
+  do {
+    if (bytes > most || before > most - bytes) return false;
+  } while (!used.compare_exchange_weak(before, before + bytes));
+  return true;
+}
+
+// The same, with what idle memory gives back.
+bool TryUseAll(uint64_t bytes, uint64_t most) {
+  if (TryUse(bytes, most)) return true;
+  const auto reclaim = reclaimer.load();
+  while (reclaim != nullptr && reclaim()) {
+    if (TryUse(bytes, most)) return true;
+  }
+  return false;
+}
+
+uint64_t Idle() { return static_cast<uint64_t>(std::max<int64_t>(0, idle.load())); }
+
+// Whether a client that holds so much leaves as much to others.
+bool LeavesEnough(const Share& share, uint64_t bytes, uint64_t most) {
+  const uint64_t taken = used.load() - std::min(used.load(), Idle());
+  const auto held = static_cast<uint64_t>(std::max<int64_t>(0, share.bytes.load()));
+  return taken <= most && held <= most - taken && bytes <= most - taken - held;
+}
+
+std::string MiB(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+// Takes up to `bytes` of the counter's value; returns how many.
+uint64_t Spend(std::atomic<uint64_t>& credit, uint64_t bytes) {
+  uint64_t before = credit.load();
+  uint64_t spent;
+  do {
+    spent = std::min(before, bytes);
+  } while (!credit.compare_exchange_weak(before, before - spent));
+  return spent;
+}
+
+}  // namespace
+
+Call* CurrentCall() { return current; }
+
+CallScope::CallScope(Call* call) : before_(std::exchange(current, call)) {}
+CallScope::~CallScope() { current = before_; }
+
+Call::~Call() { LetGo(); }
+
+bool Call::Reserve(uint64_t bytes) {
+  LetGo();
+  if (!TryUseAll(bytes, limit.load())) return false;
+  credit_ = bytes;
+  return true;
+}
+
+void Call::LetGo() {
+  used.fetch_sub(credit_.exchange(0));
+  share_->bytes.fetch_sub(held_.exchange(0));
+}
+
+void SetWorkLimit(uint64_t bytes) { limit = bytes; }
+void SetWorkClaim(uint64_t bytes) { claimed = bytes; }
+void SetWorkReclaimer(bool (*reclaim)()) { reclaimer = reclaim; }
+void AddIdleWork(int64_t bytes) { idle.fetch_add(bytes); }
+WorkMemoryUsage GetWorkMemory() { return {limit.load(), used.load(), Idle()}; }
+
+void Call::Adopt(uint64_t bytes) {
+  held_.fetch_add(static_cast<int64_t>(bytes));
+  share_->bytes.fetch_add(static_cast<int64_t>(bytes));
+}
+
+void Call::Disown(uint64_t bytes) {
+  held_.fetch_sub(static_cast<int64_t>(bytes));
+  share_->bytes.fetch_sub(static_cast<int64_t>(bytes));
+}
+
+void TakeWork(uint64_t bytes) {
+  Call* const call = current;
+  if (call == nullptr) {
+    used.fetch_add(bytes);
+    return;
+  }
+  const uint64_t spent = Spend(call->credit_, bytes);
+  const uint64_t most = limit.load();
+  // A call that has reserved memory is the one that the claim was for, or came before it.
+  const uint64_t kept = spent > 0 ? 0 : std::min(claimed.load(), most);
+  const bool fair = spent > 0 || LeavesEnough(*call->share_, bytes, most);
+  if (!fair || !TryUseAll(bytes - spent, most - kept)) {
+    call->credit_.fetch_add(spent);
+    const uint64_t held = static_cast<uint64_t>(std::max<int64_t>(0, call->held_.load()));
+    call->needed_ = held + bytes;
+    throw NeedsMemory("the request needs at least " + MiB(held + bytes) +
+                      " of working memory, of which the daemon has " + MiB(most) +
+                      " for all requests; use fewer seeds or a smaller fanout, or raise "
+                      "--work-memory");
+  }
+  call->Adopt(bytes);
+}
+
+void GiveWork(uint64_t bytes) noexcept {
+  used.fetch_sub(bytes);
+  if (current != nullptr) current->Disown(bytes);
+}
+
+}  // namespace graphzero::base

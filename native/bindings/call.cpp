@@ -1,0 +1,77 @@
+#include "base/call.h"
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include <memory>
+#include <optional>
+
+#include "bindings/arrays.h"
+#include "bindings/bindings.h"
+#include "sample/buffer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace graphzero::bindings {
+namespace {
+
+// A call with the scope in which a thread works for it: `with call:`.
+class EnteredCall {
+ public:
+  explicit EnteredCall(std::shared_ptr<base::Share> share) : call_(std::move(share)) {}
+
+  base::Call& call() { return call_; }
+  void Enter() { scope_.emplace(&call_); }
+  void Exit() { scope_.reset(); }
+
+ private:
+  base::Call call_;
+  std::optional<base::CallScope> scope_;
+};
+
+// Room for `count` ids that counts as working memory.
+nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> WorkIds(size_t count) {
+  auto ids = std::make_shared<sample::Buffer<int64_t>>();
+  ids->Reserve(std::max<size_t>(count, 1));
+  int64_t* const data = ids->data();
+  return {data, {count}, KeepAlive(std::move(ids))};
+}
+
+}  // namespace
+
+void BindCall(nb::module_& m) {
+  nb::class_<base::Share>(m, "Share")
+      .def("__init__", [](base::Share* self) { new (self) base::Share(); })
+      .def_prop_ro("seconds", [](const base::Share& share) {
+        return static_cast<double>(share.nanoseconds.load()) * 1e-9;
+      });
+
+  nb::class_<EnteredCall>(m, "Call")
+      .def(nb::init<std::shared_ptr<base::Share>>(), "share"_a)
+      .def("stop", [](EnteredCall& self) { self.call().Stop(); })
+      .def_prop_ro("stopped", [](EnteredCall& self) { return self.call().stopped(); })
+      .def_prop_ro("needed", [](EnteredCall& self) { return self.call().needed(); })
+      .def(
+          "reserve", [](EnteredCall& self, uint64_t bytes) { return self.call().Reserve(bytes); },
+          "byte_size"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("let_go", [](EnteredCall& self) { self.call().LetGo(); })
+      .def("__enter__", [](EnteredCall& self) { self.Enter(); })
+      .def(
+          "__exit__",
+          [](EnteredCall& self, const nb::object&, const nb::object&, const nb::object&) {
+            self.Exit();
+          },
+          "kind"_a.none(), "error"_a.none(), "traceback"_a.none());
+
+  nb::class_<base::WorkMemoryUsage>(m, "WorkMemoryUsage")
+      .def_ro("limit", &base::WorkMemoryUsage::limit)
+      .def_ro("used", &base::WorkMemoryUsage::used)
+      .def_ro("idle", &base::WorkMemoryUsage::idle);
+  m.def("set_work_limit", &base::SetWorkLimit, "byte_size"_a);
+  m.def("set_work_claim", &base::SetWorkClaim, "byte_size"_a);
+  m.def("work_memory", &base::GetWorkMemory);
+  m.def("work_ids", &WorkIds, "count"_a);
+  m.def("check_stopped", &base::CheckStopped);
+}
+
+}  // namespace graphzero::bindings
