@@ -46,7 +46,7 @@ class Request:
         self.counted_bytes = 0  # of the IdBudget
         self._session = session
         self._message = message
-        self._body_bytes = _OVERHEAD_BYTES + message.ByteSize()
+        self._body_bytes: int = _OVERHEAD_BYTES + message.ByteSize()
         self._work: Work | None = None
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
