@@ -76,8 +76,8 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 	@$(BIN)/clang-format -i $(CPP_SOURCES)
 
 .PHONY: crash
-crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments for several minutes
-	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 \
+crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments, and attack a daemon, for a quarter of an hour
+	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 GRAPHZERO_HOSTILE_S=10 \
 	  GRAPHZERO_CHANGED_ROUNDS=20 \
 	  $(BIN)/python -m pytest -s tests/crash tests/sample/test_changing_files.py $(PYTEST_ARGS)
 
