@@ -89,6 +89,12 @@ test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every w
 	    $(PYTEST_ARGS) || exit 1; \
 	done
 
+.PHONY: test-pyg
+test-pyg: $(PACKAGE) ## run PyG's own tests of its loaders over graphzero: PYG=CHECKOUT of the installed version
+	@test -d "$(PYG)/test/loader" || { echo "PYG=$(PYG): expected a checkout of PyG's repository" >&2; exit 1; }
+	@cd "$(PYG)" && PYTHONPATH="$(CURDIR)/tests:$(CURDIR)/tests/client:$$PYTHONPATH" $(CURDIR)/$(BIN)/python -P -m pytest \
+	  -p pyg_own_tests -p no:cacheprovider -o addopts= --import-mode=importlib -q -ra test $(PYTEST_ARGS)
+
 .PHONY: sanitize
 sanitize: $(PACKAGE) ## run the engine under GCC's address, undefined-behaviour and thread sanitizers
 	@$(BIN)/python tests/sanitizers/run.py

@@ -153,11 +153,9 @@ class Batch:
         Its fields are those of PyG's NeighborLoader, which graphzero.pyg.NeighborLoader gives too.
         """
         require_pyg("to_pyg()")
-        from graphzero.client.pyg.data import to_data
+        from graphzero.client.pyg.data import data_of, fields_of
 
-        data = to_data(self)
-        data.batch_size = self.batch_size
-        return data
+        return data_of({**fields_of(self), "batch_size": self.batch_size})
 
     def layers(self) -> list[Layer]:
         """The batch as one bipartite graph for each layer of a network, input layer first.

@@ -125,6 +125,7 @@ class Client:
         targets: Ids,
         fanout: Iterable[int],
         *,
+        original_ids: bool = False,
         negatives: Negatives | None = None,
         exclude_seed_edges: ExcludeSeedEdges = False,
         columns: Sequence[str] | None = None,
@@ -141,6 +142,7 @@ class Client:
 
         The batch's source_index and target_index are local ids: of the links, then of the
         negatives. Seeds are the sorted different ends; if disjoint, all of them as they come.
+        original_ids: ends of the links are original ids of a relabelled dataset.
         exclude_seed_edges: True leaves edges that are links of this batch out of it, "both" their
         reverses too: a model would otherwise see the answer. The rest is as in sample().
         """
@@ -156,8 +158,8 @@ class Client:
             subgraph=subgraph,
         )
         links = link_request(
-            wire_ids(sources, "sources"),
-            wire_ids(targets, "targets"),
+            self._node_ids(sources, "sources", original_ids, timeout),
+            self._node_ids(targets, "targets", original_ids, timeout),
             negatives,
             exclude_seed_edges,
         )

@@ -1,14 +1,13 @@
-"""PyG's sampling arguments as a client's options. What cannot be done is refused by name."""
+"""PyG's sampling arguments in a client's words. What cannot be done is refused by name."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from graphzero._sampling import SUBGRAPHS, Subgraph, as_fanout
-from graphzero.client.client import Client
+from graphzero._sampling import SUBGRAPHS, Direction, as_fanout
+from graphzero.client.info import DatasetInfo
 from torch_geometric.sampler import NumNeighbors
 from torch_geometric.sampler.base import SubgraphType
 
@@ -16,51 +15,20 @@ WEIGHTS = "edge_weight"
 """The name that a graph's weights have in a batch."""
 
 
-@dataclass(frozen=True)
-class SamplingArguments:
-    """How PyG's samplers and loaders draw, in the words of Client.sample()."""
-
-    fanout: tuple[int, ...]
-    replace: bool
-    disjoint: bool
-    subgraph: Subgraph
-    weighted: bool
-
-    def as_options(self) -> dict[str, Any]:
-        return {
-            "fanout": self.fanout,
-            "replace": self.replace,
-            "disjoint": self.disjoint,
-            "subgraph": self.subgraph,
-            "weighted": self.weighted,
-            "direction": "in",
-        }
+SampleDirection = Literal["forward", "backward"]
+_DIRECTIONS: dict[str, Direction] = {"forward": "in", "backward": "out"}
 
 
-def sampling_arguments(
-    client: Client,
-    num_neighbors: Any,
-    *,
-    replace: bool,
-    subgraph_type: SubgraphType | str,
-    disjoint: bool,
-    weight_attr: str | None,
-    directed: bool,
-) -> SamplingArguments:
-    if not directed:
-        warnings.warn(
-            "directed=False is deprecated, use subgraph_type='induced'",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        subgraph_type = SubgraphType.induced
-    return SamplingArguments(
-        fanout=_fanout(num_neighbors),
-        replace=bool(replace),
-        disjoint=bool(disjoint),
-        subgraph=_subgraph(subgraph_type),
-        weighted=_is_weighted(client, weight_attr),
+def induced_if_undirected(directed: bool, subgraph_type: SubgraphType | str) -> SubgraphType | str:
+    """What PyG's deprecated `directed` means."""
+    if directed:
+        return subgraph_type
+    warnings.warn(
+        "directed=False is deprecated, use subgraph_type='induced'",
+        DeprecationWarning,
+        stacklevel=4,
     )
+    return SubgraphType.induced
 
 
 def refuse(**given: Any) -> None:
@@ -92,46 +60,46 @@ _REASONS = {
     "edge_label_time": "datasets have no timestamps that sampling could follow",
     "time_attr": "datasets have no timestamps that sampling could follow",
     "temporal_strategy": "datasets have no timestamps that sampling could follow",
-    "transform_sampler_output": (
-        "batches come with their columns, there is no output between sampling and gathering; use "
-        "transform, or PyG's loaders with graphzero.pyg.GraphZeroSampler"
-    ),
-    "neighbor_sampler": (
-        "this loader samples by itself; give the sampler to PyG's NodeLoader or LinkLoader"
-    ),
+    "keep_orig_edges": "bidirectional samples do not keep the edges that were drawn apart",
     "custom_cls": "batches are torch_geometric.data.Data; use transform to make something else",
 }
 
 
-def _fanout(num_neighbors: Any) -> tuple[int, ...]:
+def fanout_of(num_neighbors: Any) -> list[int]:
+    """Edges for each node and hop."""
     values = num_neighbors.values if isinstance(num_neighbors, NumNeighbors) else num_neighbors
     if isinstance(values, Mapping):
         raise NotImplementedError(
             "num_neighbors by edge type is not supported: datasets have one edge type; give a list"
         )
-    return tuple(as_fanout(values, "num_neighbors"))
+    return as_fanout(values, "num_neighbors")
 
 
-def _subgraph(subgraph_type: Any) -> Subgraph:
+def subgraph_of(subgraph_type: Any) -> SubgraphType:
     try:
-        found: Subgraph = SubgraphType(subgraph_type).value
+        return SubgraphType(subgraph_type)
     except ValueError:
         known = ", ".join(SUBGRAPHS)
         raise ValueError(f"subgraph_type is {subgraph_type!r}, expected one of {known}") from None
-    return found
 
 
-def _is_weighted(client: Client, weight_attr: str | None) -> bool:
+def direction_of(sample_direction: Any) -> Direction:
+    if sample_direction not in _DIRECTIONS:
+        known = ", ".join(map(repr, _DIRECTIONS))
+        raise ValueError(f"sample_direction is {sample_direction!r}, expected one of {known}")
+    return _DIRECTIONS[sample_direction]
+
+
+def check_weights(info: DatasetInfo, weight_attr: str | None) -> None:
+    """Raises ValueError unless the graph stores weights of that name."""
     if weight_attr is None:
-        return False
-    info = client.info().dataset
+        return
     if weight_attr != WEIGHTS or not info.has_weights:
         known = repr(WEIGHTS) if info.has_weights else "none: the graph stores no weights"
         raise ValueError(
             f"weight_attr is {weight_attr!r}, expected {known}; weights are the third column of "
             "the edges that a dataset was made from"
         )
-    return True
 
 
 def _short(value: Any) -> str:

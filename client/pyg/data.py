@@ -10,8 +10,8 @@ from torch_geometric.data import Data
 _ENDS = ("source_index", "target_index")
 
 
-def to_data(batch: Batch, /, **further: Any) -> Data:
-    """Every tensor of the batch but the ends of links, over the same memory, and further fields.
+def fields_of(batch: Batch) -> dict[str, Any]:
+    """Every tensor of the batch but the ends of links, over the same memory.
 
     As in PyG, a field that is None is not there: `"e_id" in data` is False for a graph without edge
     ids, and so is `"num_sampled_nodes" in data` where edges do not lie hop by hop.
@@ -21,7 +21,10 @@ def to_data(batch: Batch, /, **further: Any) -> Data:
     if batch.num_sampled_edges:
         fields["num_sampled_nodes"] = batch.num_sampled_nodes
         fields["num_sampled_edges"] = batch.num_sampled_edges
-    fields.update(further)
+    return fields
+
+
+def data_of(fields: dict[str, Any]) -> Data:
     data = Data()
     # What Data(**fields) does, but that looks for a property behind every name, which costs more
     # than all the rest of a loader's work for a batch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,9 @@ import torch
 from graphzero._links import ExcludeSeedEdges, LinkRequest
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
-from graphzero.client.info import DatasetInfo
 from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
-from graphzero.client.pyg.topology import whole_topology
+from graphzero.client.pyg.original_ids import find_original
+from graphzero.client.pyg.topology import edges_by_id
 from graphzero.client.seeds import node_ids
 
 
@@ -24,7 +25,6 @@ class LinkItems:
     targets: IdArray
     labels: torch.Tensor | None
     plan: NegativePlan
-    exclude: ExcludeSeedEdges
     num_nodes: int
 
     @classmethod
@@ -35,6 +35,7 @@ class LinkItems:
         edge_label: Any,
         plan: NegativePlan,
         exclude: ExcludeSeedEdges,
+        original_ids: bool,
     ) -> LinkItems:
         labels = checked_labels(plan, edge_label)
         num_nodes = client.info().dataset.num_nodes
@@ -42,21 +43,27 @@ class LinkItems:
         if edge_label_index is None:
             sources, targets = _every_link(client, edge_label)
         else:
-            sources, targets = _given_links(edge_label_index, client.info().dataset)
+            sources, targets = _given_links(client, edge_label_index, original_ids)
         if labels is not None and len(labels) != len(sources):
             raise ValueError(
                 f"edge_label has {len(labels)} items, expected {len(sources)}, one for each link "
                 "of edge_label_index"
             )
-        return cls(sources, targets, labels, plan, exclude, num_nodes)
+        return cls(sources, targets, labels, plan, num_nodes)
 
     def __len__(self) -> int:
         return len(self.sources)
 
-    def request(self, positions: IdArray) -> LinkRequest:
+    def request(self, positions: IdArray, exclude: ExcludeSeedEdges, seed: int) -> LinkRequest:
         return self.plan.request(
-            self.sources[positions], self.targets[positions], self.exclude, self.num_nodes
+            self.sources[positions], self.targets[positions], exclude, self.num_nodes, seed
         )
+
+    def digest(self) -> str:
+        """Differs for other links."""
+        digest = hashlib.blake2b(np.ascontiguousarray(self.sources).data, digest_size=16)
+        digest.update(np.ascontiguousarray(self.targets).data)
+        return digest.hexdigest()
 
     def fields(self, batch: Batch, positions: torch.Tensor) -> dict[str, Any]:
         """What a batch tells about its links, by PyG's names."""
@@ -65,15 +72,21 @@ class LinkItems:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def _given_links(edge_label_index: Any, dataset: DatasetInfo) -> tuple[IdArray, IdArray]:
+def _given_links(
+    client: Client, edge_label_index: Any, original_ids: bool
+) -> tuple[IdArray, IdArray]:
     if isinstance(edge_label_index, str) or not hasattr(edge_label_index, "__len__"):
         raise TypeError(f"edge_label_index is {edge_label_index!r}, expected ids in two rows")
     if len(edge_label_index) != 2:
         raise ValueError(
             f"edge_label_index has {len(edge_label_index)} rows, expected 2: sources and targets"
         )
-    sources = node_ids(edge_label_index[0], dataset, "edge_label_index[0]")
-    targets = node_ids(edge_label_index[1], dataset, "edge_label_index[1]")
+    if original_ids:
+        sources, targets = (find_original(client, ends) for ends in edge_label_index)
+    else:
+        dataset = client.info().dataset
+        sources = node_ids(edge_label_index[0], dataset, "edge_label_index[0]")
+        targets = node_ids(edge_label_index[1], dataset, "edge_label_index[1]")
     if len(sources) != len(targets):
         raise ValueError(f"edge_label_index has {len(sources)} sources, {len(targets)} targets")
     return sources, targets
@@ -81,15 +94,12 @@ def _given_links(edge_label_index: Any, dataset: DatasetInfo) -> tuple[IdArray, 
 
 def _every_link(client: Client, labels: Any) -> tuple[IdArray, IdArray]:
     """In the order of the input where the graph knows it, which is the order of its labels."""
-    every = whole_topology(client, "edge_label_index=None")
-    source, target = every.edge_index
-    if every.e_id is not None:
-        order = np.argsort(every.e_id, kind="stable")
-        return source[order], target[order]
-    if labels is not None:
+    every = edges_by_id(client, "edge_label_index=None")
+    if every.e_id is None and labels is not None:
         raise ValueError(
             "edge_label is given without edge_label_index, and the graph stores no edge ids, so "
             "that nobody knows which label is whose: give edge_label_index, or convert with "
             "--edge-ids"
         )
-    return source, target
+    sources, targets = every.edge_index
+    return sources, targets

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import torch
 from graphzero._links import ExcludeSeedEdges, LinkRequest, Negatives
 from graphzero.client.batch import Batch
-from graphzero.client.pyg.arguments import refuse, sampling_arguments, without_type
-from graphzero.client.pyg.data import to_data
+from graphzero.client.pyg.arguments import refuse, without_type
 from graphzero.client.pyg.link_items import LinkItems
 from graphzero.client.pyg.links import NegativePlan
 from graphzero.client.pyg.loading import BatchLoader
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.source import Source, open_source
-from torch_geometric.data import Data
-from torch_geometric.sampler import NegativeSampling
+from graphzero.client.pyg.sampler import GraphZeroSampler, sampler_of
+from graphzero.client.pyg.served_data import ServedData, served
+from graphzero.client.source import Source
+from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
+from torch_geometric.sampler import (
+    BaseSampler,
+    EdgeSamplerInput,
+    NegativeSampling,
+    SamplerOutput,
+)
 from torch_geometric.sampler.base import SubgraphType
 
 
-class LinkNeighborLoader(BatchLoader):
-    """torch_geometric.loader.LinkNeighborLoader with its arguments, over a dataset on disk.
+class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[misc]
+    """torch_geometric.loader.LinkNeighborLoader, a subclass of it, over a dataset on disk.
 
-    data: a client, the directory of a dataset (a daemon is started if need be), or an address.
+    data: as in NeighborLoader.
     edge_label_index: (2, links) global ids; None for all edges, which must then fit in memory.
+    original_ids: they are original ids of a relabelled dataset: integers, or two lists of texts.
     neg_sampling: as PyG takes it, or graphzero.Negatives, which can also draw by degree and reject
     what is an edge. The daemon draws, unless NegativeSampling has weights: then torch does, here.
     exclude_seed_edges: True leaves edges that are links of a batch out of its sample, "both" their
@@ -35,7 +43,7 @@ class LinkNeighborLoader(BatchLoader):
 
     def __init__(
         self,
-        data: Source,
+        data: Source | ServedData,
         num_neighbors: Any,
         edge_label_index: Any = None,
         edge_label: Any = None,
@@ -52,10 +60,11 @@ class LinkNeighborLoader(BatchLoader):
         transform_sampler_output: Callable[[Any], Any] | None = None,
         is_sorted: bool = False,
         filter_per_worker: bool | None = None,
-        neighbor_sampler: Any = None,
+        neighbor_sampler: BaseSampler | None = None,
         directed: bool = True,
         *,
         input_id: Any = None,
+        original_ids: bool = False,
         exclude_seed_edges: ExcludeSeedEdges = False,
         columns: list[str] | None = None,
         prefetch: int = 2,
@@ -65,42 +74,94 @@ class LinkNeighborLoader(BatchLoader):
             edge_label_time=edge_label_time,
             time_attr=time_attr,
             temporal_strategy=temporal_strategy,
-            transform_sampler_output=transform_sampler_output,
-            neighbor_sampler=neighbor_sampler,
             custom_cls=kwargs.pop("custom_cls", None),
         )
-        client = open_source(data)
-        client._require_features(["links"])
-        sampling = sampling_arguments(
-            client,
+        view = served(data)
+        view.client._require_features(["links"])
+        if neighbor_sampler is not None and exclude_seed_edges is not False:
+            raise ValueError(
+                f"exclude_seed_edges is {exclude_seed_edges!r} beside neighbor_sampler, which "
+                "samples by its own arguments; give it to GraphZeroSampler"
+            )
+        sampler = sampler_of(
+            view,
+            neighbor_sampler,
             num_neighbors,
-            replace=replace,
             subgraph_type=subgraph_type,
+            replace=replace,
             disjoint=disjoint,
             weight_attr=weight_attr,
             directed=directed,
+            exclude_seed_edges=exclude_seed_edges,
         )
+        # Under the names of arguments, as tools that rebuild a DataLoader want them.
         self.edge_label_index = edge_label_index
+        self.edge_label = edge_label
+        self.original_ids = original_ids
+        plan = NegativePlan.of(neg_sampling, neg_sampling_ratio)
+        self.neg_sampling = plan.asked
         self._links = LinkItems.of(
-            client,
+            view.client,
             without_type(edge_label_index, "edge_label_index"),
             edge_label,
-            NegativePlan.of(neg_sampling, neg_sampling_ratio),
+            plan,
             exclude_seed_edges,
+            original_ids,
         )
         super().__init__(
-            client,
+            view,
+            sampler,
             len(self._links),
-            sampling,
             transform,
+            num_neighbors=num_neighbors,
+            transform_sampler_output=transform_sampler_output,
+            filter_per_worker=filter_per_worker,
             input_id=input_id,
+            own_input_id=None,
             columns=columns,
             prefetch=prefetch,
             **kwargs,
         )
 
-    def _request(self, positions: Positions) -> LinkRequest:
-        return self._links.request(positions)
+    @property
+    def link_sampler(self) -> BaseSampler:
+        return self.neighbor_sampler
 
-    def _data(self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor) -> Data:
-        return to_data(batch, input_id=input_id, **self._links.fields(batch, positions))
+    @link_sampler.setter
+    def link_sampler(self, sampler: BaseSampler) -> None:
+        self.neighbor_sampler = sampler
+
+    @property
+    def exclude_seed_edges(self) -> ExcludeSeedEdges:
+        if isinstance(self.neighbor_sampler, GraphZeroSampler):
+            return self.neighbor_sampler.exclude_seed_edges
+        return False
+
+    @cached_property
+    def input_data(self) -> EdgeSamplerInput:
+        """What PyG's collate_fn() takes its items from."""
+        return EdgeSamplerInput(
+            input_id=self._input_id,
+            row=torch.from_numpy(self._links.sources),
+            col=torch.from_numpy(self._links.targets),
+            label=self._links.labels,
+        )
+
+    def _request(self, positions: Positions, seed: int) -> LinkRequest:
+        return self._links.request(positions, self.exclude_seed_edges, seed)
+
+    def _link_or_node_fields(
+        self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor
+    ) -> dict[str, Any]:
+        return {"input_id": input_id, **self._links.fields(batch, positions)}
+
+    def _metadata(self, out: SamplerOutput) -> dict[str, Any]:
+        names = (
+            ("input_id", "src_index", "dst_pos_index", "dst_neg_index", "seed_time")
+            if self._links.plan.is_triplet
+            else ("input_id", "edge_label_index", "edge_label", "edge_label_time")
+        )
+        return dict(zip(names, out.metadata, strict=False))
+
+    def _digest(self) -> str:
+        return self._links.digest()

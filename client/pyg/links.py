@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ class NegativePlan:
 
     engine: Negatives | None
     given: NegativeSampling | None
+    asked: NegativeSampling | Negatives | None
+    """What the user said, without its other forms."""
 
     @classmethod
     def of(cls, neg_sampling: Any, neg_sampling_ratio: float | None = None) -> NegativePlan:
@@ -37,14 +40,14 @@ class NegativePlan:
                     f"neg_sampling_ratio is {neg_sampling_ratio} and neg_sampling {neg_sampling}: "
                     f"only one can say how many; give Negatives(amount={neg_sampling_ratio})"
                 )
-            return cls(neg_sampling, None)
+            return cls(neg_sampling, None, neg_sampling)
         sampling = _cast(neg_sampling, neg_sampling_ratio)
         if sampling is None:
-            return cls(None, None)
+            return cls(None, None, None)
         if sampling.src_weight is not None or sampling.dst_weight is not None:
-            return cls(None, sampling)
+            return cls(None, sampling, sampling)
         kind = "pairs" if sampling.is_binary() else "targets"
-        return cls(Negatives(kind, sampling.amount), None)  # type: ignore[arg-type]
+        return cls(Negatives(kind, sampling.amount), None, sampling)  # type: ignore[arg-type]
 
     @property
     def is_triplet(self) -> bool:
@@ -68,20 +71,30 @@ class NegativePlan:
                 )
 
     def request(
-        self, sources: IdArray, targets: IdArray, exclude: ExcludeSeedEdges, num_nodes: int
+        self,
+        sources: IdArray,
+        targets: IdArray,
+        exclude: ExcludeSeedEdges,
+        num_nodes: int,
+        seed: int | None = None,
     ) -> LinkRequest:
+        """`seed`: of draws that are made here; None takes them from torch's generator as it is."""
         num_links = len(sources)
         if self.given is not None:
-            count = int(np.ceil(num_links * self.given.amount))
-            if self.given.is_binary():
-                sources = np.concatenate([sources, self._draw(count, "src", num_nodes)])
-            targets = np.concatenate([targets, self._draw(count, "dst", num_nodes)])
+            with nullcontext() if seed is None else torch.random.fork_rng([]):
+                if seed is not None:
+                    torch.manual_seed(seed)
+                sources, targets = self._with_negatives(self.given, sources, targets, num_nodes)
         return link_request(sources, targets, self.engine, exclude, num_links)
 
-    def _draw(self, count: int, end: str, num_nodes: int) -> IdArray:
-        assert self.given is not None
-        drawn: IdArray = self.given.sample(count, end, num_nodes).numpy()
-        return drawn
+    @staticmethod
+    def _with_negatives(
+        given: NegativeSampling, sources: IdArray, targets: IdArray, num_nodes: int
+    ) -> tuple[IdArray, IdArray]:
+        count = int(np.ceil(len(sources) * given.amount))
+        if given.is_binary():
+            sources = np.concatenate([sources, given.sample(count, "src", num_nodes).numpy()])
+        return sources, np.concatenate([targets, given.sample(count, "dst", num_nodes).numpy()])
 
 
 def _cast(neg_sampling: Any, ratio: float | None) -> NegativeSampling | None:

@@ -5,168 +5,304 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from graphzero._torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
-from graphzero.client.pyg.arguments import SamplingArguments
-from graphzero.client.pyg.positions import Positions, position_batches
+from graphzero.client.errors import DatasetChanged
+from graphzero.client.pyg.arguments import WEIGHTS
+from graphzero.client.pyg.data import data_of, fields_of
+from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
+from graphzero.client.pyg.positions import Positions
+from graphzero.client.pyg.sampler import GraphZeroSampler, weights_of
+from graphzero.client.pyg.served_data import Changes, ServedData
 from graphzero.client.requests import Seeds
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data
+from torch_geometric.loader import LinkLoader, NodeLoader
+from torch_geometric.loader.mixin import WorkerInitWrapper
+from torch_geometric.sampler import BaseSampler, SamplerOutput
 
-# Arguments of DataLoader about processes that this loader does not need: the daemon is its worker.
-# dataset and collate_fn are what tools that rebuild a DataLoader pass on; PyG drops them too.
-_WITHOUT_EFFECT = (
-    "num_workers", "persistent_workers", "prefetch_factor", "dataset", "collate_fn",
-)  # fmt: skip
-# Those that would have to run what the user wrote in such processes.
-_NOT_SUPPORTED = ("worker_init_fn", "multiprocessing_context")
+# What tools that rebuild a DataLoader pass on; PyG drops them too.
+_REBUILT = ("dataset", "collate_fn")
+_PYG_COLLATES = (NodeLoader.collate_fn, LinkLoader.collate_fn)
+
+_STATE_VERSION = 1
 
 
 class BatchLoader(DataLoader[int]):
     """Batches of `num_items` items, which subclasses turn into requests and results into Data.
 
-    `dataset` is the range of positions; order, batch size and the rest are DataLoader's, and its
-    generator (torch's global one by default) also seeds the draws, so that torch.manual_seed()
-    repeats an epoch. Each iter() is independent of the others.
+    Subclasses inherit from PyG's loaders too, whose constructors are not called: this one sets what
+    they set. `dataset` is the range of positions; order, batch size and the rest are DataLoader's,
+    and its generator (torch's global one by default) also seeds the draws, so that
+    torch.manual_seed() repeats an epoch. Each iter() is independent of the others.
+
+    There are two ways to a batch. The daemon prepares batches with their columns ahead, and what is
+    left to do happens in the process that iterates. Where the user's own code belongs between
+    sampling and gathering, or into worker processes, PyG's way is followed instead: collate_fn()
+    samples and filter_fn() gathers, in num_workers processes of torch.
 
     Picklable: the copy connects for itself.
     """
 
     def __init__(
         self,
-        client: Client,
+        data: ServedData,
+        sampler: BaseSampler,
         num_items: int,
-        sampling: SamplingArguments,
         transform: Callable[[Any], Any] | None,
+        /,
         *,
+        num_neighbors: Any,
+        transform_sampler_output: Callable[[Any], Any] | None,
+        filter_per_worker: bool | None,
         input_id: Any,
+        own_input_id: torch.Tensor | None,
         columns: list[str] | None,
         prefetch: int,
         **kwargs: Any,
     ) -> None:
-        self.client = client
-        # By the name of the argument too, as tools that rebuild a DataLoader want it.
-        self.data = client
-        self.num_neighbors = list(sampling.fanout)
-        self.sampling = sampling
+        """`own_input_id`: what batches have as input_id if the user says nothing."""
+        # Under the names of arguments, as tools that rebuild a DataLoader want them.
+        self.data = data
+        self.neighbor_sampler = sampler
+        self.__dict__["num_neighbors"] = num_neighbors
         self.transform = transform
-        self.columns = _all_columns(client) if columns is None else columns
-        client._sample_options(**sampling.as_options(), columns=self.columns)  # checks them
+        self.transform_sampler_output = transform_sampler_output
+        self.filter_per_worker = filter_per_worker is not False
+        self.columns = columns
         self.prefetch = prefetch
         self.input_id = input_id
-        self._input_id = _ids_of_items(input_id, num_items)
+        self._num_items = num_items
+        self._input_id = own_input_id if input_id is None else _ids_of_items(input_id, num_items)
+        self.client._sample_options([], columns)  # checks the columns
         if num_items == 0 and kwargs.get("shuffle"):
             raise ValueError("shuffle=True, but there is nothing to shuffle: no item was given")
-        super().__init__(range(num_items), **_without_workers(kwargs))  # type: ignore[arg-type]
+        self._init_data_loader(num_items, **kwargs)
         if self.batch_sampler is None:
             raise ValueError("batch_size is None, expected a number: samples are made for batches")
+        self._transforms_in_workers = bool(filter_per_worker and transform and self.num_workers)
+        self._resume_at: EpochProgress | None = None
+        self._progress: EpochProgress | None = None
+        if transform is not None and self.num_workers and not self._goes_pyg_s_way():
+            warnings.warn(
+                f"transform runs in this process, not in num_workers={self.num_workers} others: "
+                "the daemon prepares the batches, so that no workers are started. If the transform "
+                "is costly, filter_per_worker=True starts them for it",
+                stacklevel=3,
+            )
+
+    def _init_data_loader(
+        self,
+        num_items: int,
+        num_workers: int = 0,
+        persistent_workers: bool = False,
+        prefetch_factor: int | None = None,
+        multiprocessing_context: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """DataLoader's constructor without what it says about workers, which may never start."""
+        if not isinstance(num_workers, int) or num_workers < 0:
+            raise ValueError(f"num_workers is {num_workers!r}, expected a number of at least 0")
+        options = {name: value for name, value in kwargs.items() if name not in _REBUILT}
+        DataLoader.__init__(self, range(num_items), **options)  # type: ignore[arg-type]
+        del self.__dict__["collate_fn"]  # torch's own: the method takes its place
+        if num_workers:
+            self.num_workers = num_workers
+            self.prefetch_factor = prefetch_factor or 2  # torch's default
+            self.__dict__["persistent_workers"] = persistent_workers  # torch forbids to set it
+        self.multiprocessing_context = multiprocessing_context
+
+    @property
+    def client(self) -> Client:
+        return self.data.client
+
+    @property
+    def num_neighbors(self) -> Any:
+        if isinstance(self.neighbor_sampler, GraphZeroSampler):
+            return self.neighbor_sampler.num_neighbors.values
+        return self.__dict__["num_neighbors"]
+
+    @num_neighbors.setter
+    def num_neighbors(self, num_neighbors: Any) -> None:
+        self.neighbor_sampler.num_neighbors = num_neighbors
+        self.__dict__["num_neighbors"] = num_neighbors
 
     def __iter__(self) -> Any:
-        return _Epoch(self, position_batches(self.batch_sampler), self.prefetch)
+        if self._goes_pyg_s_way():
+            return DataLoader.__iter__(self)
+        resume_at, self._resume_at = self._resume_at, None
+        order = new_order(self) if resume_at is None else resumed_order(self, resume_at)
+        self._progress = order.progress
+        return Epoch(self, order, self.prefetch)
 
     def __call__(self, index: Any) -> Any:
         """The batch of the items at these positions."""
-        return next(_Epoch(self, position_batches([index]), prefetch=0))
+        if not self._goes_pyg_s_way():
+            return next(Epoch(self, new_order(self, [index]), prefetch=0))
+        out = self.collate_fn(index)
+        return out if self.filter_per_worker else self.filter_fn(out)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader is, in plain values: in the middle of its last iter(), or at its end.
+
+        Epochs follow from the state of torch's generator. That of an epoch that has begun is here;
+        later ones are the same after a restart if the loader has a generator of its own, or if
+        torch's state is part of the checkpoint (torch.get_rng_state()). A sampler or batch_sampler
+        that was given keeps its own state.
+        """
+        self._require_daemon_s_way("state_dict()")
+        info = self.client.info()
+        progress = self._progress
+        if progress is None and self.generator is not None:
+            progress = EpochProgress(self.generator.get_state())
+        return {
+            "version": _STATE_VERSION,
+            "dataset": info.dataset.fingerprint,
+            "sampler_version": info.sampler_version,
+            "batches": 0 if progress is None else progress.handed_out,
+            "generator": None if progress is None else progress.encoded_state(),
+            "batch_size": self.batch_size,
+            "drop_last": self.drop_last,
+            "sampler": type(self.sampler).__name__,
+            "items": self._digest(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Makes the next iter() go on after the last batch that the saved loader handed out.
+
+        Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
+        goes through other items or in another way: the next batch could not be the same.
+        """
+        own = self.state_dict()
+        unknown = sorted(own.keys() - state.keys())
+        if unknown:
+            raise ValueError(
+                f"the state has no {unknown[0]!r}, expected what state_dict() of a "
+                f"{type(self).__name__} gives: {', '.join(own)}"
+            )
+        for key in ("dataset", "sampler_version"):
+            if state[key] != own[key]:
+                raise DatasetChanged(
+                    f"the state was saved with {key} {state[key]}, found {own[key]}; its batches "
+                    "cannot be repeated"
+                )
+        for key in ("version", "batch_size", "drop_last", "sampler", "items"):
+            if state[key] != own[key]:
+                raise ValueError(f"the state has {key} {state[key]}, this loader has {own[key]}")
+        self._progress = self._resume_at = EpochProgress.decoded(
+            state["generator"], state["batches"]
+        )
+
+    def filter_fn(self, out: SamplerOutput) -> Any:
+        """Columns for what collate_fn() sampled: PyG's way to a batch, see the class."""
+        if self.transform_sampler_output is not None:
+            out = self.transform_sampler_output(out)
+        permutation = self.neighbor_sampler.edge_permutation
+        edge = out.edge if permutation is None or out.edge is None else permutation[out.edge]
+        fields: dict[str, Any] = {
+            "n_id": out.node,
+            "edge_index": torch.stack([out.row, out.col]),
+            "e_id": edge,
+            "batch": out.batch,
+            "num_nodes": len(out.node),
+            "num_sampled_nodes": out.num_sampled_nodes,
+            "num_sampled_edges": out.num_sampled_edges,
+        }
+        changes = self.data.changes
+        columns = self.client.info().dataset.columns
+        for name in self._asked_columns(changes):
+            rows = out.node if columns[name].role == "node" else edge
+            if rows is not None:
+                fields[name] = self.client.gather(name, rows)
+        if WEIGHTS in self.data and WEIGHTS not in changes.hidden:
+            weights = weights_of(out)
+            if weights is None and edge is not None:  # of edges that someone else chose
+                weights = self.data[WEIGHTS][edge]
+            fields[WEIGHTS] = weights
+        changes.apply(fields)
+        fields.update(self._metadata(out))
+        return self._transformed(
+            data_of({name: value for name, value in fields.items() if value is not None})
+        )
 
     @abstractmethod
-    def _request(self, positions: Positions) -> Seeds:
-        """What the daemon is asked for."""
+    def _request(self, positions: Positions, seed: int) -> Seeds:
+        """What the daemon is asked for; `seed` is for draws that are made here."""
 
     @abstractmethod
-    def _data(self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor) -> Data:
-        """What the user gets."""
+    def _link_or_node_fields(
+        self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor
+    ) -> dict[str, Any]:
+        """What a batch has beside the sample and its columns."""
 
-    def _finished(self, batch: Batch, positions: torch.Tensor) -> Any:
+    @abstractmethod
+    def _metadata(self, out: SamplerOutput) -> dict[str, Any]:
+        """The same fields, as a sampler of PyG's says them."""
+
+    @abstractmethod
+    def _digest(self) -> str:
+        """Differs where other items would come."""
+
+    def _goes_pyg_s_way(self) -> bool:
+        """Whether something is asked for that only PyG's way to a batch can do, see the class."""
+        kind: Any = type(self)
+        init_fn = self.worker_init_fn
+        if isinstance(init_fn, WorkerInitWrapper):  # what a context of PyG's leaves behind
+            init_fn = init_fn.func
+        return (
+            init_fn is not None
+            or self.multiprocessing_context is not None
+            or self.transform_sampler_output is not None
+            or self._transforms_in_workers
+            or not isinstance(self.neighbor_sampler, GraphZeroSampler)
+            or kind.filter_fn is not BatchLoader.filter_fn
+            or kind.collate_fn not in _PYG_COLLATES
+        )
+
+    def _require_daemon_s_way(self, what: str) -> None:
+        if self._goes_pyg_s_way():
+            raise NotImplementedError(
+                f"{what} is not supported where worker processes or own code make the batches "
+                "(worker_init_fn, multiprocessing_context, transform_sampler_output, "
+                "filter_per_worker=True with transform, another sampler, an own filter_fn)"
+            )
+
+    def _asked_columns(self, changes: Changes) -> list[str]:
+        columns = self.columns
+        if columns is None:  # what PyG's loaders slice
+            info = self.client.info().dataset
+            columns = [*info.node_columns, *(info.edge_columns if info.has_edge_ids else ())]
+        return [name for name in columns if name not in changes.hidden]
+
+    def _finished(self, batch: Batch, positions: torch.Tensor, changes: Changes) -> Any:
         input_id = positions if self._input_id is None else self._input_id[positions]
-        data = self._data(batch, positions, input_id)
+        fields = fields_of(batch)
+        changes.apply(fields)
+        data = data_of({**fields, **self._link_or_node_fields(batch, positions, input_id)})
         if self.pin_memory and has_accelerator(torch):
             data = data.pin_memory()
+        return self._transformed(data)
+
+    def _transformed(self, data: Data) -> Any:
         return data if self.transform is None else self.transform(data)
+
+    def _epoch_ended(self, progress: EpochProgress) -> None:
+        if self._progress is progress:
+            self._progress = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class _Epoch:
-    """The batches of one iter(), in order."""
-
-    def __init__(self, loader: BatchLoader, batches: Iterator[Positions], prefetch: int) -> None:
-        if loader.pin_memory and not has_accelerator(torch):
-            warnings.warn(
-                "pin_memory=True has no effect: torch finds no accelerator to copy to",
-                stacklevel=3,
-            )
-        self._loader = loader
-        # Of the batches under way, in order. Not an attribute of what fills it: a cycle would keep
-        # shared memory until the garbage collector comes.
-        self._positions: deque[Positions] = deque()
-        self._batches = iter(
-            loader.client.loader(
-                None,
-                **loader.sampling.as_options(),
-                batch_sampler=_requests(loader, batches, self._positions),
-                seed=_draw_seed(loader.generator),
-                prefetch=prefetch,
-                columns=loader.columns,
-                timeout=loader.timeout or None,
-            )
-        )
-
-    def __iter__(self) -> _Epoch:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __next__(self) -> Any:
-        batch = next(self._batches)
-        return self._loader._finished(batch, torch.from_numpy(self._positions.popleft()))
-
-
-def _requests(
-    loader: BatchLoader, batches: Iterable[Positions], under_way: deque[Positions]
-) -> Iterator[Seeds]:
-    for positions in batches:
-        under_way.append(positions)
-        yield loader._request(positions)
-
-
-def _without_workers(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What is left for DataLoader."""
-    for name in _NOT_SUPPORTED:
-        if kwargs.get(name) is not None:
-            raise NotImplementedError(
-                f"{name} is not supported: this loader has no processes of its own, the daemon "
-                "prepares the batches; use transform= for work on each batch"
-            )
-    workers = kwargs.get("num_workers", 0)
-    if not isinstance(workers, int) or workers < 0:
-        raise ValueError(f"num_workers is {workers!r}, expected a number of at least 0")
-    return {name: value for name, value in kwargs.items() if name not in _WITHOUT_EFFECT}
-
-
-def _ids_of_items(input_id: Any, num_items: int) -> torch.Tensor | None:
-    if input_id is None:
-        return None
+def _ids_of_items(input_id: Any, num_items: int) -> torch.Tensor:
     given: torch.Tensor = torch.as_tensor(input_id).cpu()
     if given.shape != (num_items,):
         raise ValueError(
             f"input_id has shape {tuple(given.shape)}, expected ({num_items},): one for each item"
         )
     return given
-
-
-def _all_columns(client: Client) -> list[str]:
-    """Of nodes and, where the graph knows which is whose, of edges: what PyG's loaders slice."""
-    info = client.info().dataset
-    return [*info.node_columns, *(info.edge_columns if info.has_edge_ids else ())]
-
-
-def _draw_seed(generator: torch.Generator | None) -> int:
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())

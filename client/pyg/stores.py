@@ -67,39 +67,64 @@ class FeatureStore(_OverClient, pyg_data.FeatureStore):  # type: ignore[misc]
 
 
 class GraphStore(_OverClient, pyg_data.GraphStore):  # type: ignore[misc]
-    """The whole graph in CSC, for what cannot do with less: PyG pulls all of it into memory.
+    """The whole graph, for what cannot do with less: PyG pulls all of it into memory.
 
-    Where it does not fit, MemoryError points to GraphZeroSampler, which PyG's loaders take and
-    which leaves the graph in the daemon.
+    In every layout the third tensor has the ids of the edges, as batches of the loaders have them;
+    for a graph without edge ids, the positions of the edges in csc().
+
+    Where the graph does not fit, MemoryError points to GraphZeroSampler, which PyG's loaders take
+    and which leaves it in the daemon.
     """
 
     def get_all_edge_attrs(self) -> list[EdgeAttr]:
-        nodes = self.client.info().dataset.num_nodes
+        nodes = self._num_nodes()
         return [EdgeAttr(edge_type=None, layout=EdgeLayout.CSC, size=(nodes, nodes))]
+
+    def coo(
+        self, edge_types: list[Any] | None = None, store: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Sources and targets of the edges, by target; their ids if the graph stores them."""
+        every = whole_topology(self.client, "GraphStore")
+        sources, targets = torch.from_numpy(every.edge_index)
+        return sources, targets, None if every.e_id is None else torch.from_numpy(every.e_id)
 
     def csc(
         self, edge_types: list[Any] | None = None, store: bool = False
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Sources, first edge of each target, and the edge ids if the graph stores them."""
-        every = whole_topology(self.client, "GraphStore")
-        nodes = self.client.info().dataset.num_nodes
-        targets = torch.from_numpy(every.edge_index[1])
-        first = torch.zeros(nodes + 1, dtype=torch.int64)
-        torch.cumsum(torch.bincount(targets, minlength=nodes), 0, out=first[1:])
-        edge_ids = None if every.e_id is None else torch.from_numpy(every.e_id)
-        return torch.from_numpy(every.edge_index[0]), first, edge_ids
+        sources, targets, edge_ids = self.coo()
+        return sources, _first_edges(targets, self._num_nodes()), edge_ids
+
+    def csr(
+        self, edge_types: list[Any] | None = None, store: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """First edge of each source, targets, and the edge ids, or the positions in csc()."""
+        sources, targets, edge_ids = self.coo()
+        order = torch.argsort(sources, stable=True)
+        ids = order if edge_ids is None else edge_ids[order]
+        return _first_edges(sources, self._num_nodes()), targets[order], ids
+
+    def _num_nodes(self) -> int:
+        return self.client.info().dataset.num_nodes
 
     def _get_edge_index(self, edge_attr: EdgeAttr) -> tuple[torch.Tensor, torch.Tensor] | None:
-        if edge_attr.edge_type is not None or edge_attr.layout != EdgeLayout.CSC:
+        if edge_attr.edge_type is not None:
             return None
-        sources, first, _ = self.csc()
-        return sources, first
+        layouts = {EdgeLayout.COO: self.coo, EdgeLayout.CSC: self.csc, EdgeLayout.CSR: self.csr}
+        return layouts[EdgeLayout(edge_attr.layout)]()[:2]
 
     def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool:
         raise NotImplementedError(_READ_ONLY)
 
     def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool:
         raise NotImplementedError(_READ_ONLY)
+
+
+def _first_edges(ends: torch.Tensor, nodes: int) -> torch.Tensor:
+    """Where the edges of each node begin, once they are sorted by that end."""
+    first = torch.zeros(nodes + 1, dtype=torch.int64)
+    torch.cumsum(torch.bincount(ends, minlength=nodes), 0, out=first[1:])
+    return first
 
 
 def _rows(index: Any, num_rows: int) -> Any:

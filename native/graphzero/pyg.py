@@ -1,4 +1,4 @@
-"""PyG's loaders, sampler and stores over a daemon: `pip install graphzero-server[pyg]`.
+"""PyG's loaders, sampler, stores and Data over a daemon: `pip install graphzero-server[pyg]`.
 
     from graphzero.pyg import NeighborLoader  # instead of torch_geometric.loader
 
@@ -15,6 +15,7 @@ require_pyg("graphzero.pyg")
 from graphzero.client.pyg.link_loader import LinkNeighborLoader  # noqa: E402
 from graphzero.client.pyg.node_loader import NeighborLoader  # noqa: E402
 from graphzero.client.pyg.sampler import GraphZeroSampler  # noqa: E402
+from graphzero.client.pyg.served_data import ServedData  # noqa: E402
 from graphzero.client.pyg.stores import FeatureStore, GraphStore  # noqa: E402
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "GraphZeroSampler",
     "LinkNeighborLoader",
     "NeighborLoader",
+    "ServedData",
 ]

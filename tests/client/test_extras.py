@@ -53,6 +53,7 @@ def test_public_modules_have_exactly_their_names(module: str) -> None:
             "GraphZeroSampler",
             "LinkNeighborLoader",
             "NeighborLoader",
+            "ServedData",
         },
         "graphzero.torch": {"BatchDataset"},
     }[module]

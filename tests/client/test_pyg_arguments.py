@@ -37,6 +37,11 @@ def doubled(data: Data) -> Data:
     return data
 
 
+def without_edges(out: Any) -> Any:
+    out.row, out.col, out.edge = out.row[:0], out.col[:0], out.edge[:0]
+    return out
+
+
 def generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
@@ -55,6 +60,7 @@ WORKS: dict[str, Any] = {
     "neg_sampling": "binary",
     "neg_sampling_ratio": 2.0,
     "transform": doubled,
+    "transform_sampler_output": without_edges,
     "input_id": torch.arange(6) + 100,
     "batch_size": 2,
     "shuffle": True,
@@ -81,14 +87,12 @@ REFUSED: dict[str, Any] = {
     "edge_label_time": torch.zeros(6),
     "time_attr": "time",
     "temporal_strategy": "last",
-    "transform_sampler_output": doubled,
-    "neighbor_sampler": object(),
     "custom_cls": Data,
-    "worker_init_fn": print,
-    "multiprocessing_context": "spawn",
 }
-# Tested by itself below, or in the tests of data=.
-ELSEWHERE = {"data", "pin_memory"}
+# Tested by itself below, in the tests of data=, or in test_pyg_workers.py.
+ELSEWHERE = {
+    "data", "pin_memory", "neighbor_sampler", "worker_init_fn", "multiprocessing_context",
+}  # fmt: skip
 # Of PyG's base classes, given by the loaders that users call.
 NOT_FOR_USERS = {"self", "kwargs", "node_sampler", "link_sampler"}
 
@@ -231,6 +235,7 @@ def test_num_neighbors_may_be_any_list_of_integers(client: gz.Client, num_neighb
         (NeighborLoader, {"num_workers": -1}, ValueError, "num_workers is -1"),
         (NeighborLoader, {"batch_size": None}, ValueError, "batch_size is None"),
         (NeighborLoader, {"unheard_of": 1}, TypeError, "unheard_of"),
+        (NeighborLoader, {"neighbor_sampler": 5}, TypeError, "neighbor_sampler is 5, expected"),
         (LinkNeighborLoader, {"edge_label_index": LINKS + 1999}, ValueError, "is 2004, expected"),
         (LinkNeighborLoader, {"edge_label_index": LINKS.T}, ValueError, "6 rows, expected 2"),
         (LinkNeighborLoader, {"edge_label_index": "train"}, TypeError, "'train', expected ids"),

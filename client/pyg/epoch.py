@@ -1,0 +1,153 @@
+"""One iter() of a PyG loader: its order, its batches, and how to begin it again."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from graphzero._torch import has_accelerator
+from graphzero.client.order import batch_seed
+from graphzero.client.pyg.positions import Positions, position_batches
+from graphzero.client.requests import Seeds
+
+if TYPE_CHECKING:
+    from graphzero.client.pyg.loading import BatchLoader
+
+
+@dataclass
+class EpochProgress:
+    """An epoch that can be begun again: it follows from what torch's generator was before it."""
+
+    generator_state: torch.Tensor
+    handed_out: int = 0
+
+    def encoded_state(self) -> str:
+        """As text, so that a checkpoint of plain values can have it."""
+        return base64.b85encode(self.generator_state.numpy().tobytes()).decode()
+
+    @classmethod
+    def decoded(cls, state: Any, handed_out: Any) -> EpochProgress | None:
+        """What a checkpoint has; None: no epoch was under way."""
+        if not isinstance(handed_out, int) or handed_out < 0:
+            raise ValueError(f"the state has batches {handed_out}, expected a number of batches")
+        if state is None:
+            return None
+        try:
+            numbers = np.frombuffer(base64.b85decode(state), np.uint8)
+            generator_state = torch.from_numpy(numbers.copy())
+            torch.Generator().set_state(generator_state)  # checks it
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"the generator of the state is not what state_dict() writes: {error}"
+            ) from error
+        return cls(generator_state, handed_out)
+
+
+@dataclass
+class _Order:
+    """The positions of an epoch's batches from some batch on, and the seed of its draws."""
+
+    positions: Iterator[Positions]
+    seed: int
+    first: int
+    progress: EpochProgress
+
+
+def new_order(loader: BatchLoader, batch_sampler: Any = None) -> _Order:
+    """The next epoch, as DataLoader would begin it; or that of another batch_sampler."""
+    progress = EpochProgress(_generator_of(loader).get_state())
+    seed = _draw_seed(loader.generator)
+    return _Order(position_batches(batch_sampler or loader.batch_sampler), seed, 0, progress)
+
+
+def resumed_order(loader: BatchLoader, progress: EpochProgress) -> _Order:
+    """The rest of an epoch, or the next one if nothing of it is left.
+
+    Draws again what the epoch drew before. From a generator of the loader, which then is where it
+    was; but not from torch's global one, whose state is the user's to restore.
+    """
+    own = loader.generator is not None
+    context: AbstractContextManager[Any] = nullcontext() if own else torch.random.fork_rng([])
+    with context:
+        _generator_of(loader).set_state(progress.generator_state)
+        seed = _draw_seed(loader.generator)
+        positions = position_batches(loader.batch_sampler)
+        for _ in itertools.islice(positions, progress.handed_out):
+            pass
+        following = list(itertools.islice(positions, 1))
+    if not following:
+        return new_order(loader)
+    progress = EpochProgress(progress.generator_state, progress.handed_out)
+    rest = itertools.chain(following, positions)
+    return _Order(rest, seed, progress.handed_out, progress)
+
+
+class Epoch:
+    """The batches of one iter(), in order, prepared ahead by the daemon."""
+
+    def __init__(self, loader: BatchLoader, order: _Order, prefetch: int) -> None:
+        if loader.pin_memory and not has_accelerator(torch):
+            warnings.warn(
+                "pin_memory=True has no effect: torch finds no accelerator to copy to",
+                stacklevel=3,
+            )
+        self._loader = loader
+        self._progress = order.progress
+        self._changes = loader.data.changes
+        # Of the batches under way, in order. Not an attribute of what fills it: a cycle would keep
+        # shared memory until the garbage collector comes.
+        self._positions: deque[Positions] = deque()
+        batches = loader.client.loader(
+            None,
+            **loader.neighbor_sampler.options(),
+            batch_sampler=_requests(loader, order, self._positions),
+            seed=order.seed,
+            prefetch=prefetch,
+            columns=loader._asked_columns(self._changes),
+            timeout=loader.timeout or None,
+        )
+        if order.first:
+            batches.load_state_dict({**batches.state_dict(), "batches": order.first})
+        self._batches = iter(batches)
+
+    def __iter__(self) -> Epoch:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __next__(self) -> Any:
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            self._loader._epoch_ended(self._progress)
+            raise
+        positions = torch.from_numpy(self._positions.popleft())
+        data = self._loader._finished(batch, positions, self._changes)
+        self._progress.handed_out += 1
+        return data
+
+
+def _requests(
+    loader: BatchLoader, order: _Order, under_way: deque[Positions]
+) -> Iterator[Seeds | None]:
+    yield from itertools.repeat(None, order.first)  # skipped by who resumes
+    for step, positions in enumerate(order.positions, order.first):
+        under_way.append(positions)
+        yield loader._request(positions, batch_seed(order.seed, 0, step, rank=0, world_size=1))
+
+
+def _generator_of(loader: BatchLoader) -> torch.Generator:
+    return torch.default_generator if loader.generator is None else loader.generator
+
+
+def _draw_seed(generator: torch.Generator | None) -> int:
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())

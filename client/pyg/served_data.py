@@ -1,0 +1,264 @@
+"""`ServedData`: a dataset that looks like PyG's Data and reads nothing before it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from graphzero._sampling import SampledSubgraph
+from graphzero.client.client import Client
+from graphzero.client.info import DatasetInfo
+from graphzero.client.pyg.arguments import WEIGHTS
+from graphzero.client.pyg.topology import edges_by_id
+from graphzero.client.source import OpenedSource, Source
+from torch_geometric.data import Data
+from torch_geometric.data.storage import GlobalStorage
+from torch_geometric.loader.utils import index_select
+
+_EDGE_INDEX = "edge_index"
+# Not a row for each node or edge of the whole graph, whatever their length.
+_NEVER_SLICED = frozenset({_EDGE_INDEX, "num_nodes"})
+
+
+class _UNREAD:
+    """Stands for a value that was not read yet: the class itself, which pickles as itself."""
+
+
+class ServedData(Data):  # type: ignore[misc]
+    """A dataset as torch_geometric.data.Data: for scripts that use their graph beside loaders.
+
+    data: a client, the directory of a dataset (a daemon is started if need be), or an address.
+
+    Columns are mapped from the files when they are first looked at, instantly and at any size;
+    edge_index, in the order of edge ids, is read into memory. Both need the daemon's directory to
+    be visible here. Fields can be added, replaced and deleted: the dataset stays as it is, and
+    batches of a loader over this object follow, as those of PyG's loaders do.
+    """
+
+    def __init__(self, data: Source) -> None:
+        super().__init__()
+        store = _ServedStorage(_parent=self)
+        store._mapping = _Fields(OpenedSource(data))
+        self.__dict__["_store"] = store
+
+    @property
+    def client(self) -> Client:
+        return self.source.client
+
+    @property
+    def source(self) -> OpenedSource:
+        """What it is a view of, for loaders and samplers over it."""
+        return self._fields.source
+
+    @property
+    def is_cuda(self) -> bool:
+        """Of what was read or added: looking at the rest would read it."""
+        return any(torch.is_tensor(v) and v.is_cuda for v in self._fields.read().values())
+
+    @property
+    def changes(self) -> Changes:
+        """How this object differs from the dataset by now."""
+        return self._fields.changes(self._store)
+
+    @property
+    def _fields(self) -> _Fields:
+        fields: _Fields = self._store._mapping
+        return fields
+
+    def __repr__(self) -> str:
+        shapes = (f"{name}={self._fields.describe(name)}" for name in self._fields)
+        return f"{type(self).__name__}({', '.join(shapes)})"
+
+
+def served(data: Source | ServedData) -> ServedData:
+    """What loaders and samplers get as data: a ServedData as it is, or one of what is named."""
+    return data if isinstance(data, ServedData) else ServedData(data)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a user made of a ServedData, for the batches of a loader over it."""
+
+    hidden: frozenset[str]
+    """Fields of the dataset that were deleted or replaced."""
+    of_nodes: dict[str, Any]
+    """Added or replaced, with a row for each node."""
+    of_edges: dict[str, Any]
+    """The same, with a row for each edge."""
+    others: dict[str, Any]
+    """The same for the graph: every batch has them as they are."""
+
+    def apply(self, fields: dict[str, Any]) -> None:
+        """Changes the fields of a batch."""
+        if not (self.hidden or self.of_nodes or self.of_edges or self.others):
+            return
+        n_id, e_id = fields["n_id"], fields.get("e_id")
+        for name in self.hidden:
+            fields.pop(name, None)
+        for name, value in self.of_nodes.items():
+            fields[name] = _rows(name, value, n_id)
+        for name, value in self.of_edges.items():
+            if e_id is not None:
+                fields[name] = _rows(name, value, e_id)
+        fields.update(self.others)
+
+
+class _ServedStorage(GlobalStorage):  # type: ignore[misc]
+    """PyG's storage, which finds out by looking at values what a dataset knows without reading."""
+
+    @property
+    def num_edges(self) -> int:
+        fields: _Fields = self._mapping
+        if fields.is_unread(_EDGE_INDEX):
+            return fields.dataset.num_edges
+        found: int = super().num_edges
+        return found
+
+    def is_node_attr(self, key: str) -> bool:
+        role = self._mapping.role(key)
+        return bool(super().is_node_attr(key)) if role is None else role == "node"
+
+    def is_edge_attr(self, key: str) -> bool:
+        role = self._mapping.role(key)
+        return bool(super().is_edge_attr(key)) if role is None else role == "edge"
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self._mapping)
+
+
+class _Fields(MutableMapping[str, Any]):
+    """Names and values of a ServedData. Those of the dataset are read when they are asked for."""
+
+    def __init__(self, source: OpenedSource) -> None:
+        self.source = source
+        dataset = source.info.dataset
+        self._roles = _roles(dataset)
+        self._values: dict[str, Any] = dict.fromkeys(self._roles, _UNREAD)
+        self._values["num_nodes"] = dataset.num_nodes
+        # Of a tensor that was read: its version, which every change in place raises.
+        self._versions: dict[str, int] = {}
+        # Fields of the dataset that the user did not replace.
+        self._original = set(self._roles)
+        self._edges: SampledSubgraph | None = None
+
+    @property
+    def dataset(self) -> DatasetInfo:
+        return self.source.info.dataset
+
+    def is_unread(self, name: str) -> bool:
+        return self._values.get(name) is _UNREAD
+
+    def role(self, name: str) -> str | None:
+        """ "node" or "edge" for a field of the dataset; None where the value has to tell."""
+        return self._roles[name] if name in self._original else None
+
+    def read(self) -> dict[str, Any]:
+        return {name: value for name, value in self._values.items() if value is not _UNREAD}
+
+    def describe(self, name: str) -> str:
+        """As PyG prints a field, without reading it."""
+        if not self.is_unread(name):
+            value = self._values[name]
+            return str(list(value.shape)) if torch.is_tensor(value) else repr(value)
+        if name == _EDGE_INDEX:
+            return str([2, self.dataset.num_edges])
+        if name not in self.dataset.columns:
+            return str([self.dataset.num_edges])
+        shape = self.dataset.columns[name].shape
+        rows = self.dataset.num_edges if self._roles[name] == "edge" else shape[0]
+        return str([rows, *shape[1:]])
+
+    def changes(self, store: _ServedStorage) -> Changes:
+        replaced = {name for name in self._values if self._is_users(name)} - _NEVER_SLICED
+        arrays = {name for name in replaced if hasattr(self._values[name], "shape")}
+        of_nodes = {name for name in arrays if store.is_node_attr(name)}
+        of_edges = {name for name in arrays - of_nodes if store.is_edge_attr(name)}
+        gone = (self._roles.keys() - self._values.keys()) - _NEVER_SLICED
+        return Changes(
+            hidden=frozenset(gone | (replaced & self._roles.keys())),
+            of_nodes={name: self._values[name] for name in of_nodes},
+            of_edges={name: self._values[name] for name in of_edges},
+            others={name: self._values[name] for name in replaced - of_nodes - of_edges},
+        )
+
+    def _is_users(self, name: str) -> bool:
+        """Whether the user added it, replaced it, or changed it in place."""
+        if name not in self._original:
+            return True
+        value = self._values[name]
+        return torch.is_tensor(value) and value._version != self._versions[name]
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._values[name]
+        if value is _UNREAD:
+            value = self._values[name] = self._read(name)
+            self._versions[name] = value._version
+        return value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._values[name] = value
+        self._original.discard(name)
+
+    def __delitem__(self, name: str) -> None:
+        del self._values[name]
+        self._original.discard(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __copy__(self) -> _Fields:
+        copy = _Fields.__new__(_Fields)
+        copy.__dict__.update(self.__dict__)
+        for name in ("_values", "_versions", "_original"):
+            copy.__dict__[name] = self.__dict__[name].copy()
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was read can be read again: it does not travel.
+        users = {name: v for name, v in self._values.items() if self._is_users(name)}
+        values = {name: users.get(name, _UNREAD) for name in self._values}
+        original = self._original - users.keys()
+        state = {"_values": values, "_versions": {}, "_original": original, "_edges": None}
+        return {**self.__dict__, **state}
+
+    def _read(self, name: str) -> torch.Tensor:
+        if name == _EDGE_INDEX:
+            return torch.from_numpy(self._all_edges().edge_index)
+        if name not in self.dataset.columns:
+            weights = self._all_edges().edge_weight
+            assert weights is not None
+            return torch.from_numpy(weights)
+        column: torch.Tensor = self.source.client.column(name)
+        if self._roles[name] == "node" or len(column) == self.dataset.num_edges:
+            return column  # the number of an edge is its id
+        return column[torch.from_numpy(self._all_edges().e_id)]
+
+    def _all_edges(self) -> SampledSubgraph:
+        """In the order of the input, where the graph knows it."""
+        if self._edges is None:
+            self._edges = edges_by_id(self.source.client, "edge_index")
+        return self._edges
+
+
+def _roles(dataset: DatasetInfo) -> dict[str, str]:
+    """What a row of each field of the dataset belongs to."""
+    roles = dict.fromkeys(dataset.node_columns, "node")
+    roles[_EDGE_INDEX] = "edge"
+    if dataset.has_weights:
+        roles[WEIGHTS] = "edge"
+    if dataset.has_edge_ids:
+        roles.update(dict.fromkeys(dataset.edge_columns, "edge"))
+    return roles
+
+
+def _rows(name: str, value: Any, index: torch.Tensor) -> Any:
+    """As PyG does it: an index has its items side by side, and data may lie on a device."""
+    dimension = -1 if "index" in name or name == "face" else 0
+    if torch.is_tensor(value):
+        index = index.to(value.device)
+    return index_select(value, index, dim=dimension)
