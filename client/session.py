@@ -186,6 +186,8 @@ class Session:
         self._closing = True
         self._releases.close()
         self._stream.close()
+        # From now on only tensors keep regions mapped, and the daemon counts them for so long.
+        self._regions.clear()
         self._answered.set()
         if self._welcome is not None:
             self._on_end(self, end)

@@ -95,6 +95,7 @@ class _Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._service.watch_memory(loop)
         await self._server.start()
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         if self._lock.swept:

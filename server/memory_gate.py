@@ -1,32 +1,54 @@
-"""Wakes requests that wait for shared memory when some may have become free."""
+"""Calls sessions back whose request waits for memory, when it could get some."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
+
+
+class Budget(Protocol):
+    """Divides memory among sessions, which it knows by number."""
+
+    def take_ready(self) -> list[int]:
+        """Sessions whose last failed attempt to get memory could succeed now, each once."""
+        ...
 
 
 class MemoryGate:
-    """Belongs to the event loop's thread; `turn` may be read by workers.
+    """Belongs to the event loop's thread.
 
-    `turn` grows with each release. A worker reads it before it asks for memory; a request that got
-    none waits only if it has not grown since, so a release in between is not lost.
+    The budget knows what each session failed to get, and names those for whom there is room: a
+    release costs nothing for the others. A worker that got no memory has told the budget, but not
+    yet the gate, so the budget's call may come first; it is kept until wait().
     """
 
-    def __init__(self) -> None:
-        self.turn = 0
-        # A dict as an ordered set: who waits twice is called once.
-        self._waiting: dict[Callable[[], None], None] = {}
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._waiting: dict[int, Callable[[], None]] = {}
+        self._called: set[int] = set()
 
-    def wait(self, turn: int, retry: Callable[[], None]) -> None:
-        """Calls `retry` at the first release after `turn`: at once if there was one."""
-        if self.turn != turn:
+    def wait(self, number: int, retry: Callable[[], None]) -> None:
+        """Calls `retry`, once, when there is room for what session `number` failed to get."""
+        if number in self._called:
+            self._called.remove(number)
             retry()
         else:
-            self._waiting[retry] = None
+            self._waiting[number] = retry
 
-    def released(self) -> None:
-        """To be called after memory was given back, of whichever session."""
-        self.turn += 1
-        waiting, self._waiting = self._waiting, {}
-        for retry in waiting:
-            retry()
+    def leave(self, number: int) -> None:
+        """The session waits no more; what it is called for from now on is for its next wait()."""
+        self._waiting.pop(number, None)
+
+    def forget(self, number: int) -> None:
+        """The session has ended."""
+        self._waiting.pop(number, None)
+        self._called.discard(number)
+
+    def call_ready(self) -> None:
+        """To be called when the budget may have sessions to call."""
+        for number in self._budget.take_ready():
+            retry = self._waiting.pop(number, None)
+            if retry is None:
+                self._called.add(number)
+            else:
+                retry()

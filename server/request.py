@@ -12,6 +12,7 @@ Methods that begin with "_worker" run on a worker's thread, all others on the ev
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from graphzero._errors import CallStopped, InputError, NeedsMemory
 from graphzero._text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
-from graphzero.server.work import Work, is_brief, make_work
+from graphzero.server.work import MOST_BRIEF_BYTES, Work, is_brief, make_work
 
 if TYPE_CHECKING:
     from graphzero.server.session import TrainerSession
@@ -59,7 +60,12 @@ class Request:
     def start(self) -> None:
         """All ids are there. Runs at once if that is quicker than waking a worker."""
         session = self._session
-        if session.nobody_waits() and self._is_brief() and _engine.has_idle_thread():
+        if (
+            session.nobody_waits()
+            and self._is_brief()
+            and _engine.has_idle_thread()
+            and session.memory.has_warm(MOST_BRIEF_BYTES)
+        ):
             self._run(self._worker_run)
         else:
             self.submit()
@@ -126,19 +132,15 @@ class Request:
             return (self._stopped,)
         # Behind another one that waits for shared memory: its turn comes when that is answered.
         if self.number > session.oldest_waiting:
-            return (self._parked, -1)
+            return (self._parked, False)
         self._worker_draw()
-        turn = session.gate.turn
         block = self._worker_fill()
-        return (self._parked, turn) if block is None else (self._filled, block)
+        return (self._parked, True) if block is None else (self._filled, block)
 
     def _worker_draw(self) -> None:
         session = self._session
         if session.memory_problem():
-            raise NotPossible(
-                f"the client cannot map shared memory ({session.memory_problem()}): share /dev/shm "
-                'with the daemon, or connect with transport="inline"'
-            )
+            raise NotPossible(session.memory_problem())
         if self._work is None:
             ids = np.frombuffer(self.ids, np.int64)
             limits = session.limits
@@ -161,19 +163,34 @@ class Request:
         except InputError as error:  # beyond --shm-limit
             raise OutOfMemory(str(error)) from error
         except OSError as error:  # beyond /dev/shm
-            self._tell(session.gate.released)  # what was set aside for it is free again
             raise OutOfMemory(str(error)) from error
         if block is not None:
-            if block.in_new_region:
-                self._tell(session.gate.released)
             try:
-                self._work.fill(block)
-            except BaseException as error:
+                self._worker_write(self._work, block)
+            except BaseException:
                 self._tell(session.release, [block.id])
-                if isinstance(error, OSError):
-                    raise UnreadableFile(str(error)) from error
                 raise
         return block
+
+    def _worker_write(self, work: Work, block: Any) -> None:
+        try:
+            work.fill(block)
+        except Exception as error:
+            self._worker_check(block, error)
+            if isinstance(error, OSError):
+                raise UnreadableFile(str(error)) from error
+            raise
+        self._worker_check(block, None)
+
+    def _worker_check(self, block: Any, failure: Exception | None) -> None:
+        """Raises if the client has cut the region: then that is why writing failed, if it did."""
+        damage = block.damage()
+        if not damage and isinstance(failure, OSError) and failure.errno == errno.EFAULT:
+            # The kernel, reading rows straight into the block, met what the guard would have met.
+            damage = "the trainer's shared memory was cut while it was written; connect again"
+        if damage:
+            self._tell(self._session.memory_broke, damage)
+            raise NotPossible(damage) from failure
 
     def _check_size(self, work: Work) -> None:
         most = self._session.limits.largest_result
@@ -217,14 +234,13 @@ class Request:
         else:
             self._session.line.wait(self)
 
-    def _parked(self, turn: int) -> None:
-        """There was no shared memory, or another one waits for it. `turn` is the gate's when memory
-        was asked for in vain; -1: it was not asked for."""
+    def _parked(self, asked: bool) -> None:
+        """There was no shared memory, or it was not asked for any because another one waits."""
         self.queued = False
         if self.answered:
             self._stopped()
             return
-        self._session.wait_for_memory(self, turn)
+        self._session.wait_for_memory(self, asked)
         if self._work is not None:
             self._session.line.park(self)
 

@@ -47,6 +47,8 @@ MAX_CLIENT_NAME_BYTES = 200
 MAX_LISTED = 1000
 # Blocks that were free for so long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
+# A session's promise forgets the sizes of results after one to two of these, if not sooner.
+RECENT_RESULTS = timedelta(minutes=5)
 _ROLES = {
     "node": pb.COLUMN_ROLE_NODE,
     "edge": pb.COLUMN_ROLE_EDGE,
@@ -74,7 +76,9 @@ class Service(SamplerServiceServicer):
             limits.workers if reading else limits.threads,
             most=limits.workers + limits.max_sessions,
         )
-        self._gate = MemoryGate()
+        self._gate = MemoryGate(budget)
+        self._inline_gate = MemoryGate(self._inline_budget)
+        self._inline_budget.on_release = self._inline_gate.call_ready
         self._line = WorkLine(limits.work_memory)
         self._ids = IdBudget(limits.id_memory)
         self._counters = Counters()
@@ -132,6 +136,7 @@ class Service(SamplerServiceServicer):
             io_engine=_engine.io_engine().name,
             row_cache=row_cache_stats(self._plan.row_cache),
             columns=column_stats(self._catalog.all(), MAX_LISTED),
+            shared_memory=_shared_memory_stats(self._budget.counters()),
         )
 
     # --- sessions ---
@@ -187,9 +192,9 @@ class Service(SamplerServiceServicer):
         window = min(max(2, hello.window), self._limits.max_in_flight)
         memory: Any
         if hello.transport == pb.TRANSPORT_INLINE:
-            memory = InlineMemory(self._inline_budget)
+            memory, gate = self._inline_budget.open_session(), self._inline_gate
         else:
-            memory = self._budget.open_session(window)
+            memory, gate = self._budget.open_session(window), self._gate
         session = TrainerSession(
             session_id=self._next_session,
             client_name=_client_name(hello),
@@ -197,7 +202,7 @@ class Service(SamplerServiceServicer):
             memory=memory,
             limits=self._limits,
             scheduler=self._scheduler,
-            gate=self._gate,
+            gate=gate,
             line=self._line,
             ids=self._ids,
             counters=self._counters,
@@ -254,16 +259,17 @@ class Service(SamplerServiceServicer):
 
     # --- life ---
 
+    def watch_memory(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on requests that wait for shared memory are called when there is some."""
+        loop.add_reader(self._budget.ready_descriptor, self._gate.call_ready)
+
     def idle_seconds(self) -> float:
         """How long there has been no session."""
         return 0.0 if self._sessions else time.monotonic() - self._last_busy
 
     async def trim_memory(self) -> None:
         """Gives idle memory back; on another thread, because it is slow."""
-        memories = [session.memory for session in self._sessions.values()]
-        for memory in memories:
-            if not isinstance(memory, InlineMemory):
-                await asyncio.to_thread(memory.trim, IDLE_MEMORY)
+        await asyncio.to_thread(self._budget.trim, idle=IDLE_MEMORY, forget=RECENT_RESULTS)
 
     async def drain(self, timeout_s: float) -> None:
         """Takes no more sessions; returns when all requests are answered, or time is up."""
@@ -312,6 +318,16 @@ def _client_name(hello: pb.Hello) -> str:
     # Cut first: its bytes are what counts on the wire.
     name = hello.client_name.encode()[:MAX_CLIENT_NAME_BYTES].decode(errors="ignore")
     return line_text(name, MAX_CLIENT_NAME_BYTES)
+
+
+def _shared_memory_stats(counters: _engine.MemoryCounters) -> pb.SharedMemoryStats:
+    return pb.SharedMemoryStats(
+        failed_attempts=counters.failed_attempts,
+        regions_made=counters.regions_made,
+        regions_dropped=counters.regions_dropped,
+        reclaims=counters.reclaims,
+        reclaimed_byte_size=counters.reclaimed_bytes,
+    )
 
 
 def _session_stats(session: TrainerSession) -> pb.SessionStats:

@@ -212,9 +212,11 @@ class TrainerSession:
     def _region_mapped(self, message: pb.RegionMapped) -> None:
         if not isinstance(self.memory, InlineMemory):
             self.memory.mapped(message.region_id)
-        if message.error and not self._broken_memory:
-            self._broken_memory = line_text(message.error)
-            log.warning("session %d cannot map shared memory: %s", self.id, self._broken_memory)
+        if message.error:
+            self.memory_broke(
+                f"the client cannot map shared memory ({line_text(message.error)}): share /dev/shm "
+                'with the daemon, or connect with transport="inline"'
+            )
 
     # --- what becomes of a request ---
 
@@ -239,6 +241,12 @@ class TrainerSession:
             f"{size_text(usage.guarantee_bytes)}; drop batches you no longer need (or .clone() "
             "what you keep), or raise --shm-limit"
         )
+
+    def memory_broke(self, problem: str) -> None:
+        """No further result can lie in shared memory: every request fails with `problem`."""
+        if not self._broken_memory:
+            self._broken_memory = problem
+            log.warning("session %d: %s", self.id, problem)
 
     def memory_problem(self) -> str:
         return self._broken_memory
@@ -281,16 +289,20 @@ class TrainerSession:
             where.byte_size = block.size
         self._say(answer)
 
-    def wait_for_memory(self, request: Request, turn: int) -> None:
-        """`turn` is the gate's when memory was asked for in vain.
+    def wait_for_memory(self, request: Request, asked: bool) -> None:
+        """It asked in vain, or did not ask because an older one was waiting.
 
         Requests get memory in the order in which they came: a trainer waits for the oldest, and
         would wait for ever if a younger one took the last block.
         """
         self._waiting[request.number] = request
         self.oldest_waiting = min(self._waiting)
-        if self.oldest_waiting == request.number:
-            self.gate.wait(turn, self._retry_oldest)
+        if self.oldest_waiting != request.number:
+            return
+        if asked:
+            self.gate.wait(self.memory.number, self._retry_oldest)
+        else:  # that one was answered meanwhile
+            self._retry_oldest()
 
     def _retry_oldest(self) -> None:
         request = self._waiting.get(self.oldest_waiting)
@@ -300,11 +312,12 @@ class TrainerSession:
     def _wait_no_more(self, request: Request) -> None:
         if self._waiting.pop(request.number, None) is not None:
             self.oldest_waiting = min(self._waiting, default=_NOBODY)
+            # The next one asks by itself, and the gate calls again if that is in vain.
+            self.gate.leave(self.memory.number)
             self._retry_oldest()
 
     def release(self, block_ids: list[int]) -> None:
         self.memory.release(block_ids)
-        self.gate.released()
 
     def _finish(self, request: Request) -> bool:
         """False if the request was answered before."""
@@ -387,5 +400,5 @@ class TrainerSession:
             self._finish(request)
         self.scheduler.forget(self.id)
         self.memory.close()
-        self.gate.released()
+        self.gate.forget(self.memory.number)
         self.line.serve()

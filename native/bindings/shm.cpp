@@ -11,6 +11,7 @@
 #include "shm/budget.h"
 #include "shm/lease.h"
 #include "shm/region.h"
+#include "shm/session_memory.h"
 #include "store/bytes.h"
 #include "store/dtype.h"
 
@@ -20,6 +21,9 @@ using namespace nb::literals;
 namespace graphzero::bindings {
 namespace {
 
+// What every version of NumPy can show.
+constexpr size_t kMostDimensions = 32;
+
 // An array at `offset` of `bytes` that keeps `owner` alive. Everything is checked: on the client
 // the numbers come from another process.
 AnyArray ArrayIn(std::span<std::byte> bytes, uint64_t offset, const std::vector<uint64_t>& shape,
@@ -27,13 +31,12 @@ AnyArray ArrayIn(std::span<std::byte> bytes, uint64_t offset, const std::vector<
   const std::optional<store::DType> dtype = store::DTypeFromName(dtype_name);
   if (!dtype) throw std::invalid_argument("unknown dtype '" + dtype_name + "'");
   const uint64_t item = store::ItemSize(*dtype);
-  uint64_t count = 1;
-  for (const uint64_t extent : shape) {
-    if (extent != 0 && count > bytes.size() / extent) count = UINT64_MAX / item;
-    count *= extent;
-    if (extent == 0) break;
+  if (shape.size() > kMostDimensions) {
+    throw std::out_of_range("found an array of " + std::to_string(shape.size()) +
+                            " dimensions, expected at most " + std::to_string(kMostDimensions));
   }
-  if (offset % item != 0 || !store::Fits(offset, count, item, bytes.size())) {
+  const std::optional<uint64_t> count = store::ItemCount(shape, item);
+  if (!count || offset % item != 0 || !store::Fits(offset, *count, item, bytes.size())) {
     throw std::out_of_range("an array at byte " + std::to_string(offset) +
                             " does not fit into its block of " + std::to_string(bytes.size()) +
                             " bytes");
@@ -59,8 +62,9 @@ void BindDaemonSide(nb::module_& m) {
       .def_ro("region_id", &shm::Block::region_id)
       .def_ro("offset", &shm::Block::offset)
       .def_ro("size", &shm::Block::size)
-      .def_ro("in_new_region", &shm::Block::in_new_region)
-      .def("array", &ArrayInBlock, "offset"_a, "shape"_a, "dtype"_a);
+      .def("array", &ArrayInBlock, "offset"_a, "shape"_a, "dtype"_a)
+      // Asks the system for one file's size, which takes less than handing over the interpreter.
+      .def("damage", [](const shm::Block& block) { return block.region->Damage(); });
 
   nb::class_<shm::RegionOffer>(m, "RegionOffer")
       .def_ro("region_id", &shm::RegionOffer::region_id)
@@ -79,26 +83,41 @@ void BindDaemonSide(nb::module_& m) {
       .def_ro("oldest_block_ms", &shm::SessionUsage::oldest_block_ms)
       .def_ro("guarantee_bytes", &shm::SessionUsage::guarantee_bytes);
 
+  nb::class_<shm::MemoryCounters>(m, "MemoryCounters")
+      .def_ro("failed_attempts", &shm::MemoryCounters::failed_attempts)
+      .def_ro("regions_made", &shm::MemoryCounters::regions_made)
+      .def_ro("regions_dropped", &shm::MemoryCounters::regions_dropped)
+      .def_ro("reclaims", &shm::MemoryCounters::reclaims)
+      .def_ro("reclaimed_bytes", &shm::MemoryCounters::reclaimed_bytes);
+
+  using Unlocked = nb::call_guard<GilRelease>;
   nb::class_<shm::SessionMemory>(m, "SessionMemory")
-      .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a, nb::call_guard<GilRelease>())
-      .def("release", &shm::SessionMemory::Release, "block_ids"_a, nb::call_guard<GilRelease>())
-      .def("take_news", &shm::SessionMemory::TakeNews, nb::call_guard<GilRelease>())
-      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a, nb::call_guard<GilRelease>())
-      .def("trim", &shm::SessionMemory::Trim, "idle"_a, nb::call_guard<GilRelease>())
-      .def("usage", &shm::SessionMemory::Usage, nb::call_guard<GilRelease>())
-      .def("close", &shm::SessionMemory::Close, nb::call_guard<GilRelease>());
+      .def_prop_ro("number", &shm::SessionMemory::number)
+      .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a, Unlocked())
+      // Keeps the interpreter: the event loop asks before each brief request.
+      .def("has_warm", &shm::SessionMemory::HasWarm, "size"_a)
+      .def("release", &shm::SessionMemory::Release, "block_ids"_a, Unlocked())
+      .def("take_news", &shm::SessionMemory::TakeNews, Unlocked())
+      .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a, Unlocked())
+      .def("usage", &shm::SessionMemory::Usage, Unlocked())
+      .def("close", &shm::SessionMemory::Close, Unlocked());
 
   nb::class_<shm::MemoryBudget>(m, "MemoryBudget")
       .def(nb::init<uint64_t, std::string, std::optional<uint32_t>>(), "limit"_a, "name_prefix"_a,
            nb::kw_only(), "group"_a.none() = nb::none())
-      .def("open_session", &shm::MemoryBudget::OpenSession, "window"_a, nb::keep_alive<0, 1>())
+      .def("open_session", &shm::MemoryBudget::OpenSession, "window"_a, nb::keep_alive<0, 1>(),
+           Unlocked())
+      .def("take_ready", &shm::MemoryBudget::TakeReady, Unlocked())
+      .def_prop_ro("ready_descriptor", &shm::MemoryBudget::ready_descriptor)
+      .def("trim", &shm::MemoryBudget::Trim, nb::kw_only(), "idle"_a, "forget"_a, Unlocked())
+      .def("counters", &shm::MemoryBudget::counters, Unlocked())
       .def_prop_ro("limit", &shm::MemoryBudget::limit)
-      .def_prop_ro("used", &shm::MemoryBudget::used);
+      .def_prop_ro("used", &shm::MemoryBudget::used, Unlocked());
 }
 
 void BindTrainerSide(nb::module_& m) {
   nb::class_<shm::RegionView>(m, "RegionView")
-      .def_static("open", &shm::RegionView::Open, "name"_a, "size"_a);
+      .def_static("open", &shm::RegionView::Open, "name"_a, "size"_a, nb::call_guard<GilRelease>());
 
   nb::class_<shm::ReleaseQueue>(m, "ReleaseQueue")
       .def("__init__", [](shm::ReleaseQueue* self) { new (self) shm::ReleaseQueue(); })

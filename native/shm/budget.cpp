@@ -1,95 +1,267 @@
 #include "shm/budget.h"
 
+#include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <thread>
 #include <utility>
 
-#include "store/bytes.h"
+#include "shm/promise.h"
 #include "store/errors.h"
 
 namespace graphzero::shm {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kRegionStep = uint64_t{2} << 20;
-constexpr uint64_t kSmallestRegion = uint64_t{4} << 20;
-constexpr uint64_t kSlowToFree = uint64_t{64} << 20;
-
-// A little more than the batch that needs it, because the next one will differ.
-uint64_t RegionSize(uint64_t block) {
-  return std::max(kSmallestRegion, store::AlignUp(block + block / 8, kRegionStep));
+store::Fd NewEvent() {
+  store::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.valid()) throw IoError(errno, "cannot create an event descriptor", "eventfd");
+  return event;
 }
-
-std::string MiB(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
 
+MemoryBudget::Lock::~Lock() {
+  const bool tell = std::exchange(budget_->tell_ready_, false);
+  lock_.unlock();
+  if (tell) (void)::eventfd_write(budget_->ready_event_.get(), 1);
+}
+
 MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group)
-    : limit_(limit), name_prefix_(std::move(name_prefix)), group_(group) {}
+    : limit_(limit / kPage * kPage),
+      name_prefix_(std::move(name_prefix)),
+      group_(group),
+      ready_event_(NewEvent()),
+      reaper_(std::make_shared<Reaper>([this](uint64_t session, uint64_t bytes, bool gone) {
+        OnFreed(session, bytes, gone);
+      })) {}
 
-uint64_t MemoryBudget::Committed(const SessionMemory* without) const {
-  uint64_t bytes = 0;
-  for (const auto& [session, account] : accounts_) {
-    if (session != without) bytes += std::max(account.resident, account.guarantee);
-  }
-  return bytes;
-}
-
-uint64_t MemoryBudget::Guaranteed(const SessionMemory* without) const {
-  uint64_t bytes = 0;
-  for (const auto& [session, account] : accounts_) {
-    if (session != without) bytes += account.guarantee;
-  }
-  return bytes;
-}
-
-// A session's equal part of what nobody was promised. One part is left over: lent memory cannot be
-// called back, and the next session to open must find some.
-uint64_t MemoryBudget::Lendable() const {
-  return (limit_ - std::min(limit_, Guaranteed(nullptr))) / (accounts_.size() + 1);
-}
-
-bool MemoryBudget::MayHold(const SessionMemory* session, uint64_t bytes) const {
-  const Account& own = accounts_.at(session);
-  // What others were promised is committed, so it stays free for them; the rest of its own promise
-  // need not be free for a session to get a part of it.
-  return bytes <= own.guarantee + Lendable() && Committed(session) + bytes <= limit_;
-}
-
-void MemoryBudget::ReclaimIdle(const SessionMemory* for_session) {
-  for (const auto& [key, session] : sessions_) {
-    if (key != for_session) session->PunchIdle(Clock::time_point::max());
-  }
-}
+MemoryBudget::~MemoryBudget() { reaper_->Stop(); }
 
 std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
-  auto session = std::make_shared<SessionMemory>(this, std::max<uint32_t>(2, window));
-  const uint64_t guarantee = session->window_ * kSmallestRegion;
-  std::lock_guard lock(mutex_);
-  const uint64_t promised = Guaranteed(nullptr);
-  if (promised + guarantee > limit_) {
-    session->open_ = false;
-    throw InputError("no shared memory left for another session: it needs " + MiB(guarantee) +
-                     ", and " + MiB(promised) + " of " + MiB(limit_) + " are promised to " +
-                     std::to_string(accounts_.size()) + " sessions; raise --shm-limit");
+  const Lock lock(this);
+  const uint64_t number = next_session_;
+  const uint64_t left = LeftFor({});
+  const std::optional<uint64_t> promise = PromiseFor(kSmallestRegion, window, limit_, left);
+  if (!promise) {
+    const size_t ended = accounts_.size() - open_sessions_;
+    throw InputError(
+        "no shared memory left for another session: it needs " + MiB(2 * kSmallestRegion) +
+        ", and " + MiB(limit_ - left) + " of " + MiB(limit_) + " are promised to " +
+        std::to_string(open_sessions_) + " sessions" +
+        (ended > 0 ? " or held by the trainers of " + std::to_string(ended) + " that have ended"
+                   : "") +
+        "; raise --shm-limit");
   }
-  accounts_[session.get()] = {0, guarantee};
-  sessions_[session.get()] = session.get();
+  auto session = std::make_shared<SessionMemory>(this, number, window, *promise);
+  Account& account = accounts_[number] = {session.get(), 0, 0, 0};
+  Update(&account, 0, *promise);
+  ++next_session_;
+  ++open_sessions_;
   return session;
 }
 
+std::vector<uint64_t> MemoryBudget::TakeReady() {
+  eventfd_t count;
+  (void)::eventfd_read(ready_event_.get(), &count);
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ready_, {});
+}
+
 uint64_t MemoryBudget::used() const {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
+  return resident_;
+}
+
+MemoryCounters MemoryBudget::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+// --- the books ---
+
+void MemoryBudget::Update(Account* account, uint64_t resident, uint64_t promise) {
+  resident_ -= account->resident;
+  committed_ -= account->committed();
+  promised_ -= account->promise;
+  account->resident = resident;
+  account->promise = promise;
+  resident_ += account->resident;
+  committed_ += account->committed();
+  promised_ += account->promise;
+}
+
+void MemoryBudget::SubtractResident(uint64_t session, uint64_t bytes) {
+  const auto it = accounts_.find(session);
+  if (it == accounts_.end()) return;
+  Account& account = it->second;
+  const uint64_t resident = account.resident - std::min(account.resident, bytes);
+  // What the trainer of one that has ended still holds is promised to it, and no more.
+  Update(&account, resident, account.session ? account.promise : resident);
+}
+
+uint64_t MemoryBudget::Lendable(const Account& account) const {
+  const uint64_t half = (limit_ - std::min(limit_, promised_)) / 2;
+  const uint64_t lent = committed_ - promised_;
+  const uint64_t lent_to_others = lent - (account.committed() - account.promise);
+  const uint64_t part =
+      std::min(half / std::max<size_t>(1, open_sessions_), half - std::min(half, lent_to_others));
+  return part / kPage * kPage;
+}
+
+uint64_t MemoryBudget::LeftFor(const Account& account) const {
+  return limit_ - std::min(limit_, promised_ - account.promise);
+}
+
+// --- reclaiming ---
+
+uint64_t MemoryBudget::Reclaimable(const SessionMemory* without) const {
   uint64_t bytes = 0;
-  for (const auto& [session, account] : accounts_) bytes += account.resident;
+  for (const auto& [number, account] : accounts_) {
+    if (account.session == nullptr || account.session == without) continue;
+    bytes += std::min(account.committed() - account.promise, account.session->WarmBytes());
+  }
   return bytes;
 }
 
-std::string MemoryBudget::NewName() {
+std::vector<IdleRange> MemoryBudget::TakeReclaimed(const SessionMemory* without, uint64_t bytes) {
+  std::vector<IdleRange> candidates;
+  std::map<uint64_t, uint64_t> beyond_promise;
+  for (const auto& [number, account] : accounts_) {
+    if (account.session == nullptr || account.session == without) continue;
+    beyond_promise[number] = account.committed() - account.promise;
+    if (beyond_promise[number] > 0) account.session->AppendIdle(&candidates);
+  }
+  std::vector<IdleRange> taken = TakeOldest(std::move(candidates), bytes, &beyond_promise);
+  for (const IdleRange& range : taken) {
+    ++counters_.reclaims;
+    counters_.reclaimed_bytes += range.size;
+  }
+  return taken;
+}
+
+std::vector<IdleRange> MemoryBudget::TakeOldest(std::vector<IdleRange> candidates, uint64_t bytes,
+                                                std::map<uint64_t, uint64_t>* most) {
+  std::sort(candidates.begin(), candidates.end(),
+            [](const IdleRange& a, const IdleRange& b) { return a.since < b.since; });
+  std::vector<IdleRange> taken;
+  for (IdleRange& range : candidates) {
+    uint64_t& allowed = most->at(range.session);
+    const uint64_t size = std::min({range.size, allowed, bytes});
+    if (size == 0) continue;
+    // From its end: the beginning of a region is used first.
+    range.offset += range.size - size;
+    range.size = size;
+    accounts_.at(range.session)
+        .session->pools_.at(range.region_id)
+        .free.Take(range.offset, range.size);
+    allowed -= size;
+    bytes -= size;
+    taken.push_back(std::move(range));
+  }
+  return taken;
+}
+
+std::vector<IdleRange> MemoryBudget::TakeIdle(Clock::time_point before) {
+  std::vector<IdleRange> candidates;
+  std::map<uint64_t, uint64_t> all;
+  for (const auto& [number, account] : accounts_) {
+    if (account.session == nullptr) continue;
+    all[number] = UINT64_MAX;
+    account.session->AppendIdle(&candidates);
+  }
+  std::erase_if(candidates, [&](const IdleRange& range) { return range.since >= before; });
+  const auto oldest =
+      std::min_element(candidates.begin(), candidates.end(),
+                       [](const IdleRange& a, const IdleRange& b) { return a.since < b.since; });
+  if (oldest == candidates.end()) return {};
+  std::vector<IdleRange> one;
+  one.push_back(std::move(*oldest));
+  return TakeOldest(std::move(one), UINT64_MAX, &all);
+}
+
+bool MemoryBudget::PunchAll(const std::vector<IdleRange>& ranges) {
+  std::vector<bool> done;
+  for (const IdleRange& range : ranges) {
+    done.push_back(range.region->Punch(range.offset, range.size));
+  }
+  if (ranges.empty()) return true;
+  const Lock lock(this);
+  for (size_t i = 0; i < ranges.size(); ++i) Settle(ranges[i], done[i]);
+  WakeWaiting(/*only_for_total=*/true);
+  return std::find(done.begin(), done.end(), false) == done.end();
+}
+
+void MemoryBudget::Settle(const IdleRange& range, bool done) {
+  const auto it = accounts_.find(range.session);
+  // Of a session that has ended, the reaper counts the whole region.
+  if (it == accounts_.end() || it->second.session == nullptr) return;
+  // It is still there: a region that is not wholly free is not dropped.
+  it->second.session->pools_.at(range.region_id).free.Give(range.offset, range.size, done);
+  if (done) SubtractResident(range.session, range.size);
+}
+
+void MemoryBudget::Trim(Clock::duration idle, Clock::duration forget) {
+  const Clock::time_point now = Clock::now();
+  {
+    const Lock lock(this);
+    for (const auto& [number, account] : accounts_) {
+      if (account.session != nullptr) account.session->ForgetSizes(now - forget);
+    }
+  }
+  // One range at a time: what is being punched cannot be used.
+  while (true) {
+    std::vector<IdleRange> oldest;
+    {
+      const Lock lock(this);
+      oldest = TakeIdle(now - idle);
+    }
+    if (oldest.empty() || !PunchAll(oldest)) return;
+  }
+}
+
+void MemoryBudget::OnFreed(uint64_t session, uint64_t bytes, bool gone) {
+  const Lock lock(this);
+  SubtractResident(session, bytes);
+  const auto it = accounts_.find(session);
+  if (gone && it != accounts_.end() && --it->second.regions_left == 0) Erase(it->first);
+  WakeWaiting(/*only_for_total=*/false);
+}
+
+void MemoryBudget::Erase(uint64_t session) {
+  Update(&accounts_.at(session), 0, 0);
+  accounts_.erase(session);
+}
+
+// --- waiting ---
+
+void MemoryBudget::Wait(uint64_t session, WaitingAttempt attempt) {
+  ++counters_.failed_attempts;
+  const auto [it, added] = waiting_.emplace(session, attempt);
+  if (added) return;
+  // Several requests of a session may have tried: it is called as soon as one could succeed.
+  it->second.size = std::min(it->second.size, attempt.size);
+  it->second.for_total |= attempt.for_total;
+}
+
+void MemoryBudget::WakeIfReady(const SessionMemory* session) {
+  const auto it = waiting_.find(session->number_);
+  if (it == waiting_.end() || !session->CouldAllocate(it->second)) return;
+  waiting_.erase(it);
+  ready_.push_back(session->number_);
+  tell_ready_ = true;
+}
+
+void MemoryBudget::WakeWaiting(bool only_for_total) {
+  std::vector<const SessionMemory*> asked;
+  for (const auto& [number, attempt] : waiting_) {
+    if (attempt.for_total || !only_for_total) asked.push_back(accounts_.at(number).session);
+  }
+  for (const SessionMemory* session : asked) WakeIfReady(session);
+}
+
+std::string MemoryBudget::NewName() const {
   std::array<uint8_t, 16> random;
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
     throw IoError(errno, "cannot get random bytes", "getrandom");
@@ -101,207 +273,6 @@ std::string MemoryBudget::NewName() {
     name += kHex[byte & 15];
   }
   return name;
-}
-
-// The guarantee follows the largest batch: `window_` regions of its size.
-void SessionMemory::RaiseGuarantee(uint64_t region_size) {
-  MemoryBudget::Account& account = budget_->accounts_.at(this);
-  const uint64_t wanted = window_ * region_size;
-  if (wanted <= account.guarantee) return;
-  const uint64_t others = budget_->Guaranteed(this);
-  if (others + wanted > budget_->limit_) {
-    throw InputError("a batch of this size needs " + MiB(wanted) + " of shared memory (" +
-                     std::to_string(window_) + " at a time), and " +
-                     MiB(budget_->limit_ - std::min(budget_->limit_, others)) + " of " +
-                     MiB(budget_->limit_) + " are left by other sessions; raise --shm-limit, or " +
-                     "lower prefetch, batch size or fanout");
-  }
-  account.guarantee = wanted;
-}
-
-std::unique_ptr<Block> SessionMemory::TryAllocate(uint64_t bytes) {
-  const uint64_t size = std::max(kPage, store::AlignUp(bytes, kPage));
-  const uint64_t region_size = RegionSize(size);
-  uint64_t region_id;
-  {
-    std::lock_guard lock(budget_->mutex_);
-    if (!open_) throw InputError("the session has ended");
-    RaiseGuarantee(region_size);
-    if (auto block = TakeFromPools(size)) return block;
-    MemoryBudget::Account& account = budget_->accounts_.at(this);
-    // Whatever is wholly free is too small or in pieces: a larger region replaces it.
-    DropFreeRegions();
-    if (!budget_->MayHold(this, account.resident + region_size)) budget_->ReclaimIdle(this);
-    if (!budget_->MayHold(this, account.resident + region_size)) return nullptr;
-    account.resident += region_size;  // before the slow part, so that nobody else takes it
-    region_id = next_region_++;
-  }
-  std::shared_ptr<Region> region;
-  try {
-    region = Region::Create(budget_->NewName(), region_size, budget_->group_);
-  } catch (...) {
-    std::lock_guard lock(budget_->mutex_);
-    if (open_) budget_->accounts_.at(this).resident -= region_size;
-    throw;
-  }
-  std::lock_guard lock(budget_->mutex_);
-  if (!open_) throw InputError("the session has ended");
-  news_.offers.push_back({region_id, region->name(), region_size});
-  const auto [it, added] = pools_.emplace(region_id, Pool{region, FreeRanges(region_size)});
-  auto block = TakeFrom(region_id, &it->second, size);
-  if (block) block->in_new_region = true;
-  return block;
-}
-
-std::unique_ptr<Block> SessionMemory::TakeFromPools(uint64_t size) {
-  // The region with the least room that suffices, so that large rooms stay whole.
-  uint64_t best_id = 0;
-  Pool* best = nullptr;
-  for (auto& [id, pool] : pools_) {
-    if (pool.free.free_bytes() < size) continue;
-    if (best == nullptr || pool.free.free_bytes() < best->free.free_bytes()) {
-      FreeRanges probe = pool.free;
-      if (!probe.Take(size)) continue;
-      best = &pool;
-      best_id = id;
-    }
-  }
-  return best ? TakeFrom(best_id, best, size) : nullptr;
-}
-
-std::unique_ptr<Block> SessionMemory::TakeFrom(uint64_t region_id, Pool* pool, uint64_t size) {
-  const FreeRanges::Range range = *pool->free.Take(size);
-  if (range.punched) {
-    MemoryBudget::Account& account = budget_->accounts_.at(this);
-    if (!budget_->MayHold(this, account.resident + size)) {
-      pool->free.Give(range.offset, range.size, true);
-      return nullptr;
-    }
-    try {
-      pool->region->Refill(range.offset, range.size);
-    } catch (...) {
-      pool->free.Give(range.offset, range.size, true);
-      throw;
-    }
-    account.resident += size;
-  }
-  auto block = std::make_unique<Block>();
-  block->id = next_block_++;
-  block->region_id = region_id;
-  block->offset = range.offset;
-  block->size = size;
-  block->region = pool->region;
-  blocks_[block->id] = {region_id, range.offset, size, Clock::now()};
-  return block;
-}
-
-void SessionMemory::Release(const std::vector<uint64_t>& block_ids) {
-  std::lock_guard lock(budget_->mutex_);
-  for (const uint64_t id : block_ids) {
-    const auto it = blocks_.find(id);
-    if (it == blocks_.end()) continue;
-    pools_.at(it->second.region_id).free.Give(it->second.offset, it->second.size, false);
-    blocks_.erase(it);
-  }
-}
-
-RegionNews SessionMemory::TakeNews() {
-  std::lock_guard lock(budget_->mutex_);
-  return std::exchange(news_, {});
-}
-
-void SessionMemory::Mapped(uint64_t region_id) {
-  std::lock_guard lock(budget_->mutex_);
-  const auto it = pools_.find(region_id);
-  if (it != pools_.end()) it->second.region->Unlink();
-}
-
-void SessionMemory::DropFreeRegions() {
-  MemoryBudget::Account& account = budget_->accounts_.at(this);
-  for (auto it = pools_.begin(); it != pools_.end();) {
-    Pool& pool = it->second;
-    if (!pool.free.Whole()) {
-      ++it;
-      continue;
-    }
-    // The client never hears of a region whose offer is still here.
-    const bool untold =
-        std::erase_if(news_.offers, [&](const auto& o) { return o.region_id == it->first; }) > 0;
-    if (!untold && pool.region->linked()) {
-      // The client is about to open the name, so that must stay: only the memory goes.
-      account.resident -= Punch(&pool, Clock::time_point::max());
-      ++it;
-      continue;
-    }
-    account.resident -= pool.region->size() - pool.free.punched_bytes();
-    if (!untold) news_.drops.push_back(it->first);
-    it = pools_.erase(it);
-  }
-}
-
-uint64_t SessionMemory::Punch(Pool* pool, Clock::time_point before) {
-  return pool->free.PunchIdle(
-      before, [&](uint64_t offset, uint64_t size) { pool->region->Punch(offset, size); });
-}
-
-void SessionMemory::PunchIdle(Clock::time_point before) {
-  MemoryBudget::Account& account = budget_->accounts_.at(this);
-  for (auto& [id, pool] : pools_) account.resident -= Punch(&pool, before);
-}
-
-void SessionMemory::Trim(Clock::duration idle) {
-  const Clock::time_point before = Clock::now() - idle;
-  std::vector<uint64_t> ids;
-  {
-    std::lock_guard lock(budget_->mutex_);
-    for (const auto& [id, pool] : pools_) ids.push_back(id);
-  }
-  // One region at a time: giving memory back is slow, and others wait for the lock.
-  for (const uint64_t id : ids) {
-    std::lock_guard lock(budget_->mutex_);
-    const auto it = pools_.find(id);
-    if (!open_ || it == pools_.end()) continue;
-    budget_->accounts_.at(this).resident -= Punch(&it->second, before);
-  }
-}
-
-SessionUsage SessionMemory::Usage() const {
-  std::lock_guard lock(budget_->mutex_);
-  SessionUsage usage;
-  if (!open_) return usage;
-  const MemoryBudget::Account& account = budget_->accounts_.at(this);
-  usage.regions = pools_.size();
-  usage.region_bytes = account.resident;
-  usage.guarantee_bytes = account.guarantee;
-  usage.blocks = blocks_.size();
-  Clock::time_point oldest = Clock::now();
-  for (const auto& [id, held] : blocks_) {
-    usage.block_bytes += held.size;
-    oldest = std::min(oldest, held.since);
-  }
-  usage.oldest_block_ms = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - oldest).count());
-  return usage;
-}
-
-void SessionMemory::Close() {
-  std::map<uint64_t, Pool> regions;
-  {
-    std::lock_guard lock(budget_->mutex_);
-    if (!open_) return;
-    open_ = false;
-    regions.swap(pools_);
-    blocks_.clear();
-    budget_->accounts_.erase(this);
-    budget_->sessions_.erase(this);
-  }
-  uint64_t bytes = 0;
-  for (auto& [id, pool] : regions) {
-    pool.region->Unlink();  // no name outlives this call
-    bytes += pool.region->size();
-  }
-  // Giving gigabytes back takes long, and the caller serves everyone.
-  if (bytes > kSlowToFree) std::thread([gone = std::move(regions)] {}).detach();
 }
 
 }  // namespace graphzero::shm

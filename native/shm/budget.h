@@ -1,13 +1,38 @@
 // The daemon's shared memory: one limit, divided among sessions.
 //
-// A session is guaranteed room for `window` of its largest batches so far. Guarantees never add up
-// to more than the limit, so one session cannot take what another was promised. What is not
-// promised is lent: each session may use an equal part of it beyond its guarantee, and a part of
-// the same size stays free for the session that opens next.
+// The promise. A session is guaranteed room for `window` regions that each hold its largest recent
+// batch: as many of them as fit into half of the limit and into what others were not promised, but
+// at least two, else it is refused with the numbers. Recent are the last 128 to 256 results,
+// results of the last minutes (Trim's `forget` to twice that), and blocks that are still held; so
+// the promise shrinks again after one huge batch. It never falls below what the session opened
+// with. Promises never add up to more than the limit.
+//
+// The loan. Half of what nobody was promised is lent: each session may use an equal part of that
+// half beyond its promise, as far as others have not taken it before. The other half stays free for
+// sessions that open or whose batches grow. Blocks in lent memory stay the trainer's until it
+// releases them; when promises need that memory, it is not lent again.
+//
+// Reclaiming. A session that is at its own share waits for its own releases: memory of others would
+// not help it. Only when its share would allow a block and the total does not, free memory of
+// others is given back to the system: from sessions that have more than their promise, no more of
+// it than that, only as many bytes as are missing, and what has been free for longest first. An
+// attempt that cannot succeed changes nothing.
+//
+// Waiting. An attempt that fails is remembered with its size. When it could succeed (because of a
+// release, a session's end, a promise that shrank), the session's number appears in TakeReady() and
+// ready_descriptor() becomes readable; sessions that could not use what came free are not called.
 //
 // Blocks lie in regions, which belong to one session and are never given to another. A region has
 // room for several blocks, which are freed in any order. Fresh pages are slow to fill (267 ms for
 // 172 MiB against 16 to 41 ms for warm ones, measured), so regions are kept and refilled.
+//
+// The end of a session does not end the trainer's tensors, so their memory counts as promised until
+// the trainer has unmapped it. Otherwise one that opens a session, takes all it
+// can get, leaves and comes again would have the daemon exceed its limit without end.
+//
+// Locks. One mutex guards all the books; event loop, workers and the interpreter's lock wait for
+// it, so it is held for microseconds and never during a system call. What is being created, punched
+// or refilled is neither free nor held meanwhile, but counted.
 #pragma once
 
 #include <cstddef>
@@ -19,45 +44,19 @@
 #include <string>
 #include <vector>
 
-#include "shm/free_ranges.h"
-#include "shm/region.h"
+#include "shm/reaper.h"
+#include "shm/session_memory.h"
+#include "store/file.h"
 
 namespace graphzero::shm {
 
-class MemoryBudget;
-class SessionMemory;
-
-// A block that the daemon may write to. Keeps its region's memory alive, also after the session.
-struct Block {
-  uint64_t id = 0;
-  uint64_t region_id = 0;
-  uint64_t offset = 0;
-  uint64_t size = 0;
-  std::shared_ptr<Region> region;
-  bool in_new_region = false;  // which may have room for others who found none
-
-  std::byte* data() const { return region->data() + offset; }
-};
-
-struct RegionOffer {
-  uint64_t region_id;
-  std::string name;
-  uint64_t size;
-};
-
-// What a session has to tell its client before the next block: regions made and dropped.
-struct RegionNews {
-  std::vector<RegionOffer> offers;
-  std::vector<uint64_t> drops;
-};
-
-struct SessionUsage {
-  uint64_t regions = 0;
-  uint64_t region_bytes = 0;  // with memory behind them
-  uint64_t blocks = 0;
-  uint64_t block_bytes = 0;
-  uint64_t oldest_block_ms = 0;  // age
-  uint64_t guarantee_bytes = 0;
+// Since the start.
+struct MemoryCounters {
+  uint64_t failed_attempts = 0;  // to get a block: the request waits
+  uint64_t regions_made = 0;
+  uint64_t regions_dropped = 0;  // by sessions that go on: a larger one replaced them
+  uint64_t reclaims = 0;  // free ranges that were given back because another session needed them
+  uint64_t reclaimed_bytes = 0;
 };
 
 // Thread-safe.
@@ -65,96 +64,92 @@ class MemoryBudget {
  public:
   // Regions are named "/NAME-RANDOM". `name_prefix` identifies this daemon's regions for sweeping.
   MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group);
+  ~MemoryBudget();
 
-  // Opens a session with a guarantee of `window` small batches. Throws InputError with the numbers
-  // when that much is not left.
+  // Opens a session that is promised `window` small batches. Throws InputError with the numbers
+  // when not even two are left.
   std::shared_ptr<SessionMemory> OpenSession(uint32_t window);
 
+  // Numbers of sessions whose last failed attempt could succeed now, each once: they are to try
+  // again. The descriptor is readable while there may be some.
+  std::vector<uint64_t> TakeReady();
+  int ready_descriptor() const { return ready_event_.get(); }
+
+  // Gives the memory of ranges that were free for `idle` back to the system, and lets promises
+  // forget the sizes of batches that are older than `forget`.
+  void Trim(Clock::duration idle, Clock::duration forget);
+
   uint64_t limit() const { return limit_; }
+  // Memory behind all regions, also of sessions that have ended but whose trainer still maps it.
   uint64_t used() const;
+  MemoryCounters counters() const;
 
  private:
   friend class SessionMemory;
 
   struct Account {
-    uint64_t resident = 0;
-    uint64_t guarantee = 0;
+    SessionMemory* session;  // null once it has ended
+    uint64_t resident;       // bytes with memory behind them, or about to have some
+    uint64_t promise;
+    size_t regions_left;  // once it has ended: those that the reaper has not taken apart
+    uint64_t committed() const { return resident > promise ? resident : promise; }
+  };
+  // Holds the mutex. Whoever watches the descriptor is told after it has let go of it.
+  class Lock {
+   public:
+    explicit Lock(MemoryBudget* budget) : budget_(budget), lock_(budget->mutex_) {}
+    ~Lock();
+
+   private:
+    MemoryBudget* budget_;
+    std::unique_lock<std::mutex> lock_;
   };
 
-  // All of these need mutex_.
-  uint64_t Committed(const SessionMemory* without) const;
-  uint64_t Guaranteed(const SessionMemory* without) const;
-  uint64_t Lendable() const;
-  bool MayHold(const SessionMemory* session, uint64_t bytes) const;
-  void ReclaimIdle(const SessionMemory* for_session);
+  // All of these need the mutex.
+  void Update(Account* account, uint64_t resident, uint64_t promise);
+  void SubtractResident(uint64_t session, uint64_t bytes);  // the account may be gone
+  void Erase(uint64_t session);
+  // What a session may use beyond its promise.
+  uint64_t Lendable(const Account& account) const;
+  // What all the others were not promised.
+  uint64_t LeftFor(const Account& account) const;
+  // What could be reclaimed from others, and the ranges that together have `bytes` of it.
+  uint64_t Reclaimable(const SessionMemory* without) const;
+  std::vector<IdleRange> TakeReclaimed(const SessionMemory* without, uint64_t bytes);
+  // Takes ranges with `bytes` in all, free for longest first, and of each session at most `most`.
+  // They are to be punched: until Settle() they are neither free nor held, but counted.
+  std::vector<IdleRange> TakeOldest(std::vector<IdleRange> candidates, uint64_t bytes,
+                                    std::map<uint64_t, uint64_t>* most);
+  // The range that has been free for longest, if that began before `before`.
+  std::vector<IdleRange> TakeIdle(Clock::time_point before);
+  void Settle(const IdleRange& range, bool done);
+  void Wait(uint64_t session, WaitingAttempt attempt);
+  void WakeIfReady(const SessionMemory* session);
+  void WakeWaiting(bool only_for_total);
 
-  std::string NewName();
+  // These must be called without it.
+  bool PunchAll(const std::vector<IdleRange>& ranges);  // false if the system refused one
+  void OnFreed(uint64_t session, uint64_t bytes, bool gone);
+  std::string NewName() const;
 
   const uint64_t limit_;
   const std::string name_prefix_;
   const std::optional<uint32_t> group_;  // whose members may map regions
-  mutable std::mutex mutex_;
-  std::map<const SessionMemory*, Account> accounts_;
-  std::map<const SessionMemory*, SessionMemory*> sessions_;
-};
+  const store::Fd ready_event_;
 
-// One session's regions and blocks. Thread-safe. Blocks taken from it stay writable after Close().
-class SessionMemory : public std::enable_shared_from_this<SessionMemory> {
- public:
-  SessionMemory(MemoryBudget* budget, uint32_t window) : budget_(budget), window_(window) {}
-  ~SessionMemory() { Close(); }
+  mutable std::mutex mutex_;  // guards everything below
+  std::map<uint64_t, Account> accounts_;
+  uint64_t next_session_ = 1;
+  size_t open_sessions_ = 0;
+  uint64_t resident_ = 0;  // sums over accounts_
+  uint64_t committed_ = 0;
+  uint64_t promised_ = 0;
+  std::map<uint64_t, WaitingAttempt> waiting_;  // by session
+  std::vector<uint64_t> ready_;
+  bool tell_ready_ = false;
+  MemoryCounters counters_;
 
-  // A block of at least `bytes`, or null when the session must first release some. Throws
-  // InputError when it could never get that much, IoError when the system has no shared memory
-  // left.
-  std::unique_ptr<Block> TryAllocate(uint64_t bytes);
-
-  // Frees blocks; unknown ids are ignored, so releasing twice is harmless.
-  void Release(const std::vector<uint64_t>& block_ids);
-
-  RegionNews TakeNews();
-  // The client has mapped the region: its name is removed.
-  void Mapped(uint64_t region_id);
-
-  // Gives the memory of blocks that were free for `idle` back to the system.
-  void Trim(Clock::duration idle);
-
-  SessionUsage Usage() const;
-
-  // Ends the session: all its memory returns to the budget. Further calls get nothing.
-  void Close();
-
- private:
-  friend class MemoryBudget;
-
-  struct Held {
-    uint64_t region_id;
-    uint64_t offset;
-    uint64_t size;
-    Clock::time_point since;
-  };
-  struct Pool {
-    std::shared_ptr<Region> region;
-    FreeRanges free;
-  };
-
-  // These need the budget's mutex.
-  void RaiseGuarantee(uint64_t region_size);
-  std::unique_ptr<Block> TakeFromPools(uint64_t size);
-  std::unique_ptr<Block> TakeFrom(uint64_t region_id, Pool* pool, uint64_t size);
-  // Regions without a block go, except those whose name the client may be about to open.
-  void DropFreeRegions();
-  void PunchIdle(Clock::time_point before);
-  static uint64_t Punch(Pool* pool, Clock::time_point before);
-
-  MemoryBudget* budget_;
-  const uint32_t window_;
-  bool open_ = true;
-  uint64_t next_region_ = 1;
-  uint64_t next_block_ = 1;
-  std::map<uint64_t, Pool> pools_;
-  std::map<uint64_t, Held> blocks_;
-  RegionNews news_;
+  const std::shared_ptr<Reaper> reaper_;  // last: its thread uses the others
 };
 
 }  // namespace graphzero::shm

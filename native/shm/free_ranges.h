@@ -5,46 +5,50 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace graphzero::shm {
 
 using Clock = std::chrono::steady_clock;
 
-// Free ranges of [0, size). Two of them touch only if one is punched and the other is not.
-// Not thread-safe.
+// Free ranges of [0, size), each either warm (with memory behind it) or punched (given back to the
+// system, to be refilled before use). Two that touch differ in that. Not thread-safe.
 class FreeRanges {
  public:
   struct Range {
     uint64_t offset;
     uint64_t size;
-    bool punched;  // given back to the system: must be refilled before use
+  };
+  // A free stretch, which may lie across several ranges that touch.
+  struct Place {
+    uint64_t offset;
+    uint64_t size;
+    uint64_t punched_bytes;
+  };
+  struct WarmRange {
+    uint64_t offset;
+    uint64_t size;
+    Clock::time_point since;  // free since
   };
 
-  explicit FreeRanges(uint64_t size) : size_(size) { free_[0] = {size, false, Clock::now()}; }
+  // Everything is free and warm.
+  explicit FreeRanges(uint64_t size);
 
-  // Takes `size` bytes from the smallest range that has them; prefers one that is not punched.
-  std::optional<Range> Take(uint64_t size);
+  // Where `size` bytes can be had: with the fewest punched bytes, then where the stretch of free
+  // ranges is shortest, so that long ones stay whole.
+  std::optional<Place> Find(uint64_t size) const;
+  // Takes a place that lies inside free ranges. Returns the parts of it that must be refilled.
+  std::vector<Range> Take(uint64_t offset, uint64_t size);
   // Gives a range back, `punched` if there is no memory behind it.
   void Give(uint64_t offset, uint64_t size, bool punched);
 
-  // Everything is free.
-  bool Whole() const { return free_bytes() == size_; }
-  uint64_t free_bytes() const;
-  uint64_t punched_bytes() const;
+  std::vector<WarmRange> Warm() const;
 
-  // Marks as punched every range that was last used before `before`, and calls punch(offset, size).
-  template <class Punch>
-  uint64_t PunchIdle(Clock::time_point before, Punch&& punch) {
-    uint64_t bytes = 0;
-    for (auto& [offset, range] : free_) {
-      if (range.punched || range.since >= before) continue;
-      punch(offset, range.size);
-      range.punched = true;
-      bytes += range.size;
-    }
-    JoinPunched();
-    return bytes;
-  }
+  bool Whole() const { return free_bytes_ == size_; }  // everything is free
+  uint64_t free_bytes() const { return free_bytes_; }
+  uint64_t warm_bytes() const { return free_bytes_ - punched_bytes_; }
+  // Of the region, in use or not.
+  uint64_t resident_bytes() const { return size_ - punched_bytes_; }
 
  private:
   struct Free {
@@ -54,10 +58,13 @@ class FreeRanges {
   };
   using Map = std::map<uint64_t, Free>;
 
-  Map::iterator Best(uint64_t size);
-  void JoinPunched();
+  uint64_t PunchedIn(uint64_t offset, uint64_t size) const;
+  // Splits the range that `offset` lies in, so that one begins there.
+  void SplitAt(uint64_t offset);
 
   uint64_t size_;
+  uint64_t free_bytes_ = 0;
+  uint64_t punched_bytes_ = 0;
   Map free_;  // by offset
 };
 

@@ -1,6 +1,7 @@
 #include "shm/region.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,12 +38,12 @@ std::byte* Map(const store::Fd& fd, uint64_t size, const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<Region> Region::Create(const std::string& name, uint64_t size,
+std::unique_ptr<Region> Region::Create(const std::string& name, uint64_t size,
                                        std::optional<uint32_t> group) {
   store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) throw IoError(errno, "cannot create shared memory", "/dev/shm" + name);
   // From here on the destructor removes the name.
-  std::shared_ptr<Region> region(new Region(name, std::move(fd), size));
+  std::unique_ptr<Region> region(new Region(name, std::move(fd), size));
   if (group && (::fchown(region->fd_.get(), static_cast<uid_t>(-1), *group) != 0 ||
                 ::fchmod(region->fd_.get(), 0660) != 0)) {
     throw IoError(errno, "cannot give shared memory to the group", "/dev/shm" + name);
@@ -50,28 +51,51 @@ std::shared_ptr<Region> Region::Create(const std::string& name, uint64_t size,
   const int error = Allocate(region->fd_.get(), 0, size);
   if (error != 0) ThrowNoSpace(error, size, name);
   region->data_ = Map(region->fd_, size, name);
+  region->guard_.emplace(region->data_, size, region->fd_.get(), store::GuardScope::kAlways);
   return region;
 }
 
 Region::~Region() {
   Unlink();
+  guard_.reset();  // before the addresses can be someone else's
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 void Region::Unlink() {
-  if (!linked_) return;
-  linked_ = false;
-  (void)::shm_unlink(name_.c_str());
+  if (linked_.exchange(false)) (void)::shm_unlink(name_.c_str());
 }
 
-void Region::Punch(uint64_t offset, uint64_t size) {
-  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(offset), static_cast<off_t>(size));
+bool Region::Punch(uint64_t offset, uint64_t size) {
+  return ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     static_cast<off_t>(offset), static_cast<off_t>(size)) == 0;
 }
 
 void Region::Refill(uint64_t offset, uint64_t size) {
   const int error = Allocate(fd_.get(), offset, size);
   if (error != 0) ThrowNoSpace(error, size, name_);
+}
+
+bool Region::OnlyHere() const {
+  // A lease for writing is granted only while the file is open nowhere else, and a mapping keeps it
+  // open. Should somebody come while we have the lease, a signal is sent to us: one that is
+  // ignored, where the default would end the process.
+  (void)::fcntl(fd_.get(), F_SETSIG, SIGURG);
+  if (::fcntl(fd_.get(), F_SETLEASE, F_WRLCK) != 0) return errno != EAGAIN && errno != EBUSY;
+  (void)::fcntl(fd_.get(), F_SETLEASE, F_UNLCK);
+  return true;
+}
+
+std::string Region::Damage() const {
+  struct stat info;
+  const bool known = ::fstat(fd_.get(), &info) == 0;
+  const bool cut = known && static_cast<uint64_t>(info.st_size) < size_;
+  if (!cut && guard_->damaged_at() == store::GuardedMapping::kSound) return "";
+  return "the trainer's shared memory /dev/shm" + name_ + " was cut" +
+         (cut ? " to " + std::to_string(info.st_size) + " bytes, expected "
+              : " and can no longer be written, expected ") +
+         std::to_string(size_) +
+         " bytes as the daemon made it: whoever has the region must not resize it; connect again "
+         "for a new one";
 }
 
 std::shared_ptr<RegionView> RegionView::Open(const std::string& name, uint64_t size) {

@@ -1,6 +1,16 @@
 // Regions of POSIX shared memory: made by the daemon, mapped by one trainer.
+//
+// The trainer can cut its region at any moment, and touching what is gone raises SIGBUS. Sealing
+// would forbid it, but cannot be had for a name that shm_open knows (tried on Linux 6.18): files of
+// tmpfs carry F_SEAL_SEAL from the start, so F_ADD_SEALS is EPERM, with O_TMPFILE too; a memfd,
+// which can be sealed, lies on another mount and gets no name there (linkat is EXDEV); shm_open
+// follows no symbolic link to /proc/PID/fd; the append-only flag takes a capability, and neither
+// the trainer could open such a file for writing nor the daemon punch holes in it. So the daemon's
+// mapping is under the guard of store/fault_guard.h instead: a fault costs the trainer its session
+// and nobody else anything.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,18 +18,20 @@
 #include <span>
 #include <string>
 
+#include "store/fault_guard.h"
 #include "store/file.h"
 
 namespace graphzero::shm {
 
 // The daemon's side. The name exists until Unlink() or the destructor; the memory until both sides
-// have unmapped it.
+// have unmapped it. Thread-safe, but for Create() and the destructor. Everything here except
+// Damage() may take milliseconds and must not be called with a lock that others wait for.
 class Region {
  public:
   // Creates `name` ("/graphzero-..."), which must not exist, for this user, and with `group` for
   // its members too. All pages are allocated now: with too little shared memory this throws IoError
   // ENOSPC, where a sparse region would give SIGBUS on touch.
-  static std::shared_ptr<Region> Create(const std::string& name, uint64_t size,
+  static std::unique_ptr<Region> Create(const std::string& name, uint64_t size,
                                         std::optional<uint32_t> group);
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
@@ -28,14 +40,21 @@ class Region {
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
   std::byte* data() const { return data_; }
-  bool linked() const { return linked_; }  // the name exists
 
   // Removes the name. Harmless when it is gone already.
   void Unlink();
 
-  // Gives the memory of a range back to the system, and takes it again. Multiples of 4096.
-  void Punch(uint64_t offset, uint64_t size);
+  // Gives the memory of a range back to the system, and takes it again. Multiples of 4096. Punch()
+  // is false if the system refused.
+  bool Punch(uint64_t offset, uint64_t size);
   void Refill(uint64_t offset, uint64_t size);  // throws IoError ENOSPC
+
+  // Whether no other process has the region open or mapped; also true where that cannot be told.
+  bool OnlyHere() const;
+
+  // What somebody did to the region, for the trainer to read; empty if it is as it was made. What
+  // was written before a call that finds nothing has arrived, unless the trainer removed it since.
+  std::string Damage() const;
 
  private:
   Region(std::string name, store::Fd fd, uint64_t size)
@@ -45,7 +64,8 @@ class Region {
   store::Fd fd_;
   uint64_t size_;
   std::byte* data_ = nullptr;
-  bool linked_ = true;
+  std::optional<store::FaultGuard> guard_;
+  std::atomic<bool> linked_ = true;  // the name exists
 };
 
 // The trainer's side: a region by name, readable and writable.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace graphzero::store {
 
@@ -14,6 +16,25 @@ static_assert(std::endian::native == std::endian::little,
 // Divides, so a hostile count cannot wrap around.
 constexpr bool Fits(uint64_t at, uint64_t count, uint64_t width, uint64_t size) {
   return at <= size && (width == 0 || count <= (size - at) / width);
+}
+
+// Items of an array with these extents, or nothing if that many items of `width` bytes cannot be
+// addressed: the product of the extents that are not 0 must stay below 2^63 bytes, so that neither
+// the product nor a stride can overflow, whatever the extents are.
+constexpr std::optional<uint64_t> ItemCount(std::span<const uint64_t> extents, uint64_t width) {
+  uint64_t most = static_cast<uint64_t>(INT64_MAX) / width;
+  uint64_t count = 1;
+  bool empty = false;
+  for (const uint64_t extent : extents) {
+    if (extent == 0) {
+      empty = true;
+      continue;
+    }
+    if (extent > most) return std::nullopt;
+    most /= extent;
+    count *= extent;
+  }
+  return empty ? 0 : count;
 }
 
 // `value` rounded up to a multiple of `step`, a power of two. The caller knows it cannot overflow.

@@ -50,15 +50,16 @@ uintptr_t SizeNow(const GuardedMapping& mapping) {
 }
 
 bool ReplacePage(uintptr_t address) {
-  GuardedMapping* mapping = accesses > 0 ? Find(address) : nullptr;
-  if (mapping == nullptr) return false;
+  GuardedMapping* mapping = Find(address);
+  if (mapping == nullptr || (accesses == 0 && !mapping->always.load())) return false;
   const uintptr_t page = address / page_size * page_size;
   const uintptr_t begin = mapping->begin.load();
   // Before zeros can be read there: whoever reads them finds the mark.
   uint64_t sound = GuardedMapping::kSound;
   mapping->damaged_at.compare_exchange_strong(sound, page - begin);
-  // What a file was cut by goes in one piece: page by page, a process would run out of mappings.
   const uintptr_t end = mapping->end.load();
+  if (mapping->always.load()) return PutZeros(begin, end - begin);
+  // What a file was cut by goes in one piece: page by page, a process would run out of mappings.
   const uintptr_t missing = begin + SizeNow(*mapping);
   if (missing <= page) return PutZeros(missing, end - missing);
   return PutZeros(page, page_size) || PutZeros(begin, end - begin);
@@ -106,7 +107,7 @@ GuardedMapping* FindUnused() {
 
 }  // namespace
 
-FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor) {
+FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor, GuardScope scope) {
   static std::once_flag once;
   std::call_once(once, InstallHandler);
   const std::lock_guard lock(registering);
@@ -114,6 +115,7 @@ FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor) {
   mapping_->damaged_at = GuardedMapping::kSound;
   const auto begin = reinterpret_cast<uintptr_t>(data);
   mapping_->descriptor = descriptor;
+  mapping_->always = scope == GuardScope::kAlways;
   mapping_->begin = begin;
   mapping_->end = begin + size;  // last: before, no address is inside
 }

@@ -11,6 +11,10 @@
 // Faults anywhere else, also on views that were handed to users, go to whoever handled SIGBUS
 // before: there, zeros would be a silent wrong answer. (A page that a failed call has replaced
 // stays replaced, also for views of it.)
+//
+// Shared memory that another process can cut is guarded all the time (GuardScope::kAlways): the
+// daemon only writes to it, from the engine and from Python, and asks for the mark before it tells
+// anyone of what it wrote.
 #pragma once
 
 #include <atomic>
@@ -20,11 +24,22 @@
 
 namespace graphzero::store {
 
+// When a fault inside a mapping is answered with zeros.
+enum class GuardScope {
+  // While the thread is inside a MappedAccess. Only what is missing is replaced, so that the rest
+  // can still be read.
+  kDuringAccess,
+  // At any time. The first fault replaces the whole mapping by memory of this process, so that
+  // nothing which happens to the file can cause another one.
+  kAlways,
+};
+
 // What the handler knows about one mapping. Never freed while the handler may look at it.
 struct GuardedMapping {
   std::atomic<uintptr_t> begin = 0;  // 0: unused
   std::atomic<uintptr_t> end = 0;
   std::atomic<int> descriptor = -1;  // of the file
+  std::atomic<bool> always = false;  // GuardScope::kAlways
   static constexpr uint64_t kSound = UINT64_MAX;
   std::atomic<uint64_t> damaged_at = kSound;  // offset of the first page that was replaced
 };
@@ -33,12 +48,13 @@ struct GuardedMapping {
 class FaultGuard {
  public:
   // The descriptor stays open as long as this lives.
-  FaultGuard(std::byte* data, uint64_t size, int descriptor);
+  FaultGuard(std::byte* data, uint64_t size, int descriptor,
+             GuardScope scope = GuardScope::kDuringAccess);
   FaultGuard(const FaultGuard&) = delete;
   FaultGuard& operator=(const FaultGuard&) = delete;
   ~FaultGuard();
 
-  // Where the first page that could not be read begins; GuardedMapping::kSound if all could.
+  // Where the first page that could not be touched begins; GuardedMapping::kSound if all could.
   uint64_t damaged_at() const { return mapping_->damaged_at.load(std::memory_order_acquire); }
 
  private:

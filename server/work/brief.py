@@ -9,6 +9,8 @@ from graphzero.server.work.recipe import Recipes, SampleRecipe
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
 _BRIEF_NODES = 256
 _BRIEF_BYTES = 256 << 10
+# What such a result has at most, with its nodes and edges.
+MOST_BRIEF_BYTES = 2 * _BRIEF_BYTES
 _BRIEF_MESSAGE = 4096  # bytes of a sample without its seeds
 
 

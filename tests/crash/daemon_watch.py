@@ -88,7 +88,7 @@ class Watch:
         )
         for kind in OF_THREADS:
             assert self._kept_by_threads(kind) <= self._threads(), kind
-        assert self.stats().shm_used_byte_size == 0
+        wait_until(lambda: self.stats().shm_used_byte_size == 0, "no shared memory in use")
         assert self._daemon.regions() == []
 
     def close(self) -> None:

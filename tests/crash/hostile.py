@@ -282,6 +282,28 @@ def _cut_next(session: RawSession, *, confirm: bool) -> None:
         session.send(release=pb.Release(block_ids=[message.result.block.block_id]))
 
 
+def leave_and_keep(address: str) -> None:
+    """Takes all the shared memory that it gets, leaves, keeps it mapped and comes again."""
+    kept = []
+    say("attacking")
+    while True:
+        try:
+            attacker = Attacker(address)
+        except grpc.RpcError as error:  # none is left
+            if "refused" not in _seen:
+                _seen.add("refused")
+                say(f"refused {error.details()}")
+            time.sleep(0.01)
+            continue
+        answer = pb.SessionResponse()
+        while answer.WhichOneof("body") != "error":
+            attacker.ask(_ids(1000), [10, 5], columns=["x"], timeout_ms=200)
+            answer = attacker.session.receive()
+            note(answer)
+        kept.append(attacker)
+        attacker.session.close()
+
+
 # --- words ---
 
 
@@ -335,6 +357,8 @@ ATTACKS = (
     endless_walks,
     weighted_hubs,
     out_of_credit,
+    cut_region,
+    leave_and_keep,
     forged_names,
     noise,
 )

@@ -80,5 +80,9 @@ class RawSession:
         return self._down.code()
 
     def close(self) -> None:
+        """Ends the session. Regions stay mapped, as those of a trainer that keeps its tensors."""
         self._up.put(None)
         self.channel.close()
+
+    def unmap(self) -> None:
+        self._regions.clear()

@@ -16,6 +16,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from daemon_watch import wait_until
 from graphzero.client.probe import daemon_stats
 from graphzero.server.hot_rows import hot_nodes
 
@@ -90,8 +91,12 @@ def test_a_graph_that_cannot_be_read_fails_each_kind_of_request(
             assert request(other) is not None
         assert client.gather("x", [3]) is not None
         del request
-    stats = daemon_stats(daemon.address)
-    assert (stats.shm_used_byte_size, len(stats.sessions)) == (0, 0)
+
+    def nothing_is_held() -> bool:
+        stats = daemon_stats(daemon.address)
+        return (stats.shm_used_byte_size, len(stats.sessions)) == (0, 0)
+
+    wait_until(nothing_is_held, "no session and no shared memory")
 
 
 def test_a_disk_that_recovers_is_used_again(

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from daemon_watch import wait_until
 from graphzero import _engine
 from graphzero._errors import InputError
 
 MIB = 1 << 20
 SMALL = 1 * MIB  # lies in a region of 4 MiB
 LARGE = 20 * MIB  # in one of 24
+THREE = 3 * MIB  # alone in a region of 4 MiB
+LIMIT = 256 * MIB
+AT_ONCE, NEVER = timedelta(seconds=-1), timedelta(days=1)
 
 
 class Shared:
@@ -23,11 +30,29 @@ class Shared:
 
     def __init__(self) -> None:
         self.prefix = f"graphzero-test-{uuid.uuid4().hex}"
-        self.budget = _engine.MemoryBudget(256 * MIB, self.prefix)
+        self.budget = _engine.MemoryBudget(LIMIT, self.prefix)
 
     def names(self) -> set[str]:
         found = Path("/dev/shm").glob(f"{self.prefix}-*")
         return {f"/{path.name}" for path in found}
+
+    def give_back_idle(self) -> None:
+        self.budget.trim(idle=AT_ONCE, forget=NEVER)
+
+    def wait_for_use_of(self, expected: int) -> None:
+        """Regions of a session that has ended are taken apart on another thread."""
+        wait_until(lambda: self.budget.used == expected, lambda: f"{self.budget.used} bytes used")
+
+
+def allocate_all(memory: _engine.SessionMemory, size: int) -> list[Any]:
+    """Blocks until the session gets no more."""
+    return list(iter(lambda: memory.try_allocate(size), None))
+
+
+def counted(budget: _engine.MemoryBudget) -> dict[str, int]:
+    counters = budget.counters()
+    names = ("regions_made", "regions_dropped", "reclaims", "reclaimed_bytes")
+    return {name: getattr(counters, name) for name in names} | {"used": budget.used}
 
 
 @pytest.fixture
@@ -35,7 +60,7 @@ def shared() -> Iterator[Shared]:
     shared = Shared()
     yield shared
     gc.collect()
-    assert shared.names() == set()
+    wait_until(lambda: not shared.names(), lambda: f"left: {shared.names()}")
 
 
 def test_region_that_the_client_never_heard_of_goes_silently(shared: Shared) -> None:
@@ -76,7 +101,7 @@ def test_memory_that_was_given_back_is_filled_again_before_use(shared: Shared) -
     first = memory.try_allocate(3 * MIB)
     first.array(0, [3 * MIB], "uint8")[:] = 7
     memory.release([first.id])
-    memory.trim(timedelta(seconds=-1))
+    shared.give_back_idle()
     assert shared.budget.used == 0
     again = memory.try_allocate(3 * MIB)
     assert (again.region_id, again.offset) == (first.region_id, first.offset)
@@ -89,9 +114,9 @@ def test_pieces_given_back_at_different_times_are_one_again(shared: Shared) -> N
     memory = shared.budget.open_session(2)
     left, right, rest = (memory.try_allocate(MIB) for _ in range(3))
     memory.release([left.id])
-    memory.trim(timedelta(seconds=-1))
+    shared.give_back_idle()
     memory.release([right.id])
-    memory.trim(timedelta(seconds=-1))
+    shared.give_back_idle()
     both = memory.try_allocate(2 * MIB)
     assert (both.region_id, both.offset) == (left.region_id, left.offset)
     assert rest.region_id == both.region_id
@@ -102,11 +127,13 @@ def test_block_outlives_its_session_for_whoever_writes_to_it(shared: Shared) -> 
     memory = shared.budget.open_session(2)
     block = memory.try_allocate(SMALL)
     memory.close()
-    assert shared.budget.used == 0
+    assert shared.names() == set()
     block.array(0, [SMALL], "uint8")[:] = 1  # a worker that has not heard of it yet
     memory.release([block.id])
     with pytest.raises(InputError, match="has ended"):
         memory.try_allocate(SMALL)
+    del block
+    shared.wait_for_use_of(0)
 
 
 def test_one_share_stays_free_for_the_next_session(shared: Shared) -> None:
@@ -121,15 +148,309 @@ def test_one_share_stays_free_for_the_next_session(shared: Shared) -> None:
     modest.close()
 
 
-def test_guarantees_never_add_up_to_more_than_the_limit(shared: Shared) -> None:
-    first, second = (shared.budget.open_session(4) for _ in range(2))
-    assert first.try_allocate(40 * MIB) is not None  # promised four of 46 MiB
-    with pytest.raises(InputError, match="raise --shm-limit"):
-        second.try_allocate(40 * MIB)
-    assert second.try_allocate(SMALL) is not None
+def test_promises_never_add_up_to_more_than_the_limit(shared: Shared) -> None:
+    first, second, third = (shared.budget.open_session(4) for _ in range(3))
+    assert (
+        first.try_allocate(40 * MIB) is not None
+    )  # four of 46 MiB are more than half of the limit
+    assert first.usage().guarantee_bytes == LIMIT // 2
+    assert second.try_allocate(40 * MIB) is not None  # what is left
+    assert second.usage().guarantee_bytes == LIMIT // 2 - 16 * MIB
+    with pytest.raises(InputError, match=r"needs 92 MiB.* 16 MiB of 256 MiB .*raise --shm-limit"):
+        third.try_allocate(40 * MIB)
+    assert third.try_allocate(SMALL) is not None
+    with pytest.raises(InputError, match="no shared memory left for another session"):
+        shared.budget.open_session(2)
     first.close()
-    assert second.try_allocate(40 * MIB) is not None
+    shared.wait_for_use_of(46 * MIB + 4 * MIB)
+    assert third.try_allocate(40 * MIB) is not None
     second.close()
+    third.close()
+
+
+def test_one_session_cannot_be_promised_everything(shared: Shared) -> None:
+    greedy = shared.budget.open_session(64)
+    assert greedy.usage().guarantee_bytes == LIMIT // 2
+    modest = shared.budget.open_session(3)
+    for _ in range(3):
+        assert modest.try_allocate(LARGE) is not None
+    assert modest.usage().guarantee_bytes == 3 * 24 * MIB
+    greedy.close()
+    modest.close()
+
+
+def test_promise_shrinks_again_after_one_huge_batch(shared: Shared) -> None:
+    memory = shared.budget.open_session(3)
+    opened_with = memory.usage().guarantee_bytes
+    huge = memory.try_allocate(30 * MIB)
+    assert memory.usage().guarantee_bytes == 3 * 34 * MIB
+    kept = memory.usage().guarantee_bytes
+    for _ in range(300):
+        memory.release([memory.try_allocate(SMALL).id])
+    assert memory.usage().guarantee_bytes == kept  # as long as it is held
+    memory.release([huge.id])
+    results = 0
+    while memory.usage().guarantee_bytes > opened_with:
+        memory.release([memory.try_allocate(SMALL).id])
+        results += 1
+        assert results <= 256
+    memory.close()
+
+
+def test_promise_forgets_what_was_long_ago_also_without_results(shared: Shared) -> None:
+    memory = shared.budget.open_session(2)
+    opened_with = memory.usage().guarantee_bytes
+    memory.release([memory.try_allocate(30 * MIB).id])
+    shared.budget.trim(idle=NEVER, forget=AT_ONCE)
+    assert memory.usage().guarantee_bytes == 2 * 34 * MIB
+    shared.budget.trim(idle=NEVER, forget=AT_ONCE)
+    assert memory.usage().guarantee_bytes == opened_with
+    memory.close()
+
+
+# --- attempts that fail ---
+
+
+def test_failed_attempts_of_a_session_at_its_share_change_nothing(shared: Shared) -> None:
+    other = shared.budget.open_session(2)
+    other.release([block.id for block in allocate_all(other, THREE)])  # free, warm, beyond promise
+    hungry = shared.budget.open_session(2)
+    held = allocate_all(hungry, LARGE)
+    hungry.take_news()
+    other_used = other.usage().region_bytes
+    before, failed = counted(shared.budget), shared.budget.counters().failed_attempts
+    for _ in range(60):
+        assert hungry.try_allocate(LARGE) is None
+    assert counted(shared.budget) == before
+    assert shared.budget.counters().failed_attempts == failed + 60
+    assert other.usage().region_bytes == other_used
+    assert list(hungry.take_news().drops) == []
+    assert held
+    hungry.close()
+    other.close()
+
+
+def test_failed_attempt_keeps_the_free_regions_of_its_session(shared: Shared) -> None:
+    other = shared.budget.open_session(64)
+    memory = shared.budget.open_session(2)
+    blocks = allocate_all(memory, 2 * LARGE)
+    small = memory.try_allocate(LARGE // 2)
+    memory.release([small.id])  # a region that is free, and too small for the next
+    before = counted(shared.budget)
+    assert memory.try_allocate(2 * LARGE) is None
+    assert counted(shared.budget) == before
+    again = memory.try_allocate(LARGE // 2)
+    assert again.region_id == small.region_id
+    assert blocks
+    memory.close()
+    other.close()
+
+
+def test_only_missing_bytes_are_reclaimed_and_what_lay_free_longest_goes_first(
+    shared: Shared,
+) -> None:
+    lender = shared.budget.open_session(2)
+    blocks = allocate_all(lender, THREE)
+    files = {offer.region_id: f"/dev/shm{offer.name}" for offer in lender.take_news().offers}
+    for block in blocks:
+        block.array(0, [THREE], "uint8")[:] = 7
+    for block in blocks:
+        lender.release([block.id])
+    lent = lender.usage().region_bytes
+    assert lent == 8 * MIB + (LIMIT - 8 * MIB) // 2
+    borrower = shared.budget.open_session(2)
+    assert borrower.try_allocate(72 * MIB) is not None
+    assert shared.budget.counters().reclaims == 0
+    assert borrower.try_allocate(72 * MIB) is not None
+    # Two regions of 82 MiB, but for 10 in the first that its block does not use.
+    missing = lent + 2 * 82 * MIB - 10 * MIB - LIMIT
+    assert shared.budget.counters().reclaimed_bytes == missing == 30 * MIB
+    assert lender.usage().region_bytes == lent - missing
+    assert shared.budget.used == LIMIT
+    sums = [int(np.fromfile(files[b.region_id], np.uint8, THREE).sum()) for b in blocks]
+    whole = 7 * THREE
+    gone = sums.count(0)
+    assert gone == missing // THREE - 1 or gone == missing // THREE
+    assert sums[:gone] == [0] * gone
+    assert sums[gone + 1 :] == [whole] * (len(blocks) - gone - 1)
+    borrower.close()
+    lender.close()
+
+
+def test_what_was_promised_to_a_session_is_not_reclaimed_from_it(shared: Shared) -> None:
+    careful = shared.budget.open_session(4)
+    blocks = [careful.try_allocate(LARGE) for _ in range(4)]
+    careful.release([block.id for block in blocks])
+    greedy = shared.budget.open_session(4)
+    assert allocate_all(greedy, LARGE)
+    assert shared.budget.counters().reclaims == 0
+    assert careful.usage().region_bytes == 4 * 24 * MIB
+    for _ in range(4):
+        assert careful.try_allocate(LARGE) is not None
+    careful.close()
+    greedy.close()
+
+
+def test_range_that_lost_a_part_of_its_memory_gets_only_that_back(shared: Shared) -> None:
+    memory = shared.budget.open_session(2)
+    first, second = memory.try_allocate(MIB), memory.try_allocate(MIB)
+    memory.release([first.id])
+    shared.give_back_idle()  # the rest of the region too
+    memory.release([second.id])
+    assert shared.budget.used == MIB
+    both = memory.try_allocate(THREE)
+    assert (both.region_id, both.offset) == (first.region_id, first.offset)
+    assert shared.budget.used == THREE
+    assert shared.budget.counters().regions_made == 1
+    memory.close()
+
+
+# --- waiting ---
+
+
+def ready(budget: _engine.MemoryBudget) -> list[int]:
+    """Sessions that are to try again; empty if the descriptor says nothing."""
+    readable, _, _ = select.select([budget.ready_descriptor], [], [], 0)
+    found = budget.take_ready()
+    assert bool(readable) == bool(found)
+    return list(found)
+
+
+def test_release_calls_only_those_who_could_use_it(shared: Shared) -> None:
+    first, second = (shared.budget.open_session(2) for _ in range(2))
+    of_first, of_second = [first.try_allocate(LARGE)], [second.try_allocate(LARGE)]
+    of_first += allocate_all(first, LARGE)
+    of_second += allocate_all(second, LARGE)
+    assert ready(shared.budget) == []
+    second.release([of_second.pop().id])  # it waits itself, for its own share; the first one too
+    assert ready(shared.budget) == [second.number]
+    second.release([of_second.pop().id])
+    assert ready(shared.budget) == []  # it has been called, and has not tried again
+    first.release([of_first.pop().id])
+    assert ready(shared.budget) == [first.number]
+    assert first.try_allocate(LARGE) is not None
+    first.close()
+    second.close()
+
+
+def test_release_too_small_for_what_waits_calls_nobody(shared: Shared) -> None:
+    memory = shared.budget.open_session(2)
+    small = memory.try_allocate(SMALL)
+    blocks = allocate_all(memory, LARGE)
+    memory.release([small.id])
+    assert ready(shared.budget) == []
+    memory.release([blocks[0].id])
+    assert ready(shared.budget) == [memory.number]
+    memory.close()
+
+
+def test_release_of_lent_memory_calls_those_for_whom_only_the_total_is_used_up(
+    shared: Shared,
+) -> None:
+    lender = shared.budget.open_session(2)
+    lent = allocate_all(lender, THREE)
+    ready(shared.budget)
+    owner = shared.budget.open_session(2)
+    assert owner.try_allocate(72 * MIB) is not None
+    assert owner.try_allocate(72 * MIB) is None  # 30 MiB are missing
+    idle = lender.usage().region_bytes - lender.usage().block_bytes
+    enough = -(-(30 * MIB - idle) // THREE)
+    for block in lent[: enough - 1]:
+        lender.release([block.id])
+        assert ready(shared.budget) == []
+    # It was promised, so it is not lent again.
+    assert lender.try_allocate(SMALL) is None
+    lender.release([lent[enough - 1].id])
+    assert ready(shared.budget) == [owner.number]
+    assert owner.try_allocate(72 * MIB) is not None
+    assert shared.budget.used <= LIMIT
+    owner.close()
+    lender.close()
+
+
+def test_end_of_a_session_calls_those_who_wait_for_the_total(shared: Shared) -> None:
+    first, second = (shared.budget.open_session(2) for _ in range(2))
+    held = allocate_all(first, LARGE)
+    more = allocate_all(second, LARGE)
+    ready(shared.budget)
+    del held
+    first.close()
+    called: list[int] = []
+
+    def is_called() -> bool:
+        called.extend(ready(shared.budget))
+        return second.number in called
+
+    wait_until(is_called, lambda: f"called: {called}")
+    assert second.try_allocate(LARGE) is not None
+    assert more
+    second.close()
+
+
+# --- trainers that keep what they had ---
+
+
+def test_memory_counts_until_the_trainer_has_unmapped_it(shared: Shared) -> None:
+    memory = shared.budget.open_session(2)
+    block = memory.try_allocate(THREE)
+    block.array(0, [THREE], "uint8")[:] = 7
+    offer = memory.take_news().offers[0]
+    view = _engine.RegionView.open(offer.name, offer.size)
+    memory.mapped(offer.region_id)
+    del block
+    memory.close()
+    shared.wait_for_use_of(THREE)  # what was free is not kept
+    lease = _engine.BlockLease.make(view, _engine.ReleaseQueue(), block_id=1, offset=0, size=THREE)
+    assert (lease.array(0, [THREE], "uint8") == 7).all()
+    del lease, view
+    shared.wait_for_use_of(0)
+
+
+def test_trainers_that_leave_and_keep_all_they_had_cannot_exceed_the_limit(
+    shared: Shared,
+) -> None:
+    steady = shared.budget.open_session(2)
+    of_steady = [steady.try_allocate(LARGE), steady.try_allocate(LARGE)]
+    views: list[_engine.RegionView] = []
+
+    def leave_with_all_there_is() -> None:
+        memory = shared.budget.open_session(2)
+        allocate_all(memory, THREE)
+        offers = memory.take_news().offers
+        views.extend(_engine.RegionView.open(offer.name, offer.size) for offer in offers)
+        memory.close()
+        assert shared.budget.used <= LIMIT
+
+    def come_again() -> None:
+        for _ in range(100):
+            leave_with_all_there_is()
+
+    with pytest.raises(InputError, match=r"held by the trainers of \d+ that have ended"):
+        come_again()
+    for block in of_steady:  # its promise holds
+        steady.release([block.id])
+        assert steady.try_allocate(LARGE) is not None
+    views.clear()
+    shared.wait_for_use_of(steady.usage().region_bytes)
+    shared.budget.open_session(2).close()
+    steady.close()
+
+
+def test_dropped_region_gives_its_memory_back_also_if_the_trainer_keeps_it(
+    shared: Shared,
+) -> None:
+    memory = shared.budget.open_session(2)
+    first = memory.try_allocate(THREE)
+    first.array(0, [THREE], "uint8")[:] = 7
+    offer = memory.take_news().offers[0]
+    path = Path("/dev/shm" + offer.name)
+    with path.open("rb") as kept:
+        memory.mapped(offer.region_id)
+        memory.release([first.id])
+        assert memory.try_allocate(LARGE) is not None
+        assert list(memory.take_news().drops) == [offer.region_id]
+        assert os.fstat(kept.fileno()).st_blocks == 0
+    memory.close()
 
 
 def test_descriptors_go_with_their_regions(shared: Shared) -> None:
@@ -139,4 +460,65 @@ def test_descriptors_go_with_their_regions(shared: Shared) -> None:
     assert len(os.listdir("/proc/self/fd")) == before + 4  # noqa: PTH208
     memory.close()
     del blocks
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+    def left() -> int:
+        return len(os.listdir("/proc/self/fd")) - before  # noqa: PTH208
+
+    wait_until(lambda: left() == 0, lambda: f"{left()} more descriptors")
+
+
+# --- what comes from a peer that is not trusted ---
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        [2**33, 2**33],
+        [2**32, 2**32],
+        [2**63],
+        [2**64 - 1],
+        [0, 2**64 - 1],
+        [2**64 - 1, 0],
+        [2**40, 0, 2**40],
+        [MIB // 8 + 1],
+        [2**16] * 5,
+        [3] * 32,
+        [1] * 33,
+        [1] * 10_000,
+    ],
+    ids=lambda shape: f"{len(shape)}d-{max(shape)}",
+)
+def test_array_of_a_hostile_shape_is_refused(shared: Shared, shape: list[int]) -> None:
+    memory = shared.budget.open_session(2)
+    block = memory.try_allocate(MIB)
+    with pytest.raises(IndexError, match=r"does not fit|dimensions"):
+        block.array(0, shape, "int64")
+    memory.close()
+
+
+def test_arrays_that_fit_are_given(shared: Shared) -> None:
+    memory = shared.budget.open_session(2)
+    block = memory.try_allocate(MIB)
+    for shape in ([MIB // 8], [0, 100_000_000], [], [1] * 32, [2, MIB // 16]):
+        assert block.array(0, shape, "int64").shape == tuple(shape)
+    memory.close()
+
+
+def test_region_that_is_cut_is_noticed_and_harms_nothing_else(shared: Shared) -> None:
+    memory, other = (shared.budget.open_session(2) for _ in range(2))
+    block, beside = memory.try_allocate(THREE), other.try_allocate(THREE)
+    beside.array(0, [THREE], "uint8")[:] = 3
+    offer = memory.take_news().offers[0]
+    assert block.damage() == ""
+    values = block.array(0, [THREE], "uint8")
+    values[:] = 1
+    os.truncate("/dev/shm" + offer.name, MIB)
+    values[:] = 2  # SIGBUS without the guard
+    assert f"/dev/shm{offer.name} was cut to {MIB} bytes, expected {4 * MIB}" in block.damage()
+    os.truncate("/dev/shm" + offer.name, 4 * MIB)
+    assert "was cut" in block.damage()  # what was written did not arrive
+    values[:] = 3
+    assert beside.damage() == ""
+    assert (beside.array(0, [THREE], "uint8") == 3).all()
+    memory.close()
+    other.close()
