@@ -8,16 +8,18 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterable, Iterator
 
 import grpc
 from graphzero import _engine
+from graphzero._cli import describe
 from graphzero._errors import GraphZeroError
-from graphzero._text import line_text
+from graphzero._text import line_text, quoted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
 from graphzero.server import listen, machine, read_plan
 from graphzero.server.banner import banner
-from graphzero.server.catalog import Catalog
+from graphzero.server.catalog import Catalog, Version
 from graphzero.server.config import Config
 from graphzero.server.credentials import read_token
 from graphzero.server.listen import Door
@@ -60,7 +62,7 @@ class _Daemon:
         self._config = config
         self._lock = lock
         self._plan = ReadPlan(config.io, config.memory)
-        self._catalog = Catalog(config.data, self._plan)
+        self._catalog = Catalog(config.data, self._plan, config.limits.max_sessions)
         _engine.set_thread_limit(config.limits.threads)
         _engine.set_workspace_limit(config.limits.work_memory // 2)
         _engine.set_work_limit(config.limits.work_memory)
@@ -76,6 +78,8 @@ class _Daemon:
         )
         self._warm_start = WarmStart(config.warm)
         self._stop = asyncio.Event()
+        self._reloading: asyncio.Task[None] | None = None
+        self._reload_wanted = False
         self.work_goes_on = False
         """After run(): whether a worker is busy with what cannot be interrupted."""
 
@@ -100,14 +104,9 @@ class _Daemon:
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         if self._lock.swept:
             log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
-        datasets = self._catalog.all()
-        for warning in (
-            *(door.warning for door in doors if door.warning),
-            *machine.warnings(self._config),
-            *read_plan.problems(datasets),
-        ):
+        for warning in self._warnings(doors):
             print(line_text(f"warning: {warning}", 2000), file=sys.stderr, flush=True)
-        print(banner(self._config, datasets, self._plan.row_cache, doors), flush=True)
+        print(banner(self._config, self._catalog, self._plan.row_cache, doors), flush=True)
         notify("READY=1")
         self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
 
@@ -120,6 +119,13 @@ class _Daemon:
             self._service.tcp_token = token
             doors = listen.bind_tcp(self._server, config.tcp, has_token=token is not None)
         return [listen.bind_socket(self._server, config), *doors]
+
+    def _warnings(self, doors: Iterable[Door]) -> Iterator[str]:
+        for name, why in self._catalog.left_out.items():
+            yield f"dataset {quoted(name)} is left out: {why}"
+        yield from (door.warning for door in doors if door.warning)
+        yield from machine.warnings(self._config, self._catalog.num_files)
+        yield from read_plan.problems(self._catalog.all())
 
     async def _serve(self) -> None:
         while not self._stop.is_set():
@@ -137,15 +143,30 @@ class _Daemon:
             self._stop.set()
 
     def _reload(self) -> None:
-        started = time.monotonic()
-        try:
-            is_new = self._catalog.reload()
-        except (GraphZeroError, OSError) as error:
-            log.error("reload failed, serving as before: %s", error)
-            return
-        self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
-        seconds = time.monotonic() - started
-        names = [name if new else f"{name} (unchanged)" for name, new in is_new.items()]
+        """On SIGHUP. One that comes during a reload is for what has changed since it began."""
+        self._reload_wanted = True
+        if self._reloading is None or self._reloading.done():
+            self._reloading = asyncio.create_task(self._reload_until_nobody_asks())
+
+    async def _reload_until_nobody_asks(self) -> None:
+        while self._reload_wanted and not self._stop.is_set():
+            self._reload_wanted = False
+            started = time.monotonic()
+            try:
+                version = await asyncio.to_thread(self._catalog.read)
+            except (GraphZeroError, OSError, ValueError) as error:
+                log.error("reload failed, serving as before: %s", describe(error))
+                continue
+            self._catalog.adopt(version)
+            self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
+            self._log_reload(version, time.monotonic() - started)
+
+    def _log_reload(self, version: Version, seconds: float) -> None:
+        for name, why in version.left_out.items():
+            log.error("dataset %s is left out: %s", quoted(name), why)
+        for name, why in version.outdated.items():
+            log.error("dataset %s stays as it was: %s", quoted(name), why)
+        names = [name if new else f"{name} (unchanged)" for name, new in version.is_new.items()]
         log.info("reloaded %d datasets in %.3f s: %s", len(names), seconds, ", ".join(names))
 
     async def _shutdown(self) -> None:
@@ -162,7 +183,9 @@ class _Daemon:
             await _handlers_end()
         left_s = max(_LAST_MOMENT_S, deadline - time.monotonic())
         worked = self._service.shutdown(left_s)
-        self.work_goes_on = not (stopped and worked and self._warm_start.join(_LAST_MOMENT_S))
+        reloaded = self._reloading is None or self._reloading.done()
+        warmed = self._warm_start.join(_LAST_MOMENT_S)
+        self.work_goes_on = not (stopped and worked and reloaded and warmed)
 
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from graphzero import _engine
 from graphzero._dataset import Dataset
-from graphzero._text import count_text, line_text, size_text
+from graphzero._text import count_text, line_text, quoted, size_text
 from graphzero._version import __version__
 from graphzero.server import read_plan
+from graphzero.server.catalog import Catalog
 from graphzero.server.config import Config
 from graphzero.server.listen import Door
 
@@ -17,11 +18,12 @@ _LONGEST_LINE = 2000  # all columns of a dataset stand in one
 
 def banner(
     config: Config,
-    datasets: Sequence[Dataset],
+    catalog: Catalog,
     row_cache: _engine.RowCache | None,
     doors: Iterable[Door],
 ) -> str:
     lines = [f"graphzero-server {__version__}"]
+    datasets = catalog.all()
     for dataset in datasets:
         graph = dataset.graph
         lines.append(
@@ -29,6 +31,7 @@ def banner(
             f"{count_text(graph.num_edges)} edges, {size_text(dataset.byte_size)} on disk"
         )
         lines.append(f"    {_columns(dataset)}")
+    lines += [f"  {quoted(name)} is left out: {why}" for name, why in catalog.left_out.items()]
     lines += [f"  {line}" for line in read_plan.describe(datasets, row_cache)]
     reads_files = read_plan.reads_files(datasets)
     lines.append(f"  {config.memory.describe(reads_files=reads_files)}")

@@ -1,71 +1,179 @@
-"""The datasets that the daemon serves, by name, and their replacement by newer versions."""
+"""The datasets that the daemon serves, by name, and their replacement by newer versions.
+
+A dataset that cannot be opened keeps nobody from the others: it is left out, and whoever asks for
+it is told why. One that was served before stays as it was.
+"""
 
 from __future__ import annotations
 
+import errno
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from graphzero._dataset import Dataset, open_dataset
-from graphzero._errors import InputError
-from graphzero._files import datasets
-from graphzero._text import names_text, quoted
-from graphzero.server import read_plan
+from graphzero._cli import describe
+from graphzero._dataset import Dataset, dataset_identity, open_dataset
+from graphzero._errors import GraphZeroError, InputError
+from graphzero._files import datasets, files_of
+from graphzero._text import count_text, names_text, quoted
+from graphzero.server.descriptors import make_room
 from graphzero.server.read_plan import ReadPlan
+
+_REASONS_SHOWN = 3
 
 
 class UnknownDataset(InputError):
     """A name that is not served."""
 
 
-class Catalog:
-    """Looks datasets up. A session keeps the Dataset it got; reload() changes what later ones get.
+class UnusableDataset(GraphZeroError):
+    """A dataset that is there and could not be opened."""
 
-    Used by the event loop's thread.
+
+@dataclass(frozen=True)
+class Version:
+    """What the directory held when it was read."""
+
+    datasets: dict[str, Dataset]
+    is_new: dict[str, bool]
+    """Of each dataset: whether it was opened now, instead of kept."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Why: by the names of those that could not be opened and were not served before."""
+    outdated: dict[str, str] = field(default_factory=dict)
+    """Why: of those that are served as they were, because they cannot be opened now."""
+
+
+class Catalog:
+    """Looks datasets up. A session keeps the Dataset it got; adopt() changes what later ones get.
+
+    Used by the event loop's thread, except for read().
     """
 
-    def __init__(self, data: Path, plan: ReadPlan) -> None:
+    def __init__(self, data: Path, plan: ReadPlan, max_sessions: int) -> None:
         self._data = data
         self._plan = plan
-        self._datasets = self._open()
+        self._max_sessions = max_sessions
+        self._now = Version({}, {})
+        self.adopt(self.read())
 
-    def _open(self) -> dict[str, Dataset]:
+    def read(self) -> Version:
+        """Opens what is new, on any thread, one at a time; adopt() then serves it.
+
+        Datasets whose files are the same, and sound, stay open: rows that are kept of them stay
+        known. Raises if nothing can be served, or for want of descriptors.
+        """
         if not self._data.is_dir():
             raise InputError(f"{self._data}: found no directory, expected a dataset or several")
-        opened = {path.name: open_dataset(path) for path in datasets(self._data)}
-        self._plan.apply(opened.values())
-        return opened
+        found: dict[str, Dataset] = {}
+        left_out: dict[str, str] = {}
+        outdated: dict[str, str] = {}
+        failure: Exception | None = None
+        paths = datasets(self._data)
+        make_room(sum(len(files_of(path)) for path in paths), self._max_sessions)
+        for path in paths:
+            name = path.name
+            known = self._now.datasets.get(name)
+            try:
+                found[name] = _same_or_new(known, path)
+            except (GraphZeroError, OSError, ValueError) as error:
+                if _is_of_the_process(error):
+                    raise
+                # Without the frames, which would keep what was opened so far if all of it fails.
+                failure = error.with_traceback(None)
+                if known is None:
+                    left_out[name] = describe(error)
+                else:
+                    found[name] = known
+                    outdated[name] = describe(error)
+        if not found and failure is not None:
+            if len(left_out) == 1:
+                raise failure
+            raise InputError(_nothing_to_serve(self._data, left_out)) from failure
+        self._read_all_in_the_planned_way(found)
+        is_new = {name: found[name] is not self._now.datasets.get(name) for name in found}
+        return Version(found, is_new, left_out, outdated)
 
-    def reload(self) -> dict[str, bool]:
-        """Opens what is new; says of each dataset whether it is. On an error the datasets stay as
-        they were, and it is raised.
+    def _read_all_in_the_planned_way(self, found: dict[str, Dataset]) -> None:
+        """One that is in use is not touched: if it is to be read in another way, it is opened
+        again."""
+        plans = self._plan.make(list(found.values()))
+        for dataset, plan in zip(list(found.values()), plans, strict=True):
+            if dataset is not self._now.datasets.get(dataset.name):
+                self._plan.apply(plan, dataset)
+            elif not plan.holds_for(dataset):
+                again = _open_again(dataset)
+                if again is not None:
+                    self._plan.apply(plan, again)
+                    found[dataset.name] = again
 
-        Those whose files are the same, and sound, stay open: rows that are kept of them stay known.
-        """
-        opened = self._open()
-        kept = {
-            name: known
-            for name, known in self._datasets.items()
-            if name in opened and not known.damaged and _same(known, opened[name])
-        }
-        self._datasets = opened | kept
-        return {name: name not in kept for name in opened}
+    def adopt(self, version: Version) -> None:
+        self._now = version
 
     def all(self) -> list[Dataset]:
-        return list(self._datasets.values())
+        return list(self._now.datasets.values())
+
+    @property
+    def num_files(self) -> int:
+        """Data files that are open, of the versions that new sessions get."""
+        return sum(1 + len(dataset.columns) for dataset in self._now.datasets.values())
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Datasets that could not be opened, and why."""
+        return self._now.left_out
 
     def find(self, name: str) -> Dataset:
         """By name; "" is the only one."""
-        if not name and len(self._datasets) == 1:
-            return next(iter(self._datasets.values()))
-        if name not in self._datasets:
-            found = f"dataset {quoted(name)}" if name else "no dataset name"
-            raise UnknownDataset(f"found {found}, expected one of {names_text(self._datasets)}")
-        return self._datasets[name]
+        served, left_out = self._now.datasets, self._now.left_out
+        if not name and len(served) == 1 and not left_out:
+            return next(iter(served.values()))
+        if name in left_out:
+            raise UnusableDataset(
+                f"dataset {quoted(name)} is left out: {left_out[name]}; mend it, then send the "
+                "daemon SIGHUP"
+            )
+        if name not in served:
+            asked = f"dataset {quoted(name)}" if name else "no dataset name"
+            raise UnknownDataset(
+                f"found {asked}, expected one of {names_text([*served, *left_out])}"
+            )
+        return served[name]
+
+
+def _same_or_new(known: Dataset | None, path: Path) -> Dataset:
+    if known is None or known.damaged:
+        return open_dataset(path)
+    if known.identity != dataset_identity(path).files:
+        return open_dataset(path)
+    if known.settled:
+        return known
+    opened = open_dataset(path)
+    return known if _same(opened, known) else opened
+
+
+def _open_again(known: Dataset) -> Dataset | None:
+    """The same files; None if they are not there any more."""
+    try:
+        opened = open_dataset(known.path)
+    except (GraphZeroError, OSError, ValueError) as error:
+        if _is_of_the_process(error):
+            raise
+        return None
+    return opened if _same(opened, known) else None
 
 
 def _same(one: Dataset, other: Dataset) -> bool:
-    """Whether they have the same files, and read them in the same way."""
-    return (
-        one.identity == other.identity
-        and one.fingerprint == other.fingerprint
-        and read_plan.ways(one) == read_plan.ways(other)
+    return one.identity == other.identity and one.fingerprint == other.fingerprint
+
+
+def _is_of_the_process(error: Exception) -> bool:
+    """Whether the dataset is not at fault: the process, or the machine, has no more descriptors."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+
+
+def _nothing_to_serve(data: Path, left_out: dict[str, str]) -> str:
+    reasons = [f"{quoted(name)}: {why}" for name, why in left_out.items()]
+    shown = "; ".join(reasons[:_REASONS_SHOWN])
+    more = len(reasons) - _REASONS_SHOWN
+    return f"{data}: none of its {count_text(len(reasons))} datasets can be served: {shown}" + (
+        f"; and {more} more" if more > 0 else ""
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphzero._errors import FormatError, InputError
-from graphzero.server.catalog import UnknownDataset
+from graphzero.server.catalog import UnknownDataset, UnusableDataset
 from grpc import StatusCode
 
 
@@ -40,6 +40,7 @@ CODES: list[tuple[type[BaseException], StatusCode]] = [
     (NotPossible, StatusCode.FAILED_PRECONDITION),
     (NotFound, StatusCode.NOT_FOUND),
     (UnknownDataset, StatusCode.NOT_FOUND),
+    (UnusableDataset, StatusCode.DATA_LOSS),
     (FormatError, StatusCode.DATA_LOSS),
     (UnreadableFile, StatusCode.DATA_LOSS),
     (InputError, StatusCode.INVALID_ARGUMENT),

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 from graphzero._text import size_text
+from graphzero.server import descriptors
 from graphzero.server.config import Config
 
 _NETWORK_FILESYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "lustre", "afs"}
-_DESCRIPTORS_PER_SESSION = 16
 
 
-def warnings(config: Config) -> Iterator[str]:
+def warnings(config: Config, files: int) -> Iterator[str]:
+    """`files` are the data files that are open."""
     yield from config.memory.warnings()
     yield from _shared_memory(config)
-    yield from _descriptors(config)
+    yield from descriptors.problems(files, config.limits.max_sessions)
     yield from _filesystem(config.data)
 
 
@@ -30,13 +30,6 @@ def _shared_memory(config: Config) -> Iterator[str]:
             f"/dev/shm has {size_text(free)} free, --shm-limit is {size_text(limit)}; run: "
             f"mount -o remount,size={limit * 2 >> 20}M /dev/shm  (docker: --shm-size or --ipc=host)"
         )
-
-
-def _descriptors(config: Config) -> Iterator[str]:
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 256 + _DESCRIPTORS_PER_SESSION * config.limits.max_sessions
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        yield f"{soft} open files are allowed, {needed} may be needed; run: ulimit -n {needed}"
 
 
 def _filesystem(data: Path) -> Iterator[str]:

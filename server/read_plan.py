@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from graphzero import _engine, _topology_io
-from graphzero._column_io import engine_problem, path_text, plan_io
+from graphzero._column_io import IoPlan, engine_problem, path_text, plan_io
 from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
+from graphzero._topology_io import TopologyPlan
 from graphzero.server.config import IoConfig
 from graphzero.server.memory_plan import MemoryPlan
 
@@ -16,10 +18,24 @@ _SHARE_IF_ALL_FIT = 0.75
 _SHARE_IF_NOT = 0.5
 
 
-class ReadPlan:
-    """Gives columns their paths. One row cache serves all of them, also after a reload.
+@dataclass(frozen=True)
+class DatasetPlan:
+    """How the files of one dataset are to be read."""
 
-    Used by the event loop's thread.
+    graph: TopologyPlan
+    columns: dict[str, IoPlan]
+
+    def holds_for(self, dataset: Dataset) -> bool:
+        """Whether the dataset is read in this way already; reasons may have changed."""
+        return dataset.graph._plan.path == self.graph.path and all(
+            column._planned == self.columns[name].path for name, column in dataset.columns.items()
+        )
+
+
+class ReadPlan:
+    """Decides for all files together. One row cache serves all of them, also after a reload.
+
+    Used by one thread at a time: that which opens datasets.
     """
 
     def __init__(self, config: IoConfig, memory: MemoryPlan) -> None:
@@ -27,29 +43,41 @@ class ReadPlan:
         self._memory = memory
         self.row_cache: _engine.RowCache | None = None
 
-    def apply(self, datasets: Iterable[Dataset]) -> None:
+    def make(self, datasets: Sequence[Dataset]) -> list[DatasetPlan]:
         """If all files fit into three quarters of the available memory, all of them lie there.
 
         If not, half of it goes to files, graphs first, without which nothing is sampled, then
         columns, the small ones first; a quarter to the row cache; the rest to batches, and to the
         pages of what did not fit. More than that would push out what it keeps.
         """
-        datasets = list(datasets)
         # After a reload the daemon itself holds some: that must not make files look too large.
         memory = min(self._memory.available, available_memory() + self._memory.daemon)
         total = sum(dataset.byte_size for dataset in datasets)
         all_fit = total <= memory * _SHARE_IF_ALL_FIT
         room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
-        for graph in sorted((d.graph for d in datasets), key=lambda graph: graph.byte_size):
-            graph._read_by(_topology_io.plan_io(self._config.topology_io, graph.byte_size, room))
-            if not graph._plan.staged:
-                room = max(0, room - graph.byte_size)
-        columns = [column for dataset in datasets for column in dataset.columns.values()]
-        for column in sorted(columns, key=lambda column: column.byte_size):
-            plan = plan_io(self._config.feature_io, column.byte_size, room)
-            column._read_by(plan, self._cache_for(plan.path))
-            if column._rows.path != _engine.ColumnPath.DIRECT:
-                room = max(0, room - column.byte_size)
+        graphs: dict[int, TopologyPlan] = {}
+        columns: dict[int, dict[str, IoPlan]] = {at: {} for at in range(len(datasets))}
+        for size, at in sorted((d.graph.byte_size, at) for at, d in enumerate(datasets)):
+            graphs[at] = _topology_io.plan_io(self._config.topology_io, size, room)
+            if not graphs[at].staged:
+                room = max(0, room - size)
+        by_size = sorted(
+            (column.byte_size, at, name)
+            for at, dataset in enumerate(datasets)
+            for name, column in dataset.columns.items()
+        )
+        for size, at, name in by_size:
+            columns[at][name] = plan_io(self._config.feature_io, size, room)
+            if columns[at][name].path != _engine.ColumnPath.DIRECT:
+                room = max(0, room - size)
+        return [DatasetPlan(graphs[at], columns[at]) for at in range(len(datasets))]
+
+    def apply(self, plan: DatasetPlan, dataset: Dataset) -> None:
+        """For a dataset that nobody uses yet."""
+        dataset.graph._read_by(plan.graph)
+        for name, column in dataset.columns.items():
+            path = plan.columns[name]
+            column._read_by(path, self._cache_for(path.path))
 
     def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
         size = self._config.row_cache
@@ -58,12 +86,6 @@ class ReadPlan:
         if self.row_cache is None:
             self.row_cache = _engine.RowCache(size)
         return self.row_cache
-
-
-def ways(dataset: Dataset) -> dict[str, object]:
-    """How each file of the dataset is read."""
-    columns = {name: column._rows.path for name, column in dataset.columns.items()}
-    return {dataset.graph.path.name: dataset.graph._plan.path, **columns}
 
 
 def reads_files(datasets: Iterable[Dataset]) -> bool:

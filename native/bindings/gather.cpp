@@ -82,7 +82,8 @@ void BindGather(nb::module_& m) {
       .def_ro("latency", &ColumnStats::latency);
 
   nb::class_<Column>(m, "Column")
-      .def_static("open", &Column::Open, "matrix"_a, "path"_a, "cache"_a.none(), "reason"_a)
+      .def_static("open", &Column::Open, "matrix"_a, "path"_a, "cache"_a.none(), "reason"_a,
+                  nb::call_guard<GilRelease>())
       .def_prop_ro("path", &Column::path)
       .def_prop_ro("reason", &Column::reason)
       .def_prop_ro("fallback", &Column::fallback)

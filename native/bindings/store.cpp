@@ -169,7 +169,7 @@ void BindStore(nb::module_& m) {
 
   auto topology = nb::class_<TopologyReader>(m, "Topology");
   BindPageCache(topology);
-  topology.def_static("open", &TopologyReader::Open, "path"_a)
+  topology.def_static("open", &TopologyReader::Open, "path"_a, nb::call_guard<GilRelease>())
       .def_prop_ro("version", &TopologyReader::version)
       .def_prop_ro("num_src", &TopologyReader::num_src)
       .def_prop_ro("num_dst", &TopologyReader::num_dst)
@@ -199,7 +199,7 @@ void BindStore(nb::module_& m) {
 
   auto matrix = nb::class_<MatrixReader>(m, "Matrix");
   BindPageCache(matrix);
-  matrix.def_static("open", &MatrixReader::Open, "path"_a)
+  matrix.def_static("open", &MatrixReader::Open, "path"_a, nb::call_guard<GilRelease>())
       .def_prop_ro("version", &MatrixReader::version)
       .def_prop_ro("rows", &MatrixReader::rows)
       .def_prop_ro("cols", &MatrixReader::cols)

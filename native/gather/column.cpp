@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "gather/gather.h"
 #include "sample/threads.h"
+#include "store/errors.h"
 
 namespace graphzero::gather {
 namespace {
@@ -66,10 +68,8 @@ std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path
     column->file_ = io::RandomFile::OpenDirect(file, &column->fallback_);
     if (!column->file_) column->path_ = ColumnPath::kCached;
   }
-  if (column->path_ == ColumnPath::kCached || path == ColumnPath::kAdaptive) {
-    column->file_ = io::RandomFile::OpenCached(file);
-  }
-  if (path == ColumnPath::kAdaptive) column->warmth_.emplace(*column->file_);
+  if (column->path_ == ColumnPath::kCached) column->file_ = io::RandomFile::OpenCached(file);
+  if (path == ColumnPath::kAdaptive) column->warmth_.emplace(*file);
   if (column->path_ == ColumnPath::kDirect && cache &&
       column->matrix_.rows() <= RowCache::kMostRows) {
     column->cache_column_ = cache->NewColumn();
@@ -80,31 +80,47 @@ std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path
 
 void Column::Gather(std::span<const int64_t> ids, std::byte* out, int threads) {
   CheckIds(matrix_, ids);
-  if (PathFor(ids) == ColumnPath::kMapped) {
+  if (const io::RandomFile* file = FileFor(ids)) {
+    GatherByReading(*file, ids, out, threads);
+  } else {
     GatherRows(matrix_, ids, out, threads);
     Add(counters_.mapped_rows, ids.size());
-  } else {
-    GatherByReading(ids, out, threads);
   }
   Add(counters_.gathers, 1);
   Add(counters_.rows, ids.size());
 }
 
-ColumnPath Column::PathFor(std::span<const int64_t> ids) {
-  if (path_ != ColumnPath::kAdaptive) return path_;
+// What to read these rows from; null if they are copied from the mapping.
+const io::RandomFile* Column::FileFor(std::span<const int64_t> ids) {
+  if (path_ == ColumnPath::kMapped) return nullptr;
+  if (path_ != ColumnPath::kAdaptive) return &*file_;
   const auto offset = [&](size_t i) {
     return matrix_.data_offset() + static_cast<uint64_t>(ids[i]) * matrix_.row_stride();
   };
-  return warmth_->IsWarm(ids.size(), offset) ? ColumnPath::kMapped : ColumnPath::kCached;
+  return warmth_->IsWarm(ids.size(), offset) ? nullptr : OpenWhenCold();
 }
 
-void Column::GatherByReading(std::span<const int64_t> ids, std::byte* out, int threads) {
+const io::RandomFile* Column::OpenWhenCold() {
+  const std::lock_guard<std::mutex> lock(opening_);
+  if (!file_) {
+    try {
+      file_ = io::RandomFile::OpenCached(matrix_.file());
+    } catch (const IoError& error) {
+      if (error.code() != EMFILE && error.code() != ENFILE) throw;
+      return nullptr;  // page faults are slower and need no descriptor
+    }
+  }
+  return &*file_;
+}
+
+void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids,
+                             std::byte* out, int threads) {
   const io::ItemLayout layout{.base = matrix_.data_offset(),
                               .stride = matrix_.row_stride(),
                               .bytes = static_cast<uint32_t>(matrix_.row_bytes())};
   sample::WorkVector<io::WantedItem> missing = FindMissing(ids, out, threads);
   RowSink sink(out, matrix_.row_bytes(), cache_.get(), cache_column_);
-  io::ReadItems(*file_, layout, missing, sink, counters_.io);
+  io::ReadItems(file, layout, missing, sink, counters_.io);
 }
 
 // All rows that the cache does not have; the others are copied from it.

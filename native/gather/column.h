@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,12 +58,14 @@ class Column {
   const store::MatrixReader& matrix() const { return matrix_; }
   const ColumnCounters& counters() const { return counters_; }
   // What O_DIRECT reads are aligned to; 0 on other paths.
-  uint32_t direct_align() const { return file_ && file_->direct() ? file_->offset_align() : 0; }
+  uint32_t direct_align() const { return path_ == ColumnPath::kDirect ? file_->offset_align() : 0; }
 
  private:
   Column(store::MatrixReader matrix, ColumnPath path) : matrix_(std::move(matrix)), path_(path) {}
-  ColumnPath PathFor(std::span<const int64_t> ids);
-  void GatherByReading(std::span<const int64_t> ids, std::byte* out, int threads);
+  const io::RandomFile* FileFor(std::span<const int64_t> ids);
+  const io::RandomFile* OpenWhenCold();
+  void GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids, std::byte* out,
+                       int threads);
   sample::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
                                                  int threads);
 
@@ -70,7 +73,10 @@ class Column {
   ColumnPath path_;
   std::string reason_;
   std::string fallback_;
+  // Of kAdaptive it is opened when rows are first missing from memory, for those who have many more
+  // files in memory than descriptors to spare. opening_ guards that; it never changes again.
   std::optional<io::RandomFile> file_;
+  std::mutex opening_;
   std::shared_ptr<RowCache> cache_;
   uint64_t cache_column_ = 0;
   std::optional<Warmth> warmth_;

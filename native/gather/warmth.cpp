@@ -25,17 +25,17 @@ int64_t CoarseMilliseconds() {
 
 // One byte, without waiting. The kernel starts to read what is missing, which will be asked for
 // next anyway.
-bool InMemory(const io::RandomFile& file, uint64_t offset) {
+bool InMemory(const store::MappedFile& file, uint64_t offset) {
   std::byte byte;
   iovec part{&byte, 1};
-  const ssize_t got = ::preadv2(file.source().fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  const ssize_t got = ::preadv2(file.fd().get(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
   if (got >= 0) return true;
   if (errno != EOPNOTSUPP) return false;
   // A filesystem without such reads: the mapping knows too, but only if this user may write to the
   // file; else the kernel says yes to everything.
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   unsigned char present = 0;
-  std::byte* const at = file.file().bytes().data() + offset / page * page;
+  std::byte* const at = file.bytes().data() + offset / page * page;
   return ::mincore(at, 1, &present) == 0 && (present & 1) != 0;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "io/random_file.h"
+#include "store/file.h"
 
 namespace graphzero::gather {
 
@@ -14,7 +14,7 @@ namespace graphzero::gather {
 class Warmth {
  public:
   // `file` outlives this.
-  explicit Warmth(const io::RandomFile& file) : file_(file) {}
+  explicit Warmth(const store::MappedFile& file) : file_(file) {}
 
   // True if nearly all of `count` places are in memory; offset(i) gives the i-th in the file.
   bool IsWarm(size_t count, const std::function<uint64_t(size_t)>& offset);
@@ -22,7 +22,7 @@ class Warmth {
  private:
   bool Measure(size_t count, const std::function<uint64_t(size_t)>& offset) const;
 
-  const io::RandomFile& file_;
+  const store::MappedFile& file_;
   std::atomic<bool> warm_ = false;
   std::atomic<int64_t> next_look_ = 0;  // milliseconds of the coarse clock
 };

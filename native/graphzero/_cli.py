@@ -5,6 +5,7 @@ Only the one that is asked for is imported, so that a conversion starts without 
 """
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -118,10 +119,22 @@ def _require_utf8(arguments: Sequence[str]) -> None:
 
 def describe(error: BaseException) -> str:
     """One line for a person: "x.csv: cannot open: No such file or directory"."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        text = _no_descriptors(error.errno)
+    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{os.fsdecode(error.filename)}: {error.strerror}"
     elif isinstance(error, MemoryError):
         text = "not enough memory; lower --memory or --threads"
     else:
         text = " ".join(str(error).split()) or type(error).__name__
     return line_text(text, _LONGEST_ERROR)
+
+
+def _no_descriptors(code: int) -> str:
+    """Whichever file was to be opened is not at fault."""
+    if code == errno.ENFILE:
+        return "all processes of this machine have too many files open; raise: sysctl fs.file-max"
+    import resource
+
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"this process may not open more than {allowed} files; run: ulimit -n {4 * allowed}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,8 @@ from graphzero._original_ids import OriginalIds
 
 # Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
 _OPEN_ATTEMPTS = 20
+# A file that changed this recently may change again without its time telling.
+_SETTLED_NS = 2 * 10**9
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,9 @@ class Dataset:
     fingerprint: bytes
     identity: tuple[object, ...] = field(repr=False)
     """Which files these are; others of the same content have another."""
+    settled: bool = field(repr=False)
+    """Whether any change after it was opened shows in its identity. The times of a file that was
+    written just before may not tell."""
     in_memory: threading.Event = field(default_factory=threading.Event, repr=False)
     """Set once all its files have been read into the page cache by a warm start."""
 
@@ -52,23 +58,24 @@ class Dataset:
 
     @property
     def byte_size(self) -> int:
-        files = [self.graph.path, *(column.path for column in self.columns.values())]
-        return sum(file.stat().st_size for file in files)
+        """Of all its files, as they were when they were opened."""
+        return self.graph.byte_size + sum(column.byte_size for column in self.columns.values())
 
 
 def open_dataset(path: Path, name: str = "") -> Dataset:
     """Opens graph.gl and every column. Raises FormatError, InputError or OSError."""
     path = path.absolute()
+    require_utf8(path)
     failure: Exception = InputError(f"{path}: replaced {_OPEN_ATTEMPTS} times while it was opened")
     for _ in range(_OPEN_ATTEMPTS):
         try:
-            before = _identity(path)
+            before = dataset_identity(path)
             graph = Graph(path / GRAPH_FILE)
             columns = {
                 file.name.removesuffix(COLUMN_SUFFIX): FeatureStore(file)
                 for file in _column_files(path)
             }
-            after = _identity(path)
+            after = dataset_identity(path)
         except FileNotFoundError as error:
             failure = error  # moved away just now, or not there: the next attempts tell
             continue
@@ -77,25 +84,52 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
         if after == before:
             _check_rows(path, graph, columns)
             return Dataset(
-                name or path.name, path, graph, columns, _fingerprint(graph, columns), before
+                name=name or path.name,
+                path=path,
+                graph=graph,
+                columns=columns,
+                fingerprint=_fingerprint(graph, columns),
+                identity=before.files,
+                settled=before.changed_ns < time.time_ns() - _SETTLED_NS,
             )
+    if isinstance(failure, FileNotFoundError) and path.is_dir():
+        raise InputError(f"{path}: found no {GRAPH_FILE}, which every dataset has") from failure
     raise failure
+
+
+@dataclass(frozen=True)
+class DatasetIdentity:
+    """Which files a directory holds; others of the same content are others."""
+
+    files: tuple[object, ...]
+    changed_ns: int
+    """When the last of them changed, by the clock of the file system."""
+
+
+def dataset_identity(path: Path) -> DatasetIdentity:
+    """Without opening anything. Raises OSError, and InputError for names that cannot be opened."""
+    directory = path.stat()  # without its times: they change when anything is put there
+    names, changed = [], 0
+    for file in (path / GRAPH_FILE, *_column_files(path)):
+        require_utf8(file)
+        info = file.stat()
+        changed = max(changed, info.st_ctime_ns)
+        # The last of these changes with every change of the file; nobody can set it back.
+        times = (info.st_mtime_ns, info.st_ctime_ns)
+        names.append((file.name, info.st_dev, info.st_ino, info.st_size, *times))
+    return DatasetIdentity((directory.st_dev, directory.st_ino, *names), changed)
+
+
+def require_utf8(path: Path) -> None:
+    """The engine takes names of files as UTF-8, and so does everyone who asks for them."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path}: the name is not valid UTF-8; rename it") from None
 
 
 def _column_files(path: Path) -> list[Path]:
     return sorted(path.glob(f"*{COLUMN_SUFFIX}"))
-
-
-def _identity(path: Path) -> tuple[object, ...]:
-    directory = path.stat()  # without its times: they change when anything is put there
-    files = (path / GRAPH_FILE, *_column_files(path))
-    return directory.st_dev, directory.st_ino, *(_file_identity(file) for file in files)
-
-
-def _file_identity(path: Path) -> tuple[object, ...]:
-    info = path.stat()
-    # The last of these changes with every change of the file; nobody can set it back.
-    return path.name, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _check_rows(path: Path, graph: Graph, columns: dict[str, FeatureStore]) -> None:

@@ -78,6 +78,7 @@ class FeatureStore:
         self._row_bytes = self._matrix.cols * self._dtype.storage.itemsize
         self._opening = threading.Lock()
         self._opened: _engine.Column | None = None
+        self._planned: _engine.ColumnPath | None = None
         self._gave_views = False
 
     @property
@@ -173,6 +174,7 @@ class FeatureStore:
         """Makes gather() read in that way from now on; the daemon plans for all its files."""
         with self._opening:
             self._opened = _engine.Column.open(self._matrix, plan.path, cache, plan.reason)
+            self._planned = plan.path
 
     @property
     def _rows(self) -> _engine.Column:

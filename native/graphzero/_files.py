@@ -27,13 +27,21 @@ def datasets(path: Path) -> list[Path]:
     """The dataset directories that `path` stands for: itself, or those in it."""
     if is_dataset(path):
         return [path]
-    found = sorted(p for p in path.iterdir() if p.is_dir() and p.name[0] != "." and is_dataset(p))
+    found = sorted(p for p in path.iterdir() if p.is_dir() and p.name[0] != "." and _may_be(p))
     if not found:
         raise InputError(
             f"{path}: found neither {GRAPH_FILE} nor a {COLUMN_SUFFIX} file nor a directory that "
             "has one"
         )
     return found
+
+
+def _may_be(directory: Path) -> bool:
+    """Also if this user may not look: opening it will say so. But every disk has a lost+found."""
+    try:
+        return is_dataset(directory)
+    except PermissionError:
+        return directory.name != "lost+found"
 
 
 def files_of(dataset: Path) -> list[Path]:

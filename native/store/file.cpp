@@ -24,7 +24,20 @@ Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+namespace {
+
+void RequireRegular(const struct stat& info, const std::string& path) {
+  if (S_ISDIR(info.st_mode)) throw IoError(EISDIR, "cannot read as a file", path);
+  if (!S_ISREG(info.st_mode)) throw IoError(EINVAL, "not a regular file", path);
+}
+
+}  // namespace
+
 Fd OpenForReading(const std::string& path) {
+  // Asked before it is opened: opening a pipe that nobody writes to waits for ever.
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) throw IoError(errno, "cannot open", path);
+  RequireRegular(info, path);
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) throw IoError(errno, "cannot open", path);
   return fd;
@@ -33,8 +46,7 @@ Fd OpenForReading(const std::string& path) {
 uint64_t RegularFileSize(const Fd& fd, const std::string& path) {
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", path);
-  if (S_ISDIR(info.st_mode)) throw IoError(EISDIR, "cannot read as a file", path);
-  if (!S_ISREG(info.st_mode)) throw IoError(EINVAL, "not a regular file", path);
+  RequireRegular(info, path);
   return static_cast<uint64_t>(info.st_size);
 }
 

@@ -31,7 +31,7 @@ class Fd {
   int fd_ = -1;
 };
 
-// Opens read-only with close-on-exec; throws IoError naming the path.
+// Opens a regular file read-only with close-on-exec; throws IoError naming the path.
 Fd OpenForReading(const std::string& path);
 
 // Size of a regular file; throws IoError, also when `path` is a directory.

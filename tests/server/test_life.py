@@ -291,7 +291,8 @@ def test_reload_of_a_damaged_dataset_changes_nothing(
     daemon = start_daemon(data)
     (data / "z.gd").write_bytes(b"not a matrix")
     daemon.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: "reload failed" in daemon.output(), "the failed reload")
+    daemon.wait_for_output("dataset 'data' stays as it was: ")
+    assert "z.gd" in daemon.output()
     session = raw(daemon.address)
     assert [column.name for column in session.welcome.dataset.columns] == [
         "train",

@@ -149,7 +149,7 @@ def test_a_reload_does_not_count_what_the_daemon_itself_holds(
     plan = ReadPlan(IoConfig(), memory)
     for available in (memory.available, memory.available - memory.daemon):
         monkeypatch.setattr(read_plan, "available_memory", lambda now=available: now)
-        plan.apply([opened])
+        plan.apply(plan.make([opened])[0], opened)
         assert not reads_files([opened])
 
 
