@@ -93,6 +93,7 @@ class NeighbourSampler {
     AddSeeds(table);
     size_t begin = 0;
     for (size_t number = 0; number < request_.fanout.size(); ++number) {
+      CheckPoint();
       const size_t end = result_.num_nodes_;
       const uint64_t edges = DrawHop(number, begin, end);
       if (request_.disjoint) {
@@ -176,16 +177,20 @@ class NeighbourSampler {
     const uint64_t* const ids = work.drawn.data();
     LocalId* const locals = work.neighbours.data() + result_.num_edges_;
     uint64_t* const nodes = work.nodes.data();
-    auto next = static_cast<LocalId>(result_.num_nodes_);
-    ForEach(edges, [&](size_t e) {
-      if (e + kTableAhead < edges) table.Prefetch(ids[e + kTableAhead]);
-      locals[e] = table.FindOrInsert(ids[e], next);
-      // Without a branch that would be guessed wrong half the time: an id that is not new is
-      // overwritten by the next one that is.
-      nodes[next] = ids[e];
-      next += locals[e] == next;
-    });
-    result_.num_nodes_ = next;
+    for (size_t begin = 0; begin < edges; begin += CheckedLoop::kItems) {
+      if (begin > 0) CheckPoint();
+      const size_t end = std::min(begin + CheckedLoop::kItems, edges);
+      auto next = static_cast<LocalId>(result_.num_nodes_);
+      for (size_t e = begin; e < end; ++e) {
+        if (e + kTableAhead < edges) table.Prefetch(ids[e + kTableAhead]);
+        locals[e] = table.FindOrInsert(ids[e], next);
+        // Without a branch that would be guessed wrong half the time: an id that is not new is
+        // overwritten by the next one that is.
+        nodes[next] = ids[e];
+        next += locals[e] == next;
+      }
+      result_.num_nodes_ = next;
+    }
     result_.num_edges_ += edges;
   }
 

@@ -1,0 +1,242 @@
+"""Calls that are told to end, calls that may not have all memory, and who gets the next thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+from graphzero import _engine
+from graphzero._errors import CallStopped, NeedsMemory
+from hypothesis import given
+from hypothesis import strategies as st
+
+# Only against a hang: what is stopped here would take minutes or hours.
+DEADLINE_S = 60.0
+NODES = 3000
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every node has edges to most others, with weights: rejections go on for long."""
+    path = tmp_path_factory.mktemp("dense") / "graph.gl"
+    rng = np.random.default_rng(1)
+    sources, targets = np.nonzero(rng.random((NODES, NODES)) < 0.5)
+    gz.write_graph(
+        path, sources, targets, weights=np.ones(len(sources), np.float32), num_nodes=NODES
+    )
+    return path
+
+
+@pytest.fixture
+def limit() -> Iterator[Callable[[int], None]]:
+    """limit(bytes): of working memory, beside what this process uses now."""
+
+    def set_limit(more: int) -> None:
+        now = _engine.work_memory()
+        _engine.set_work_limit(now.used - now.idle + more)
+
+    yield set_limit
+    _engine.set_work_limit(2**64 - 1)
+    _engine.set_work_claim(0)
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    before = _engine.thread_usage().limit
+    _engine.set_thread_limit(1)
+    yield
+    _engine.set_thread_limit(before)
+
+
+class Running:
+    """A call on a thread of its own."""
+
+    def __init__(self, work: Callable[[], Any], share: _engine.Share | None = None) -> None:
+        self.call = _engine.Call(share or _engine.Share())
+        self.error: BaseException | None = None
+        self._entered = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(work,))
+        self._thread.start()
+        assert self._entered.wait(DEADLINE_S)
+
+    def _run(self, work: Callable[[], Any]) -> None:
+        with self.call:
+            self._entered.set()
+            try:
+                work()
+            except BaseException as error:
+                self.error = error
+
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def stop(self) -> BaseException | None:
+        self.call.stop()
+        self._thread.join(DEADLINE_S)
+        assert self.ended, "a stopped call goes on"
+        return self.error
+
+
+def everything(count: int) -> Any:
+    return np.arange(count) % NODES
+
+
+LONG_WORK: dict[str, Callable[[gz.Graph], Any]] = {
+    "draws with replacement": lambda graph: graph.sample([1], [2**27], replace=True),
+    "weighted draws": lambda graph: graph.sample(
+        everything(100), [2**22], replace=True, weighted=True, max_edges=2**31 - 1
+    ),
+    "an induced subgraph": lambda graph: graph.sample(
+        everything(10**6), [0], subgraph="induced", max_edges=2**31 - 1
+    ),
+    "negatives": lambda graph: graph.sample_links(
+        everything(NODES),
+        everything(NODES),
+        [0],
+        negatives=gz.Negatives("targets", 5000, weights="degree", reject=True),
+    ),
+    "uniform walks": lambda graph: graph.random_walk(everything(64), 10**7),
+    "second-order walks": lambda graph: graph.random_walk(everything(64), 10**6, p=0.01, q=100.0),
+    "weighted walks": lambda graph: graph.random_walk(everything(64), 10**6, weighted=True),
+}
+
+
+@pytest.mark.parametrize("topology_io", ["mapped", "staged"])
+@pytest.mark.parametrize("name", LONG_WORK)
+def test_work_that_is_told_to_stop_ends_soon(
+    dense: Path, name: str, topology_io: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHZERO_TOPOLOGY_IO", topology_io)
+    graph = gz.Graph(dense)
+    running = Running(lambda: LONG_WORK[name](graph))
+    threading.Event().wait(0.3)
+    assert not running.ended, running.error
+    assert isinstance(running.stop(), CallStopped)
+
+
+def test_a_call_that_was_stopped_before_does_nothing(dense: Path) -> None:
+    call = _engine.Call(_engine.Share())
+    call.stop()
+    with call, pytest.raises(CallStopped):
+        gz.Graph(dense).sample([1], [5])
+    gz.Graph(dense).sample([1], [5])  # outside of it nothing is stopped
+
+
+def test_memory_is_refused_before_it_is_used_and_the_call_lets_go(
+    dense: Path, limit: Callable[[int], None]
+) -> None:
+    graph = gz.Graph(dense)
+    limit(8 << 20)
+    before = _engine.work_memory()
+    call = _engine.Call(_engine.Share())
+    with call, pytest.raises(NeedsMemory, match="--work-memory"):
+        graph.sample(everything(NODES), [-1])
+    call.let_go()
+    assert call.needed > 8 << 20
+    after = _engine.work_memory()
+    assert after.used - after.idle <= before.used - before.idle
+    graph.sample(everything(NODES), [-1])  # outside of a call memory is counted, never refused
+
+
+def test_a_call_gets_what_it_reserved_although_others_want_it(
+    dense: Path, limit: Callable[[int], None]
+) -> None:
+    graph = gz.Graph(dense)
+
+    def draw() -> Any:
+        return graph.sample(everything(500), [10], seed=1)
+
+    with _engine.Call(_engine.Share()):
+        expected = draw()
+    limit(4 << 20)
+    large = _engine.Call(_engine.Share())
+    assert large.reserve(3 << 20)
+    greedy = _engine.Call(_engine.Share())
+    with greedy, pytest.raises(NeedsMemory):
+        _engine.work_ids(1 << 18)
+    with large:
+        found = draw()
+    assert np.array_equal(found.n_id, expected.n_id)
+    large.let_go()
+    with greedy:
+        _engine.work_ids(1 << 17)
+
+
+def test_a_claim_keeps_memory_free_for_the_one_who_waits(limit: Callable[[int], None]) -> None:
+    limit(8 << 20)
+    _engine.set_work_claim(6 << 20)
+    other, first = _engine.Call(_engine.Share()), _engine.Call(_engine.Share())
+    with other, pytest.raises(NeedsMemory):
+        _engine.work_ids(3 << 17)
+    assert first.reserve(6 << 20)
+
+
+def test_one_client_leaves_half_of_the_memory_to_others(limit: Callable[[int], None]) -> None:
+    limit(16 << 20)
+    share = _engine.Share()
+    kept = []
+    calls = [_engine.Call(share) for _ in range(16)]
+    refused = 0
+    for call in calls:
+        with call:
+            try:
+                kept.append(_engine.work_ids(1 << 17))  # 1 MiB
+            except NeedsMemory:
+                refused += 1
+    assert 7 <= len(kept) <= 8
+    other = _engine.Call(_engine.Share())
+    with other:
+        kept.append(_engine.work_ids(1 << 18))
+    kept.clear()
+    for call in (*calls, other):
+        call.let_go()
+    with calls[0]:
+        _engine.work_ids(1 << 19)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_short_call_of_another_client_does_not_wait_for_a_long_one(dense: Path) -> None:
+    graph = gz.Graph(dense)
+    long = Running(lambda: graph.random_walk(everything(64), 10**7))
+    for _ in range(3):
+        short = Running(lambda: graph.sample(everything(200), [5, 5]))
+        short._thread.join(DEADLINE_S)
+        assert short.ended
+        assert short.error is None
+    assert not long.ended
+    assert isinstance(long.stop(), CallStopped)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_clients_with_as_much_to_do_get_as_much_time(dense: Path) -> None:
+    graph = gz.Graph(dense)
+    shares = [_engine.Share() for _ in range(3)]
+    # The first has three times as many calls under way.
+    owners = [0, 0, 0, 1, 2]
+    long = [
+        Running(lambda: graph.random_walk(everything(64), 10**7), shares[owner]) for owner in owners
+    ]
+    threading.Event().wait(1.0)
+    used = [share.seconds for share in shares]
+    for running in long:
+        running.stop()
+    assert min(used) > 0.5 * max(used), used
+
+
+ids = st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 20), max_size=300)
+
+
+@given(ids)
+def test_ends_are_numbered_as_numpy_would(ends: list[int]) -> None:
+    array = np.array(ends, np.int64)
+    index = np.empty(len(ends), np.int64)
+    seeds = _engine.number_ends(array, index)
+    expected, places = np.unique(array, return_inverse=True)
+    assert np.array_equal(seeds, expected)
+    assert np.array_equal(index, places)

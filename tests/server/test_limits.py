@@ -1,0 +1,256 @@
+"""What one client may ask for: memory is counted before it is paid for, work ends with its request,
+and what is too much is refused with the numbers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+from daemon_watch import Watch, wait_until
+from graphzero.client.errors import InvalidRequest, ResourceExhausted
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.id_budget import IdBudget
+from graphzero.server.work_line import WorkLine
+
+INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED = 3, 4, 8, 1
+START = Callable[..., Any]
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def expect_idle(pid: int) -> None:
+    """The process does nothing any more."""
+
+    def is_idle() -> bool:
+        before = cpu_seconds(pid)
+        threading.Event().wait(0.3)
+        return cpu_seconds(pid) - before < 0.1
+
+    wait_until(is_idle, "an idle daemon")
+
+
+TOO_MUCH: dict[str, dict[str, Any]] = {
+    "edges": {"seeds": range(200), "fanout": [1_000_000], "replace": True},
+    "trees": {"seeds": np.arange(2000), "fanout": [-1] * 8, "disjoint": True},
+    "hops": {"seeds": [1], "fanout": [1] * 30_000},
+    "a long request": {"seeds": [1], "fanout": [1] * 200_000},
+    "negatives": {
+        "seeds": [1, 2],
+        "fanout": [1],
+        "links": pb.Links(
+            num_sources=1,
+            num_links=1,
+            negative_kind=pb.NEGATIVE_KIND_PAIRS,
+            num_negatives=2**26 - 1,
+        ),
+    },
+    "ids": {"seeds": np.arange(200_000) % 2000, "fanout": [1]},
+}
+
+
+def test_requests_for_too_much_are_refused_and_the_session_goes_on(
+    start_daemon: START, raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--work-memory", "16M", "--shm-limit", "64M")
+    watch = Watch(daemon)
+    session = raw(daemon.address)
+    session.sample(2, range(100), [5])
+    session.receive()
+    before = watch.private_bytes()
+    for number, (what, request) in enumerate(TOO_MUCH.items(), start=3):
+        session.sample(number, columns=["x"], **request)
+        answer = session.receive()
+        assert answer.error.code in (INVALID_ARGUMENT, RESOURCE_EXHAUSTED), what
+        assert any(word in answer.error.message for word in ("fewer", "at most")), what
+        assert len(answer.error.message) < 1000
+    session.sample(99, range(100), [5])
+    assert session.receive().WhichOneof("body") == "result"
+    assert watch.private_bytes() - before < 48 << 20
+    watch.close()
+    session.close()
+
+
+def test_ids_that_never_end_leave_room_for_those_of_others(
+    start_daemon: START, raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--work-memory", "32M")  # 4 MiB for ids
+    piece = bytes(1 << 19)
+    greedy = [raw(daemon.address) for _ in range(3)]
+    for session in greedy:
+        session.send(request_id=2, sample=pb.Sample(seeds=piece, more_seeds=True, fanout=[1]))
+        for _ in range(20):
+            session.send(request_id=2, ids=pb.IdsChunk(ids=piece))
+        answer = session.receive()
+        assert answer.error.code == RESOURCE_EXHAUSTED
+        assert "--work-memory" in answer.error.message
+    modest = raw(daemon.address)
+    modest.sample(2, np.arange(20_000) % 2000, [1])
+    assert modest.receive().WhichOneof("body") == "result"
+    for session in (*greedy, modest):
+        session.close()
+
+
+@pytest.mark.parametrize("end", ["deadline", "cancel", "disconnect"])
+@pytest.mark.parametrize("kind", ["walk", "links"])
+def test_running_work_ends_with_its_request(
+    start_daemon: START, raw: Any, dataset: Path, end: str, kind: str
+) -> None:
+    daemon = start_daemon(dataset, "--threads", "1", "--shm-limit", "1G", "--work-memory", "2G")
+    session = raw(daemon.address, window=2)
+    started = cpu_seconds(daemon.pid)
+    timeout_ms = 500 if end == "deadline" else 2**31
+    for number in (2, 3):
+        if kind == "walk":
+            walk = pb.Walk(starts=np.arange(64).tobytes(), length=400_000, p=0.01, q=100, seed=1)
+            session.send(request_id=number, timeout_ms=timeout_ms, walk=walk)
+        else:
+            links = pb.Links(
+                num_sources=1,
+                num_links=1,
+                negative_kind=pb.NEGATIVE_KIND_PAIRS,
+                num_negatives=20_000_000,
+                reject_edges=True,
+            )
+            session.sample(number, [1, 2], [0], links=links, timeout_ms=timeout_ms)
+    if end != "deadline":
+        wait_until(lambda: cpu_seconds(daemon.pid) - started > 0.2, "work under way")
+    if end == "disconnect":
+        session.close()
+    else:
+        if end == "cancel":
+            for number in (2, 3):
+                session.send(request_id=number, cancel=pb.Cancel())
+        expected = CANCELLED if end == "cancel" else DEADLINE_EXCEEDED
+        assert {session.receive().error.code for _ in range(2)} == {expected}
+    expect_idle(daemon.pid)
+    client = gz.connect(daemon.address)
+    assert client.sample([1], [2]).batch_size == 1
+    client.close()
+    session.close()
+
+
+def test_requests_wait_for_each_others_memory_and_get_the_same_batches(
+    start_daemon: START, dataset: Path
+) -> None:
+    seeds = np.arange(5000) % 2000
+
+    def batches(address: str, first: int) -> list[Any]:
+        with gz.connect(address, timeout=300) as client:
+            asked = {"columns": [], "disjoint": True}
+            drawn = (client.sample(seeds, [10, 10], seed=first + i, **asked) for i in range(4))
+            return [batch.n_id.numpy().copy() for batch in drawn]
+
+    roomy = start_daemon(dataset, "--shm-limit", "1G")
+    narrow = start_daemon(dataset, "--shm-limit", "1G", "--work-memory", "60M")
+    expected = [batches(roomy.address, 100 * trainer) for trainer in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda trainer: batches(narrow.address, 100 * trainer), range(3)))
+    for one, other in zip(found, expected, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_what_waits_for_shared_memory_gives_way_to_what_can_run(
+    start_daemon: START, raw: Any, dataset: Path
+) -> None:
+    """A trainer holds all it may have, and its next request is drawn: another one needs the
+    memory."""
+    daemon = start_daemon(dataset, "--shm-limit", "128M", "--work-memory", "48M")
+    holder = raw(daemon.address, window=2)
+    seeds = np.arange(20_000) % 2000
+    for number in range(2, 12):
+        holder.sample(number, seeds, [8], columns=["x"], timeout_ms=2**31)
+    held = [holder.receive() for _ in range(2)]
+    assert all(answer.WhichOneof("body") == "result" for answer in held)
+    with gz.connect(daemon.address) as other:
+        for seed in range(5):
+            assert other.sample(seeds, [8], columns=[], seed=seed).batch_size == len(seeds)
+    holder.release(*(answer.result for answer in held))
+    for _ in range(8):
+        answer = holder.receive()
+        assert answer.WhichOneof("body") == "result", answer
+        holder.release(answer.result)
+    holder.close()
+
+
+def test_the_clients_errors_name_what_to_change(start_daemon: START, dataset: Path) -> None:
+    daemon = start_daemon(dataset, "--work-memory", "16M", "--shm-limit", "256M")
+    with gz.connect(daemon.address) as client:
+        with pytest.raises(InvalidRequest, match="--max-result"):
+            client.sample(range(2000), [1_000_000], replace=True)
+        with pytest.raises(ResourceExhausted, match="--work-memory"):
+            client.sample(np.arange(60_000) % 2000, [100], columns=[])
+
+
+class FakeRequest:
+    """A request of a session that has used `seconds`, which can have memory when it is told."""
+
+    def __init__(self, seconds: float, ran: list[FakeRequest]) -> None:
+        self.answered = False
+        self.may_have = False
+        self.needed = 100
+        self.call = self
+        self._seconds = seconds
+        self._ran = ran
+
+    def seconds_used(self) -> float:
+        return self._seconds
+
+    def reserve(self, byte_size: int) -> bool:
+        assert byte_size == self.needed
+        return self.may_have
+
+    def run_again(self) -> None:
+        self._ran.append(self)
+
+    def drop_draw(self) -> bool:
+        return True
+
+
+def test_those_who_used_the_least_time_go_first() -> None:
+    line, ran = WorkLine(1000), []
+    busy, modest = (FakeRequest(seconds, ran) for seconds in (5.0, 1.0))
+    line.wait(busy)
+    line.wait(modest)
+    busy.may_have = True
+    line.serve()
+    assert ran == []  # it would take what the modest one waits for
+    modest.may_have = True
+    line.serve()
+    assert ran == [modest, busy]
+    assert len(line) == 0
+
+
+def test_an_answered_request_leaves_the_line() -> None:
+    line, ran = WorkLine(1000), []
+    given_up = FakeRequest(0.0, ran)
+    line.wait(given_up)
+    given_up.answered = True
+    line.serve()
+    assert len(line) == 0
+    assert ran == []
+
+
+def test_one_request_may_have_all_memory_only_while_nobody_else_is_there() -> None:
+    line = WorkLine(1000)
+    assert line.largest == 1000
+    line.sessions = 2
+    assert line.largest == 750
+
+
+def test_a_session_may_hold_as_many_ids_as_are_free_for_others() -> None:
+    budget = IdBudget(100)
+    assert budget.take(50, held=0)
+    assert not budget.take(1, held=50)
+    assert budget.take(25, held=0)
+    assert not budget.take(1, held=25)
+    budget.give(75)
+    assert budget.take(50, held=0)
