@@ -37,6 +37,8 @@ log = logging.getLogger("graphzero.server")
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["SamplerService"].full_name
 _HOUSEKEEPING_EVERY_S = 1.0
+# Ids come in pieces of 1 MiB. Longer messages would only hold up the event loop that reads them.
+MAX_MESSAGE_BYTES = 2 << 20
 # For threads that are about to end, also when the time to drain is over.
 _LAST_MOMENT_S = 1.0
 
@@ -74,7 +76,11 @@ class _Daemon:
         self._service = Service(self._catalog, self._plan, config.limits, budget, lock.instance_id)
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(
-            interceptors=[MessageGuard()], options=[("grpc.so_reuseport", 0)]
+            interceptors=[MessageGuard()],
+            options=[
+                ("grpc.so_reuseport", 0),
+                ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            ],
         )
         self._warm_start = WarmStart(config.warm)
         self._stop = asyncio.Event()
