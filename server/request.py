@@ -125,6 +125,9 @@ class Request:
         except BaseException as error:
             outcome = (self._failed, error)
         self._tell(*outcome)
+        # An error has this frame in its traceback: together they would keep what the other frames
+        # hold, a block and its region for instance, until the garbage collector comes.
+        del outcome
 
     def _worker_run(self) -> tuple[Any, ...]:
         session = self._session

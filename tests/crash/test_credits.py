@@ -149,6 +149,45 @@ def test_cancelling_the_request_that_waits_lets_the_next_one_have_its_place(
     session.close()
 
 
+def test_requests_that_wait_for_memory_cost_a_healthy_trainer_nothing(
+    start_daemon: Callable[..., Any], wide: Path
+) -> None:
+    daemon = start_daemon(wide, "--threads", "2", "--shm-limit", "256M")
+    watch = Watch(daemon)
+    greedy, healthy = RawSession(daemon.address, window=2), RawSession(daemon.address, window=4)
+    request_ids = itertools.count(2)
+
+    def take_batches(count: int) -> None:
+        for request_id in itertools.islice(request_ids, count):
+            healthy.sample(request_id, WIDE_SEEDS, [1], columns=["x"])
+            answer = healthy.receive()
+            assert answer.WhichOneof("body") == "result"
+            healthy.release(answer.result)
+
+    take_batches(4)
+    kept = fill(greedy)
+    waiting = range(2, 62)
+    for request_id in waiting:
+        greedy.sample(request_id, WIDE_SEEDS, [1], columns=["x"])
+    wait_until(lambda: requests_of(watch, greedy) > len(kept) + len(waiting), "all requests")
+    before = watch.stats().shared_memory
+    take_batches(100)
+    after = watch.stats().shared_memory
+    # Requests that had been drawn already may have asked for memory; no release made one ask again.
+    assert after.failed_attempts - before.failed_attempts < 10
+    assert after.reclaims == before.reclaims
+    assert after.regions_made == before.regions_made
+    assert after.regions_dropped == before.regions_dropped
+    greedy.release(*kept)  # those that waited go on, in their order
+    for request_id in waiting:
+        answer = greedy.receive()
+        assert (answer.request_id, answer.WhichOneof("body")) == (request_id, "result")
+        greedy.release(answer.result)
+    greedy.close()
+    healthy.close()
+    watch.close()
+
+
 def test_inline_results_that_nobody_reads_are_bounded_and_the_rest_is_told_so(
     start_daemon: Callable[..., Any], wide: Path
 ) -> None:

@@ -13,6 +13,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from daemon_process import DaemonProcess
+from daemon_watch import Watch
 from graphzero.proto import graphzero_pb2 as pb
 from raw_session import RawSession
 
@@ -94,9 +95,13 @@ def scene(request: pytest.FixtureRequest, columns: Path) -> Iterator[tuple[Daemo
     with tempfile.TemporaryDirectory(prefix="gz-") as directory:
         options = ("--threads", "2", "--shm-limit", "512M", "--feature-io", request.param)
         daemon = DaemonProcess(columns, Path(directory) / "s.sock", *options)
+        watch = Watch(daemon)
+        before = watch.descriptors()
         witness = Witness(daemon, columns)
         yield daemon, witness
         witness.close()
+        watch.expect_nothing_held(before)
+        watch.close()
         assert daemon.stop() == 0
 
 
