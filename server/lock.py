@@ -14,6 +14,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 from pathlib import Path
 
 from graphzero._errors import InputError
@@ -54,14 +55,7 @@ class SocketLock:
     def _sweep(self) -> int:
         """Removes what an earlier daemon on this socket left behind; returns how many regions."""
         instance = str(self._read().get("instance", ""))
-        if not _INSTANCE.fullmatch(instance) or not SHM_DIRECTORY.is_dir():
-            return 0
-        swept = 0
-        for region in SHM_DIRECTORY.glob(f"{REGION_PREFIX}{instance}-*"):
-            with contextlib.suppress(OSError):
-                region.unlink()
-                swept += 1
-        return swept
+        return sweep_regions(instance) if _INSTANCE.fullmatch(instance) else 0
 
     def _read(self) -> dict[str, object]:
         try:
@@ -77,5 +71,20 @@ class SocketLock:
 
     def release(self) -> None:
         """The file stays: removing it would let two daemons hold locks on different files."""
+        sweep_regions(self.instance_id)  # while the file says whose they are
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def sweep_regions(instance: str) -> int:
+    """Removes the regions of a daemon that is gone, and their folder; returns how many regions."""
+    swept = 0
+    for entry in SHM_DIRECTORY.glob(f"{REGION_PREFIX}{instance}-*"):
+        with contextlib.suppress(OSError):
+            if entry.is_dir() and not entry.is_symlink():
+                swept += len(list(entry.iterdir()))
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+                swept += 1
+    return swept

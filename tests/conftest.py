@@ -69,8 +69,9 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
     for daemon in started:
         if daemon.process.poll() is None:
             daemon.kill()
-            for name in daemon.regions():  # there is no next start to remove them
-                Path("/dev/shm", name).unlink(missing_ok=True)
+            from graphzero.server.lock import sweep_regions
+
+            sweep_regions(daemon.instance_id)  # there is no next start to do it
 
 
 @pytest.fixture

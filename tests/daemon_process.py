@@ -84,8 +84,11 @@ class DaemonProcess:
         return instance
 
     def regions(self) -> list[str]:
-        """Names of this daemon's regions in /dev/shm."""
-        return [p.name for p in Path("/dev/shm").glob(f"graphzero-{self.instance_id}-*")]
+        """Names of this daemon's regions, relative to /dev/shm."""
+        shm = Path("/dev/shm")
+        found = shm.glob(f"graphzero-{self.instance_id}-*")
+        files = (file for entry in found for file in (entry, *entry.rglob("*")))
+        return [str(file.relative_to(shm)) for file in files if file.is_file()]
 
     def output(self) -> str:
         return self.log.read_text()

@@ -14,6 +14,8 @@
 namespace graphzero::shm {
 namespace {
 
+std::string FolderName(const std::string& name_prefix) { return "/" + name_prefix + "-private"; }
+
 store::Fd NewEvent() {
   store::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event.valid()) throw IoError(errno, "cannot create an event descriptor", "eventfd");
@@ -32,6 +34,7 @@ MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, std::optiona
     : limit_(limit / kPage * kPage),
       name_prefix_(std::move(name_prefix)),
       group_(group),
+      folder_(group ? std::make_unique<PrivateFolder>(FolderName(name_prefix_), *group) : nullptr),
       ready_event_(NewEvent()),
       reaper_(std::make_shared<Reaper>([this](uint64_t session, uint64_t bytes, bool gone) {
         OnFreed(session, bytes, gone);
@@ -267,7 +270,7 @@ std::string MemoryBudget::NewName() const {
     throw IoError(errno, "cannot get random bytes", "getrandom");
   }
   constexpr char kHex[] = "0123456789abcdef";
-  std::string name = "/" + name_prefix_ + "-";
+  std::string name = folder_ ? FolderName(name_prefix_) + "/" : "/" + name_prefix_ + "-";
   for (const uint8_t byte : random) {
     name += kHex[byte >> 4];
     name += kHex[byte & 15];

@@ -62,7 +62,8 @@ struct MemoryCounters {
 // Thread-safe.
 class MemoryBudget {
  public:
-  // Regions are named "/NAME-RANDOM". `name_prefix` identifies this daemon's regions for sweeping.
+  // Regions are named "/NAME-RANDOM", or "/NAME-private/RANDOM" if members of `group` may map them.
+  // `name_prefix` identifies this daemon's regions for sweeping.
   MemoryBudget(uint64_t limit, std::string name_prefix, std::optional<uint32_t> group);
   ~MemoryBudget();
 
@@ -134,7 +135,8 @@ class MemoryBudget {
 
   const uint64_t limit_;
   const std::string name_prefix_;
-  const std::optional<uint32_t> group_;  // whose members may map regions
+  const std::optional<uint32_t> group_;          // whose members may map regions
+  const std::unique_ptr<PrivateFolder> folder_;  // of regions, with a group
   const store::Fd ready_event_;
 
   mutable std::mutex mutex_;  // guards everything below

@@ -7,11 +7,44 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "store/errors.h"
 
 namespace graphzero::shm {
 namespace {
+
+const std::string kDirectory = "/dev/shm";
+
+bool IsPart(std::string_view part) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return !part.empty() && part.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// "/NAME" or "/FOLDER/NAME".
+bool IsRegionName(std::string_view name) {
+  if (name.empty() || name.front() != '/') return false;
+  name.remove_prefix(1);
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos) return IsPart(name);
+  return IsPart(name.substr(0, slash)) && IsPart(name.substr(slash + 1));
+}
+
+bool HasFolder(const std::string& name) { return name.find('/', 1) != std::string::npos; }
+
+int OpenShared(const std::string& name, int flags, mode_t mode) {
+  if (!HasFolder(name)) return ::shm_open(name.c_str(), flags | O_CLOEXEC, mode);
+  return ::open((kDirectory + name).c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode);
+}
+
+void UnlinkShared(const std::string& name) {
+  if (HasFolder(name)) {
+    (void)::unlink((kDirectory + name).c_str());
+  } else {
+    (void)::shm_unlink(name.c_str());
+  }
+}
 
 // posix_fallocate on tmpfs can be interrupted by a signal half way.
 int Allocate(int fd, uint64_t offset, uint64_t size) {
@@ -27,26 +60,38 @@ int Allocate(int fd, uint64_t offset, uint64_t size) {
       error == ENOSPC ? "cannot allocate " + std::to_string(size) +
                             " bytes of shared memory; enlarge /dev/shm or lower --shm-limit"
                       : "cannot allocate shared memory";
-  throw IoError(error, advice, "/dev/shm" + name);
+  throw IoError(error, advice, kDirectory + name);
 }
 
 std::byte* Map(const store::Fd& fd, uint64_t size, const std::string& name) {
   void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (data == MAP_FAILED) throw IoError(errno, "cannot map shared memory", "/dev/shm" + name);
+  if (data == MAP_FAILED) throw IoError(errno, "cannot map shared memory", kDirectory + name);
   return static_cast<std::byte*>(data);
 }
 
 }  // namespace
 
+PrivateFolder::PrivateFolder(const std::string& name, uint32_t group) : path_(kDirectory + name) {
+  if (::mkdir(path_.c_str(), 0700) != 0) throw IoError(errno, "cannot create a folder", path_);
+  if (::chown(path_.c_str(), static_cast<uid_t>(-1), group) != 0 ||
+      ::chmod(path_.c_str(), 0710) != 0) {
+    const int error = errno;
+    (void)::rmdir(path_.c_str());
+    throw IoError(error, "cannot give a folder to the group", path_);
+  }
+}
+
+PrivateFolder::~PrivateFolder() { (void)::rmdir(path_.c_str()); }
+
 std::unique_ptr<Region> Region::Create(const std::string& name, uint64_t size,
                                        std::optional<uint32_t> group) {
-  store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid()) throw IoError(errno, "cannot create shared memory", "/dev/shm" + name);
+  store::Fd fd(OpenShared(name, O_RDWR | O_CREAT | O_EXCL, 0600));
+  if (!fd.valid()) throw IoError(errno, "cannot create shared memory", kDirectory + name);
   // From here on the destructor removes the name.
   std::unique_ptr<Region> region(new Region(name, std::move(fd), size));
   if (group && (::fchown(region->fd_.get(), static_cast<uid_t>(-1), *group) != 0 ||
                 ::fchmod(region->fd_.get(), 0660) != 0)) {
-    throw IoError(errno, "cannot give shared memory to the group", "/dev/shm" + name);
+    throw IoError(errno, "cannot give shared memory to the group", kDirectory + name);
   }
   const int error = Allocate(region->fd_.get(), 0, size);
   if (error != 0) ThrowNoSpace(error, size, name);
@@ -62,7 +107,7 @@ Region::~Region() {
 }
 
 void Region::Unlink() {
-  if (linked_.exchange(false)) (void)::shm_unlink(name_.c_str());
+  if (linked_.exchange(false)) UnlinkShared(name_);
 }
 
 bool Region::Punch(uint64_t offset, uint64_t size) {
@@ -99,13 +144,16 @@ std::string Region::Damage() const {
 }
 
 std::shared_ptr<RegionView> RegionView::Open(const std::string& name, uint64_t size) {
-  const store::Fd fd(::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
-  if (!fd.valid()) throw IoError(errno, "cannot open shared memory", "/dev/shm" + name);
+  if (!IsRegionName(name)) {
+    throw FormatError("shared memory", "name", "'" + name + "'", "/NAME or /FOLDER/NAME");
+  }
+  const store::Fd fd(OpenShared(name, O_RDWR, 0));
+  if (!fd.valid()) throw IoError(errno, "cannot open shared memory", kDirectory + name);
   struct stat info;
-  if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", "/dev/shm" + name);
+  if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", kDirectory + name);
   // A shorter region would be SIGBUS at its end.
   if (static_cast<uint64_t>(info.st_size) < size || size == 0) {
-    throw FormatError("/dev/shm" + name, "size", std::to_string(info.st_size) + " bytes",
+    throw FormatError(kDirectory + name, "size", std::to_string(info.st_size) + " bytes",
                       std::to_string(size) + " bytes, as the daemon offered");
   }
   return std::shared_ptr<RegionView>(new RegionView(Map(fd, size, name), size));

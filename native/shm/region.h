@@ -8,6 +8,12 @@
 // the trainer could open such a file for writing nor the daemon punch holes in it. So the daemon's
 // mapping is under the guard of store/fault_guard.h instead: a fault costs the trainer its session
 // and nobody else anything.
+//
+// A name is "/NAME", which only this user can open, or "/FOLDER/NAME" below a PrivateFolder. The
+// latter is for regions that members of a group may open: whoever may connect could otherwise list
+// /dev/shm and open the region of another trainer before that one has. Members can enter the folder
+// but not list it, so only who was told the name (128 random bits, on a stream of its own) can open
+// it. shm_open takes no folders, open() does: both reach the same file system.
 #pragma once
 
 #include <atomic>
@@ -23,14 +29,27 @@
 
 namespace graphzero::shm {
 
+// A folder in /dev/shm that members of a group can enter but not list.
+class PrivateFolder {
+ public:
+  // `name` must not exist. Throws IoError.
+  PrivateFolder(const std::string& name, uint32_t group);
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder();  // removes it, if it is empty
+
+ private:
+  std::string path_;
+};
+
 // The daemon's side. The name exists until Unlink() or the destructor; the memory until both sides
 // have unmapped it. Thread-safe, but for Create() and the destructor. Everything here except
 // Damage() may take milliseconds and must not be called with a lock that others wait for.
 class Region {
  public:
-  // Creates `name` ("/graphzero-..."), which must not exist, for this user, and with `group` for
-  // its members too. All pages are allocated now: with too little shared memory this throws IoError
-  // ENOSPC, where a sparse region would give SIGBUS on touch.
+  // Creates `name`, which must not exist, for this user, and with `group` for its members too. All
+  // pages are allocated now: with too little shared memory this throws IoError ENOSPC, where a
+  // sparse region would give SIGBUS on touch.
   static std::unique_ptr<Region> Create(const std::string& name, uint64_t size,
                                         std::optional<uint32_t> group);
   Region(const Region&) = delete;
@@ -71,6 +90,7 @@ class Region {
 // The trainer's side: a region by name, readable and writable.
 class RegionView {
  public:
+  // Throws FormatError if the name is none that a daemon gives, or the region is too small.
   static std::shared_ptr<RegionView> Open(const std::string& name, uint64_t size);
   RegionView(const RegionView&) = delete;
   RegionView& operator=(const RegionView&) = delete;

@@ -360,16 +360,23 @@ def as_root() -> None:
         pytest.skip("needs root, to act as another user")
 
 
-def can_connect_as(user: int, socket: Path) -> bool:
-    """In a child that has become another user: whether the kernel lets it connect."""
+def can_as(user: int, act: Callable[[], Any], *, group: int | None = None) -> bool:
+    """In a child that has become another user: whether the system lets it act."""
     child = os.fork()
     if child == 0:
         os.setgroups([])
-        os.setgid(user)
+        os.setgid(user if group is None else group)
         os.setuid(user)
-        with socketlib.socket(socketlib.AF_UNIX) as attempt:
-            os._exit(0 if attempt.connect_ex(str(socket)) == 0 else 1)
+        try:
+            act()
+        except OSError:
+            os._exit(1)
+        os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def can_connect_as(user: int, socket: Path) -> bool:
+    return can_as(user, lambda: socketlib.socket(socketlib.AF_UNIX).connect(str(socket)))
 
 
 def test_another_user_cannot_connect(
@@ -405,6 +412,35 @@ def test_members_of_the_group_may_connect_and_map(
     session = raw(daemon.address)
     session.sample(2, [1], [2])
     wait_until(lambda: bool(daemon.regions()), "a region")
-    region = (Path("/dev/shm") / daemon.regions()[0]).stat()
+    path = Path("/dev/shm") / daemon.regions()[0]
+    region, folder = path.stat(), path.parent.stat()
     assert (region.st_mode & 0o777, region.st_gid) == (0o660, NOBODY)
+    # They can open what they are told of, as its client does, and find nothing else.
+    assert (folder.st_mode & 0o777, folder.st_gid) == (0o710, NOBODY)
+    name = "/" + str(path.relative_to("/dev/shm"))
+    assert can_as(NOBODY, lambda: _engine.RegionView.open(name, region.st_size))
+    assert not can_as(NOBODY, lambda: list(path.parent.iterdir()))
+    assert not can_as(NOBODY, path.unlink)
+    stranger = NOBODY - 1
+    assert not can_as(stranger, lambda: path.open("rb"))
+    session.receive()  # maps it, and says so
+    wait_until(lambda: not daemon.regions(), "the end of the name")
     session.close()
+    assert daemon.stop() == 0
+    assert not path.parent.exists()
+
+
+def test_next_start_removes_the_regions_of_a_group_too(
+    as_root: None, start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--group", grp.getgrgid(NOBODY).gr_name)
+    session = raw(daemon.address)
+    session.sample(2, [1], [2])
+    wait_until(lambda: bool(daemon.regions()), "a region")
+    path = Path("/dev/shm") / daemon.regions()[0]
+    daemon.kill()
+    session.close()
+    assert path.exists()
+    daemon.start()
+    assert not path.parent.exists()
+    daemon.wait_for_output("removed 1 shared-memory regions")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from daemon_watch import wait_until
 from graphzero import _engine
-from graphzero._errors import InputError
+from graphzero._errors import FormatError, InputError
 
 MIB = 1 << 20
 SMALL = 1 * MIB  # lies in a region of 4 MiB
@@ -502,6 +502,14 @@ def test_arrays_that_fit_are_given(shared: Shared) -> None:
     for shape in ([MIB // 8], [0, 100_000_000], [], [1] * 32, [2, MIB // 16]):
         assert block.array(0, shape, "int64").shape == tuple(shape)
     memory.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x", "/", "/..", "/../etc/passwd", "/a/b/c", "//a", "/a/", "/a/../b", "/a\0b"]
+)
+def test_name_that_no_daemon_gives_is_not_opened(name: str) -> None:
+    with pytest.raises(FormatError, match="shared memory: name: found"):
+        _engine.RegionView.open(name, 4096)
 
 
 def test_region_that_is_cut_is_noticed_and_harms_nothing_else(shared: Shared) -> None:
