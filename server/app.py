@@ -29,6 +29,7 @@ from graphzero.server.message_guard import MessageGuard
 from graphzero.server.notify import notify
 from graphzero.server.read_plan import ReadPlan
 from graphzero.server.service import Service
+from graphzero.server.thread_room import start_housekeepers
 from graphzero.server.warm_start import WarmStart
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -100,6 +101,7 @@ class _Daemon:
         names = (_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
         doors = self._open_doors()
+        await start_housekeepers()
         loop = asyncio.get_running_loop()
         _engine.never_wait_on_this_thread()  # brief requests run here
         for number in (signal.SIGTERM, signal.SIGINT):

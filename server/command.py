@@ -9,6 +9,7 @@ from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import GraphZeroError
 from graphzero._grpc_threads import prepare_grpc
 from graphzero.server.log_lines import set_up_log
+from graphzero.server.thread_room import require_threads
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_grpc()
     try:
         config = parse_command_line(argv)
+        require_threads(config.limits.threads, config.limits.workers)
+        # NumPy and gRPC start threads as they are imported, and die of those they do not get.
         from graphzero.server.app import run
 
         asyncio.run(run(config))

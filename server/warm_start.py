@@ -48,10 +48,15 @@ class WarmStart:
         if not files and row_cache is None:
             return
         self._stop = threading.Event()
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=_warm, args=(datasets, files, row_cache, self._stop), name="warm", daemon=True
         )
-        self._thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            log.warning("no warm start, files are read as they are asked for: %s", error)
+            return
+        self._thread = thread
 
     def stop(self) -> None:
         """Tells the thread to end."""

@@ -5,8 +5,10 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "bindings/gil.h"
+#include "store/helper_threads.h"
 
 namespace nb = nanobind;
 
@@ -31,7 +33,7 @@ void RunJob(const nb::object& report, const std::function<void(compile::Progress
   std::exception_ptr report_error;
   {
     GilRelease release;
-    std::jthread worker([&] {
+    const std::function<void(int)> run = [&](int) {
       try {
         job(&progress);
       } catch (...) {
@@ -40,7 +42,10 @@ void RunJob(const nb::object& report, const std::function<void(compile::Progress
       std::lock_guard lock(mutex);
       done = true;
       finished.notify_all();
-    });
+    };
+    const std::vector<std::jthread> worker = store::StartHelpers(1, run);
+    // Without a thread nothing is reported before the end.
+    if (worker.empty()) run(0);
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, kReportEvery, [&] { return done; })) {
       if (report_error) continue;

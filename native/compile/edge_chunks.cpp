@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace graphzero::compile {
@@ -21,7 +22,13 @@ ChunkEdgeSource::ChunkEdgeSource(Facts facts, OpenChunks open)
 ChunkEdgeSource::~ChunkEdgeSource() { Stop(); }
 
 void ChunkEdgeSource::Start() {
-  fetcher_ = std::jthread([this](std::stop_token stop) { Fetch(std::move(stop)); });
+  try {
+    fetcher_ = std::jthread([this](std::stop_token stop) { Fetch(std::move(stop)); });
+  } catch (const std::system_error&) {
+    // The system has no thread for it: those who need chunks fetch them. The first is for
+    // Estimate().
+    FetchIfNoneIsReady();
+  }
 }
 
 void ChunkEdgeSource::Stop() {
@@ -31,6 +38,7 @@ void ChunkEdgeSource::Stop() {
 
 void ChunkEdgeSource::Rewind() {
   Stop();
+  next_ = nullptr;
   ready_.clear();
   taken_ = 0;
   rows_ = 0;
@@ -39,22 +47,35 @@ void ChunkEdgeSource::Rewind() {
 }
 
 void ChunkEdgeSource::Fetch(std::stop_token stop) {
-  uint64_t row = 0;
+  while (!stop.stop_requested() && FetchOne(stop)) {
+  }
+}
+
+void ChunkEdgeSource::FetchIfNoneIsReady() {
+  std::lock_guard fetching(fetching_);
+  const auto none_is_ready = [this] {
+    std::lock_guard lock(mutex_);
+    return ready_.empty() && !ended_;
+  };
+  while (none_is_ready() && FetchOne({})) {
+  }
+}
+
+bool ChunkEdgeSource::FetchOne(const std::stop_token& stop) {
   try {
-    const NextChunk next = open_();
+    if (!next_) next_ = open_();
     EdgeChunk chunk;
-    while (!stop.stop_requested() && !error_.any() && next(&chunk)) {
+    if (!error_.any() && next_(&chunk)) {
       if ((chunk.edges.weights != nullptr) != facts_.weighted) {
         throw std::logic_error("a chunk of edges with and one without weights");
       }
-      auto numbered = std::make_shared<const Numbered>(Numbered{std::exchange(chunk, {}), row});
-      row += numbered->chunk.edges.count;
-      if (numbered->chunk.edges.count == 0) continue;
+      if (chunk.edges.count == 0) return true;
       std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return ready_.size() < kMostReady; })) return;
-      ready_.push_back(std::move(numbered));
-      rows_ = row;
+      if (!changed_.wait(lock, stop, [&] { return ready_.size() < kMostReady; })) return false;
+      ready_.push_back(std::make_shared<const Numbered>(Numbered{std::move(chunk), rows_}));
+      rows_ += ready_.back()->chunk.edges.count;
       changed_.notify_all();
+      return true;
     }
   } catch (...) {
     // Told when the chunks before it are used up: what is wrong in those comes first.
@@ -64,6 +85,7 @@ void ChunkEdgeSource::Fetch(std::stop_token stop) {
   std::lock_guard lock(mutex_);
   ended_ = true;
   changed_.notify_all();
+  return false;
 }
 
 EdgeEstimate ChunkEdgeSource::Estimate() const {
@@ -81,7 +103,13 @@ bool ChunkEdgeSource::Next(EdgeBatch* batch) {
   uint64_t end;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ended_ || !ready_.empty() || error_.any(); });
+    const auto may_go_on = [this] { return ended_ || !ready_.empty() || error_.any(); };
+    while (!fetcher_.joinable() && !may_go_on()) {
+      lock.unlock();
+      FetchIfNoneIsReady();
+      lock.lock();
+    }
+    changed_.wait(lock, may_go_on);
     if (ready_.empty() && failure_) error_.Report(rows_, failure_);
     if (error_.any() || ready_.empty()) return false;
     from = ready_.front();

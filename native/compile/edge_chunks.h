@@ -1,7 +1,8 @@
 // Edges that come in chunks from elsewhere, such as a Parquet file that a library decodes.
 //
 // A thread of the source's own asks for the chunks, one after the other and one ahead, while the
-// compiler's threads work on those that are there.
+// compiler's threads work on those that are there. Where the system refuses that thread, they ask
+// for them themselves.
 #pragma once
 
 #include <condition_variable>
@@ -61,10 +62,15 @@ class ChunkEdgeSource final : public EdgeSource {
   void Start();
   void Stop();
   void Fetch(std::stop_token stop);
+  // False after the last chunk and after a failure. One thread at a time.
+  bool FetchOne(const std::stop_token& stop);
+  void FetchIfNoneIsReady();
 
   const Facts facts_;
   const OpenChunks open_;
   FirstError error_;
+  std::mutex fetching_;  // of those who fetch themselves
+  NextChunk next_;       // of who fetches
 
   mutable std::mutex mutex_;  // of what follows
   mutable std::condition_variable_any changed_;

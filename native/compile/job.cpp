@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "store/helper_threads.h"
+
 namespace graphzero::compile {
 namespace {
 
@@ -43,7 +45,7 @@ void FirstError::RethrowIfAny() const {
 void RunTeam(int threads, const std::function<void(int rank)>& work) {
   std::mutex mutex;
   std::exception_ptr error;
-  const auto guarded = [&](int rank) {
+  const std::function<void(int)> guarded = [&](int rank) {
     try {
       work(rank);
     } catch (const StoppedByOther&) {
@@ -54,8 +56,7 @@ void RunTeam(int threads, const std::function<void(int rank)>& work) {
     }
   };
   {
-    std::vector<std::jthread> others;
-    for (int rank = 1; rank < threads; ++rank) others.emplace_back(guarded, rank);
+    const std::vector<std::jthread> others = store::StartHelpers(threads - 1, guarded);
     guarded(0);
   }
   if (error) std::rethrow_exception(error);

@@ -72,9 +72,10 @@ class FirstError {
 // Thrown by a worker that gives up because another one failed.
 struct StoppedByOther {};
 
-// Runs work(rank) on `threads` threads, the caller's among them, and rethrows the first exception
-// (StoppedByOther does not count) after all have returned. Plain threads rather than OpenMP:
-// workers wait for each other's turn.
+// Runs work(rank) on up to `threads` threads, the caller's among them, and rethrows the first
+// exception (StoppedByOther does not count) after all have returned. There are fewer if the system
+// refuses to start some, so that no rank may wait for what another one would do. Plain threads
+// rather than a ThreadLease: workers wait for each other's turn.
 void RunTeam(int threads, const std::function<void(int rank)>& work);
 
 // Lets threads pass in the order of their tickets 0, 1, 2, ... A thread that fails must Abort(), or

@@ -1,18 +1,21 @@
 #include "sample/threads.h"
 
-#include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "base/call.h"
+#include "sample/helper_pool.h"
 #include "store/fault_guard.h"
 
 namespace graphzero::sample {
@@ -89,10 +92,22 @@ void StartAfreshInChild() {
   current = new Budget(current.load()->limit);
 }
 
+// The environment variable that other libraries go by too (torchrun sets it for each of its
+// processes), or the processors that this process may use.
+int DefaultThreads() {
+  if (const char* const told = std::getenv("OMP_NUM_THREADS")) {
+    const long threads = std::strtol(told, nullptr, 10);
+    if (threads > 0) return static_cast<int>(std::min<long>(threads, 1 << 16));
+  }
+  cpu_set_t processors;
+  if (::sched_getaffinity(0, sizeof(processors), &processors) == 0) return CPU_COUNT(&processors);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 Budget& Shared() {
   static std::once_flag once;
   std::call_once(once, [] {
-    current = new Budget(std::max(1, omp_get_max_threads()));
+    current = new Budget(DefaultThreads());
     pthread_atfork(nullptr, nullptr, StartAfreshInChild);
   });
   return *current;
@@ -278,8 +293,7 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   if (helpers.count() == 0) {
     work(0);
   } else {
-#pragma omp parallel num_threads(helpers.count() + 1)
-    work(omp_get_thread_num());
+    RunWithHelpers(helpers.count(), work);
   }
   error.Rethrow();
 }

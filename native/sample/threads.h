@@ -9,8 +9,8 @@
 // (base/call.h, Share). A long call hands its thread over at a CheckPoint() when somebody waits who
 // has used less: however much one client asks for, another one waits for milliseconds.
 //
-// libgomp hangs in a forked child whose parent ran a parallel region, so a child runs every loop on
-// the calling thread.
+// A forked child has none of its parent's threads, and usually shares the processors with other
+// children (workers of a data loader): it runs every loop on the calling thread.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ struct ThreadUsage {
   int peak;   // most threads that were in use at one time since the last SetThreadLimit()
 };
 
-// At least 1. Calls that run keep what they have. Starts as what OpenMP would use.
+// At least 1. Calls that run keep what they have. Starts as OMP_NUM_THREADS, or as the
+// number of processors that this process may use.
 void SetThreadLimit(int limit);
 ThreadUsage GetThreadUsage();
 

@@ -128,5 +128,6 @@ FaultGuard::~FaultGuard() {
 
 MappedAccess::MappedAccess() { ++accesses; }
 MappedAccess::~MappedAccess() { --accesses; }
+bool MappedAccess::Active() { return accesses > 0; }
 
 }  // namespace graphzero::store

@@ -68,6 +68,9 @@ class MappedAccess {
   MappedAccess(const MappedAccess&) = delete;
   MappedAccess& operator=(const MappedAccess&) = delete;
   ~MappedAccess();
+
+  // Whether this thread is marked, so that threads which work for it can be marked as well.
+  static bool Active();
 };
 
 }  // namespace graphzero::store

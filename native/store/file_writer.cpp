@@ -63,7 +63,11 @@ std::unique_ptr<FileWriter> FileWriter::CreateTemporary(const std::string& direc
 
 FileWriter::FileWriter(std::string path, Fd fd, size_t buffers)
     : path_(std::move(path)), fd_(std::move(fd)), buffers_left_(buffers) {
-  thread_ = std::thread([this] { Run(); });
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {
+    // The system has no thread for it: Write() writes by itself.
+  }
 }
 
 FileWriter::~FileWriter() {
@@ -73,7 +77,7 @@ FileWriter::~FileWriter() {
     queue_.clear();
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void FileWriter::Reserve(uint64_t bytes) {
@@ -117,7 +121,13 @@ void FileWriter::Write(AlignedBuffer buffer, size_t size, uint64_t offset) {
     ThrowIfFailed();
     queue_.push_back({std::move(buffer), size, offset});
   }
-  changed_.notify_all();
+  if (thread_.joinable()) {
+    changed_.notify_all();
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  if (!queue_.empty()) WriteNext(lock);
+  ThrowIfFailed();
 }
 
 void FileWriter::Flush() {
@@ -143,22 +153,26 @@ void FileWriter::Run() {
   for (;;) {
     changed_.wait(lock, [this] { return !queue_.empty() || stop_; });
     if (stop_) return;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
-    ++writing_;
-    lock.unlock();
-    std::exception_ptr error;
-    try {
-      WriteJob(job);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    lock.lock();
-    --writing_;
-    if (error && !error_) error_ = error;
-    free_.push_back(std::move(job.buffer));
-    changed_.notify_all();
+    WriteNext(lock);
   }
+}
+
+void FileWriter::WriteNext(std::unique_lock<std::mutex>& lock) {
+  Job job = std::move(queue_.front());
+  queue_.pop_front();
+  ++writing_;
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    WriteJob(job);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  --writing_;
+  if (error && !error_) error_ = error;
+  free_.push_back(std::move(job.buffer));
+  changed_.notify_all();
 }
 
 void FileWriter::WriteJob(const Job& job) const {

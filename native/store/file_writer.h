@@ -78,6 +78,8 @@ class FileWriter {
 
   FileWriter(std::string path, Fd fd, size_t buffers);
   void Run();
+  void WriteNext(
+      std::unique_lock<std::mutex>& lock);  // of the queue; lets go of the lock meanwhile
   void WriteJob(const Job& job) const;
   void ThrowIfFailed();  // needs mutex_
 
@@ -91,7 +93,7 @@ class FileWriter {
   size_t writing_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
-  std::thread thread_;
+  std::thread thread_;  // none if the system refused it
 };
 
 // Makes a directory's entries durable.

@@ -11,7 +11,7 @@ namespace graphzero::store {
 
 // Runs `read` under MappedAccess and throws IoError if the file turned out to be unreadable, also
 // when `read` stumbled over the zeros that stood in for what was missing. Other threads that read
-// for it (ThreadLease::For) are marked by themselves.
+// for it are marked by whoever starts them (ThreadLease::For, StartHelpers).
 template <typename Read>
 auto ReadGuarded(const MappedFile& file, const Read& read) {
   const MappedAccess access;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/errors.h"
 #include "store/topology_format.h"
 #include "store/verify_blocks.h"
 #include "store/verify_values.h"
@@ -127,11 +128,23 @@ class TopologyVerifier {
   EdgeSum in_sum_{0};
 };
 
+// The problems, after one line about a file that was cut or could not be read meanwhile: values
+// that were looked up in its mapping then were zeros.
+std::vector<std::string> WithDamage(const MappedFile& file, std::vector<std::string> problems) {
+  try {
+    file.ThrowIfDamaged();
+  } catch (const IoError& error) {
+    problems.insert(problems.begin(), file.path() + ": found " + error.what() +
+                                          ", expected a file that stays as it is");
+  }
+  return problems;
+}
+
 }  // namespace
 
 std::vector<std::string> Verify(const TopologyReader& graph, const VerifyOptions& options) {
   const TopologyReader fresh = TopologyReader::OpenMapped(graph.file()->MapAgain());
-  return TopologyVerifier(fresh, options).Run();
+  return WithDamage(*fresh.file(), TopologyVerifier(fresh, options).Run());
 }
 
 std::vector<std::string> Verify(const MatrixReader& opened, const VerifyOptions& options) {
@@ -151,7 +164,7 @@ std::vector<std::string> Verify(const MatrixReader& opened, const VerifyOptions&
                        CheckMatrix(matrix)});
   }
   blocks.Check(extents);
-  return problems.Lines();
+  return WithDamage(*matrix.file(), problems.Lines());
 }
 
 }  // namespace graphzero::store

@@ -8,7 +8,9 @@
 
 #include "store/bytes.h"
 #include "store/errors.h"
+#include "store/fault_guard.h"
 #include "store/file_writer.h"
+#include "store/helper_threads.h"
 
 namespace graphzero::store {
 namespace {
@@ -79,7 +81,8 @@ void BlockVerifier::ReadBlocks(std::span<const Extent> extents, std::span<Block>
   std::atomic<size_t> next{0};
   std::mutex mutex;
   std::exception_ptr stopped;
-  const auto work = [&] {
+  const std::function<void(int)> work = [&](int) {
+    const MappedAccess access;  // Verify() asks for damage at the end
     try {
       const AlignedBuffer buffer = MakeAlignedBuffer(kChecksumBlock);
       for (size_t i = next++; i < blocks.size(); i = next++) {
@@ -93,10 +96,9 @@ void BlockVerifier::ReadBlocks(std::span<const Extent> extents, std::span<Block>
     }
   };
   {
-    std::vector<std::jthread> others;
     const size_t team = std::min(static_cast<size_t>(options_.threads), blocks.size());
-    for (size_t rank = 1; rank < team; ++rank) others.emplace_back(work);
-    work();
+    const std::vector<std::jthread> others = StartHelpers(static_cast<int>(team) - 1, work);
+    work(0);
   }
   if (stopped) std::rethrow_exception(stopped);
 }

@@ -2,8 +2,7 @@
 
 address: memory and undefined behaviour, under the tests of files, gathers and samples.
 thread: data races, under threads that call the same objects at once (callers.py) and a daemon with
-trainers that come and are killed (trainers.py). Teams of OpenMP are left out: GCC's runtime is not
-built for the sanitizer, which then takes every fork and join for a race.
+trainers that come and are killed (trainers.py).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ FLAGS = {
 LIBRARIES = {"address": ["libasan.so", "libubsan.so"], "thread": ["libtsan.so"]}
 ENVIRONMENT = {
     "address": {"ASAN_OPTIONS": "detect_leaks=0"},  # Python's own are many
-    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1", "OMP_THREAD_LIMIT": "1"},
+    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"},
 }
 
 

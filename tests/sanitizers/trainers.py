@@ -28,7 +28,7 @@ while True:
 
 
 # What run.py sets for the daemon only.
-SANITIZER = ("LD_PRELOAD", "PYTHONPATH", "OMP_THREAD_LIMIT")
+SANITIZER = ("LD_PRELOAD", "PYTHONPATH")
 
 
 def without_sanitizer() -> dict[str, str]:
