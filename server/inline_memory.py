@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-# Results of all sessions that wait to be sent, where memory allows as much.
-_MOST_BYTES = 256 << 20
+from graphzero import _engine
+from graphzero._errors import InputError
+from graphzero._text import size_text
 
 
 class InlineBlock:
@@ -34,32 +35,57 @@ class InlineBlock:
 
 
 class InlineBudget:
-    """What the results of all sessions may hold together.
+    """What the results of all sessions may hold together: a part of --shm-limit. Thread-safe.
 
-    Used by several threads; sizes are only hints, so that a race costs nothing but a little memory.
+    A session may hold as much as stays free for the others: one that does not read its results
+    leaves half of the limit to the rest, two leave a third, and so on.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = min(limit, _MOST_BYTES)
+    def __init__(self, shared: _engine.MemoryBudget) -> None:
+        """`shared` is that of the regions, which the results count against as well."""
+        self._shared = shared
+        self.limit = shared.limit // 2
         self.sessions: dict[int, InlineMemory] = {}
         self.on_release: Callable[[], None] = lambda: None
         """Called when take_ready() may have something to tell."""
         self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._held = 0
+
+    @property
+    def largest(self) -> int:
+        """Bytes of a result that a session can have while nobody else holds any."""
+        return self.limit // 2
 
     def open_session(self) -> InlineMemory:
         session = InlineMemory(self, next(self._numbers))
         self.sessions[session.number] = session
         return session
 
-    def held(self) -> int:
-        return sum(session.held()[0] for session in list(self.sessions.values()))
+    def has_room(self, size: int, *, held: int) -> bool:
+        """Whether a session that holds so much may have `size` more."""
+        return held + 2 * size <= self.limit - self._held
+
+    def take(self, size: int, *, held: int) -> bool:
+        with self._lock:
+            if not self.has_room(size, held=held):
+                return False
+            if not self._shared.set_outside(self._held + size):
+                return False
+            self._held += size
+            return True
+
+    def give(self, size: int) -> None:
+        with self._lock:
+            self._held -= size
+            self._shared.set_outside(self._held)
 
     def take_ready(self) -> list[int]:
         return [number for number, session in self.sessions.items() if session.take_ready()]
 
 
 class InlineMemory:
-    """Stands in for the engine's SessionMemory. A session may always have one result."""
+    """Stands in for the engine's SessionMemory."""
 
     def __init__(self, budget: InlineBudget, number: int) -> None:
         self._budget = budget
@@ -67,43 +93,57 @@ class InlineMemory:
         self._held: dict[int, int] = {}
         self._next_id = 1
         self._waits_for = 0  # bytes that it failed to get
+        self._lock = threading.Lock()
 
     def try_allocate(self, size: int) -> InlineBlock | None:
-        if not self._has_room(size):
+        if size > self._budget.largest:
+            raise InputError(
+                f"the result has {size_text(size)}, and one that travels inline may have "
+                f"{size_text(self._budget.largest)}, a quarter of --shm-limit; ask for less at a "
+                "time, or raise --shm-limit"
+            )
+        with self._lock:
             self._waits_for = size
-            if not self._has_room(size):  # again: a release before that line called nobody
+            if not self._budget.take(size, held=sum(self._held.values())):
                 return None
-        block = InlineBlock(self._next_id, size)
-        self._next_id += 1
-        self._held[block.id] = size
-        return block
-
-    def _has_room(self, size: int) -> bool:
-        return not self._held or self._budget.held() + size <= self._budget.limit
+            self._waits_for = 0
+            block = InlineBlock(self._next_id, size)
+            self._next_id += 1
+            self._held[block.id] = size
+            return block
 
     def has_warm(self, size: int) -> bool:
         """Whether a block that small takes no time to get."""
         return True
 
     def take_ready(self) -> bool:
-        """Whether what it failed to get would be there now; says so once."""
-        if not self._waits_for or not self._has_room(self._waits_for):
-            return False
-        self._waits_for = 0
-        return True
+        """Whether what it failed to get may be there now; says so once."""
+        with self._lock:
+            size = self._waits_for
+            if not size or not self._budget.has_room(size, held=sum(self._held.values())):
+                return False
+            self._waits_for = 0
+            return True
 
     def release(self, block_ids: list[int]) -> None:
-        for block_id in block_ids:
-            self._held.pop(block_id, None)
-        self._budget.on_release()
+        with self._lock:
+            freed = sum(self._held.pop(block_id, 0) for block_id in block_ids)
+        self._give(freed)
 
     def held(self) -> tuple[int, int]:
         """Bytes, and in how many blocks."""
-        sizes = list(self._held.values())
-        return sum(sizes), len(sizes)
+        with self._lock:
+            return sum(self._held.values()), len(self._held)
 
     def close(self) -> None:
-        self._held.clear()
-        self._waits_for = 0
+        with self._lock:
+            freed = sum(self._held.values())
+            self._held.clear()
+            self._waits_for = 0
         self._budget.sessions.pop(self.number, None)
+        self._give(freed)
+
+    def _give(self, size: int) -> None:
+        if size:
+            self._budget.give(size)
         self._budget.on_release()

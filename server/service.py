@@ -70,7 +70,7 @@ class Service(SamplerServiceServicer):
         self._limits = limits
         self._budget = budget
         self._instance_id = instance_id
-        self._inline_budget = InlineBudget(limits.shm_limit)
+        self._inline_budget = InlineBudget(budget)
         reading = reads_files(catalog.all())
         self._scheduler = Scheduler(
             limits.workers if reading else limits.threads,
@@ -270,6 +270,7 @@ class Service(SamplerServiceServicer):
     async def trim_memory(self) -> None:
         """Gives idle memory back; on another thread, because it is slow."""
         await asyncio.to_thread(self._budget.trim, idle=IDLE_MEMORY, forget=RECENT_RESULTS)
+        self._inline_gate.call_ready()  # regions may have left room for results that go inline
 
     async def drain(self, timeout_s: float) -> None:
         """Takes no more sessions; returns when all requests are answered, or time is up."""

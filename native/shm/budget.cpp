@@ -65,6 +65,16 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
   return session;
 }
 
+bool MemoryBudget::SetOutside(uint64_t bytes) {
+  const Lock lock(this);
+  const bool more = bytes > outside_;
+  if (more && bytes - outside_ > limit_ - std::min(limit_, committed_)) return false;
+  for (uint64_t* const sum : {&resident_, &committed_, &promised_}) *sum += bytes - outside_;
+  outside_ = bytes;
+  if (!more) WakeWaiting(/*only_for_total=*/true);
+  return true;
+}
+
 std::vector<uint64_t> MemoryBudget::TakeReady() {
   eventfd_t count;
   (void)::eventfd_read(ready_event_.get(), &count);

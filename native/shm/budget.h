@@ -71,6 +71,10 @@ class MemoryBudget {
   // when not even two are left.
   std::shared_ptr<SessionMemory> OpenSession(uint32_t window);
 
+  // Counts `bytes` that the daemon holds outside of regions, for results that travel in messages,
+  // against the same limit. False, and nothing changes, if they are more than before and too many.
+  bool SetOutside(uint64_t bytes);
+
   // Numbers of sessions whose last failed attempt could succeed now, each once: they are to try
   // again. The descriptor is readable while there may be some.
   std::vector<uint64_t> TakeReady();
@@ -143,7 +147,8 @@ class MemoryBudget {
   std::map<uint64_t, Account> accounts_;
   uint64_t next_session_ = 1;
   size_t open_sessions_ = 0;
-  uint64_t resident_ = 0;  // sums over accounts_
+  uint64_t outside_ = 0;
+  uint64_t resident_ = 0;  // sums over accounts_, and what is outside
   uint64_t committed_ = 0;
   uint64_t promised_ = 0;
   std::map<uint64_t, WaitingAttempt> waiting_;  // by session

@@ -13,9 +13,12 @@ import graphzero as gz
 import numpy as np
 import pytest
 from daemon_watch import Watch, wait_until
+from graphzero import _engine
+from graphzero._errors import InputError
 from graphzero.client.errors import InvalidRequest, ResourceExhausted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.id_budget import IdBudget
+from graphzero.server.inline_memory import InlineBudget
 from graphzero.server.work_line import WorkLine
 
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED = 3, 4, 8, 1
@@ -254,3 +257,30 @@ def test_a_session_may_hold_as_many_ids_as_are_free_for_others() -> None:
     assert not budget.take(1, held=25)
     budget.give(75)
     assert budget.take(50, held=0)
+
+
+def test_inline_results_leave_room_for_others_and_count_as_shared_memory() -> None:
+    shared = _engine.MemoryBudget(64 << 20, "graphzero-test")
+    budget = InlineBudget(shared)  # half of it
+    greedy, modest = budget.open_session(), budget.open_session()
+    with pytest.raises(InputError, match="--shm-limit"):
+        greedy.try_allocate(17 << 20)
+    assert greedy.try_allocate(16 << 20) is not None
+    assert greedy.try_allocate(1 << 20) is None
+    assert modest.try_allocate(8 << 20) is not None
+    assert shared.used == 24 << 20
+    assert budget.take_ready() == []
+    modest.close()
+    greedy.release([1])
+    assert shared.used == 0
+    assert budget.take_ready() == [greedy.number]
+
+
+def test_inline_results_find_no_room_where_regions_have_it() -> None:
+    shared = _engine.MemoryBudget(16 << 20, "graphzero-test")
+    sessions = [shared.open_session(2), shared.open_session(2)]  # promised 8 MiB each
+    inline = InlineBudget(shared).open_session()
+    assert inline.try_allocate(4096) is None
+    for session in sessions:
+        session.close()
+    assert inline.try_allocate(4096) is not None
