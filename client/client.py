@@ -5,8 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +23,11 @@ from graphzero.client.batch import (
     walks_of_reply,
 )
 from graphzero.client.connection import ConnectOptions
+from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.files import open_visible
 from graphzero.client.info import ClientInfo, DatasetInfo
+from graphzero.client.link import RequestFuture
 from graphzero.client.original_ids import find_nodes, original_ids
 from graphzero.client.pool import LinkPool
 from graphzero.client.requests import (
@@ -61,8 +64,10 @@ class Client:
     def __init__(self, options: ConnectOptions) -> None:
         self._options = options
         self._pool = LinkPool(options.find, options.session(), options.patience())
+        self._finalizer = weakref.finalize(self, self._pool.end)
         self._dataset = DatasetInfo.from_message(self._pool.welcome.dataset)
-        self._finalizer = weakref.finalize(self, self._pool.close)
+        # Not a method: what is under way must not be what keeps the client.
+        self._make_batch = partial(batch_of_reply, upcast=options.upcast)
 
     def sample_async(
         self,
@@ -81,7 +86,11 @@ class Client:
         subgraph: Subgraph = "directional",
         timeout: float | None = None,
     ) -> Future[Batch]:
-        """As sample(), without waiting: a future, whose cancel() also frees the daemon's work."""
+        """As sample(), without waiting: a future, whose cancel() also frees the daemon's work.
+
+        Its callbacks run on a thread of their own, one after the other, and may use the client. The
+        future keeps its client open, also when nothing else refers to that any more.
+        """
         options = self._sample_options(
             fanout,
             columns,
@@ -93,8 +102,9 @@ class Client:
             disjoint=disjoint,
             subgraph=subgraph,
         )
-        ids = self._node_ids(seeds, "seeds", original_ids, timeout)
-        return self._submit(ids, options, seed, timeout)
+        deadline = self._deadline(timeout)
+        ids = self._node_ids(seeds, "seeds", original_ids, deadline)
+        return self._submit(ids, options, seed, deadline)
 
     @with_arguments_of(sample_async)
     def sample(self, *args: Any, **kwargs: Any) -> Batch:
@@ -116,8 +126,8 @@ class Client:
         each, "induced" all edges between the nodes that were found.
         timeout: seconds to wait for it, instead of those of connect().
         """
-        future = self.sample_async(*args, **kwargs)
-        return self._pool.direct().wait(future, timeout=kwargs.get("timeout"))
+        future = cast("RequestFuture[Batch]", self.sample_async(*args, **kwargs))
+        return self._pool.direct().wait(future)
 
     def sample_links(
         self,
@@ -157,14 +167,14 @@ class Client:
             disjoint=disjoint,
             subgraph=subgraph,
         )
+        deadline = self._deadline(timeout)
         links = link_request(
-            self._node_ids(sources, "sources", original_ids, timeout),
-            self._node_ids(targets, "targets", original_ids, timeout),
+            self._node_ids(sources, "sources", original_ids, deadline),
+            self._node_ids(targets, "targets", original_ids, deadline),
             negatives,
             exclude_seed_edges,
         )
-        future = self._submit(links, options, seed, timeout)
-        return self._pool.direct().wait(future, timeout=timeout)
+        return self._pool.direct().wait(self._submit(links, options, seed, deadline))
 
     def random_walk(
         self,
@@ -185,8 +195,9 @@ class Client:
         """
         if not 0 <= length < 2**32:
             raise ValueError(f"length is {length}, expected at least 0 and less than 2**32")
+        deadline = self._deadline(timeout)
         messages = walk_messages(
-            self._node_ids(starts, "starts", original_ids, timeout),
+            self._node_ids(starts, "starts", original_ids, deadline),
             length,
             p=p,
             q=q,
@@ -194,16 +205,17 @@ class Client:
             weighted=weighted,
             seed=resolve_seed(seed),
         )
-        return walks_of_reply(self._ask(messages, timeout))
+        return walks_of_reply(self._ask(messages, deadline))
 
     def gather(self, column: str, ids: Ids, *, timeout: float | None = None) -> Any:
         """The rows `ids` of a column, in that order."""
         messages = gather_messages(column, wire_ids(ids, "ids"))
-        return users_tensor(self._ask(messages, timeout).tensors[column], self._options.upcast)
+        reply = self._ask(messages, self._deadline(timeout))
+        return users_tensor(reply.tensors[column], self._options.upcast)
 
     def original_ids(self, n_id: Ids, *, timeout: float | None = None) -> Any:
         """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
-        found = original_ids(n_id, self._dataset, self._pool.direct(), timeout)
+        found = original_ids(n_id, self._dataset, self._pool.direct(), self._deadline(timeout))
         return users_tensor(found) if isinstance(found, Tensor) else found
 
     def find_nodes(self, original: Any, *, timeout: float | None = None) -> Any:
@@ -211,7 +223,7 @@ class Client:
 
         Raises InvalidRequest for an id that no node has.
         """
-        found = self._node_ids(original, "original", True, timeout)
+        found = self._node_ids(original, "original", True, self._deadline(timeout))
         return users_tensor(Tensor(found, DataType.INT64))
 
     def datasets(self) -> list[DatasetInfo]:
@@ -282,7 +294,7 @@ class Client:
         from graphzero.client.loader import Loader, LoaderOptions
 
         if original_ids:
-            seeds = self._node_ids(seeds, "seeds", True, timeout)
+            seeds = self._node_ids(seeds, "seeds", True, self._deadline(timeout))
         return Loader(
             self,
             seeds,
@@ -312,7 +324,8 @@ class Client:
 
     def close(self) -> None:
         """Ends the sessions, loaders' too. Tensors in hand stay valid. Harmless when repeated."""
-        self._finalizer()
+        self._finalizer.detach()
+        self._pool.close()
 
     def __enter__(self) -> Client:
         return self
@@ -350,10 +363,20 @@ class Client:
         return options
 
     def _submit(
-        self, seeds: Seeds, options: SampleOptions, seed: int | None, timeout: float | None
-    ) -> Future[Batch]:
+        self,
+        seeds: Seeds,
+        options: SampleOptions,
+        seed: int | None,
+        deadline: Deadline | None,
+    ) -> RequestFuture[Batch]:
         messages = sample_messages(seeds, options, resolve_seed(seed))
-        return self._pool.direct().submit(messages, self._make_batch, timeout=timeout)
+        future = self._pool.direct().submit(messages, self._make_batch, deadline)
+        future.keeps = self
+        return future
+
+    def _deadline(self, timeout: float | None) -> Deadline:
+        """Of one call, over all the requests that it takes."""
+        return Deadline(self._options.timeout if timeout is None else timeout)
 
     def _require_features(self, features: Iterable[str]) -> None:
         for feature in features:
@@ -371,21 +394,13 @@ class Client:
                     f"dataset {self._dataset.name!r} has no column {name!r}, it has {known}"
                 )
 
-    def _make_batch(self, reply: Reply) -> Batch:
-        return batch_of_reply(reply, self._options.upcast)
-
     def _node_ids(
-        self, ids: Any, what: str, original: bool, timeout: float | None
+        self, ids: Any, what: str, original: bool, deadline: Deadline
     ) -> npt.NDArray[np.int64]:
         if original:
             self._require_features(["find_nodes"])
-            return find_nodes(ids, self._dataset, self._pool.direct(), timeout)
+            return find_nodes(ids, self._dataset, self._pool.direct(), deadline)
         return wire_ids(ids, what)
 
-    def _ask(self, messages: list[SessionRequest], timeout: float | None) -> Reply:
-        link = self._pool.direct()
-        return link.wait(link.submit(messages, _itself, timeout=timeout), timeout=timeout)
-
-
-def _itself(reply: Reply) -> Reply:
-    return reply
+    def _ask(self, messages: list[SessionRequest], deadline: Deadline) -> Reply:
+        return self._pool.direct().ask(messages, deadline)

@@ -24,11 +24,14 @@ def send_frame(peer: socket.socket, kind: int, payload: bytes) -> None:
 
 def read_frame(source: BinaryIO) -> tuple[int, bytes] | None:
     """The next frame, or None when the other side is gone."""
-    header = source.read(_HEADER.size)
-    if len(header) < _HEADER.size:
+    try:
+        header = source.read(_HEADER.size)
+        if len(header) < _HEADER.size:
+            return None
+        kind, size = _HEADER.unpack(header)
+        payload = source.read(size)
+    except ConnectionError:  # it left without reading all that it was sent
         return None
-    kind, size = _HEADER.unpack(header)
-    payload = source.read(size)
     return (kind, payload) if len(payload) == size else None
 
 

@@ -6,17 +6,16 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from graphzero._ids import Ids
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
-from graphzero.client.errors import DatasetChanged, RequestTimeout, ResourceExhausted
+from graphzero.client.errors import DatasetChanged
 from graphzero.client.info import DatasetInfo
-from graphzero.client.link import Link, RequestFuture
+from graphzero.client.link import RAN_OUT, Link, RequestFuture
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
 from graphzero.client.requests import SampleOptions, Seeds, sample_messages
 from graphzero.client.seeds import resolve_seeds
@@ -28,11 +27,7 @@ if TYPE_CHECKING:
 # The batch in use, and the one before it: a loop variable holds it until the next is bound.
 _HELD_BY_USER = 2
 
-# How a request ends that got no time or no memory before its deadline.
-_RAN_OUT = (RequestTimeout, ResourceExhausted)
-
 _STATE_VERSION = 1
-_NO_SEEDS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -169,16 +164,17 @@ class Loader:
         options = self._options
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
         messages = sample_messages(seeds, self._sample, drawn_by)
-        return self._link.submit(messages, self._client._make_batch, timeout=options.timeout)
+        deadline = self._link.deadline(options.timeout)
+        return self._link.submit(messages, self._client._make_batch, deadline)
 
 
 @dataclass
 class _Ahead:
-    """A batch on its way."""
+    """A batch on its way; without a future if it could not be asked for yet."""
 
     step: int
     seeds: Seeds
-    future: Future[Batch]
+    future: RequestFuture[Batch] | None = None
 
 
 class LoaderIterator:
@@ -190,6 +186,7 @@ class LoaderIterator:
         """`workers`: that many iterators share the epoch, and this is number `worker` of them."""
         self._ahead: deque[_Ahead] = deque()
         self._ended: str | None = None
+        self._source_error: Exception | None = None  # comes after the batches ahead
         self._loader = loader
         self._link = loader._link
         self._generation = self._link.generation
@@ -212,12 +209,11 @@ class LoaderIterator:
             raise RuntimeError(self._ended)
         self._renew_after_fork()
         self._top_up(max(1, self._loader._options.prefetch))
-        if not self._ahead:
+        if not self._ahead and self._source_error is None:
             self._report(Progress(self._epoch + 1, 0))
             raise StopIteration
-        first = self._ahead.popleft()
         try:
-            batch = self._wait(first)
+            batch = self._wait_for_first()
         except BaseException:
             self.close("the epoch ended with an error")
             raise
@@ -232,28 +228,44 @@ class LoaderIterator:
         if self._generation != self._link.generation:
             self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
         while self._ahead:
-            self._ahead.popleft().future.cancel()
+            future = self._ahead.popleft().future
+            if future is not None:
+                future.cancel()
 
     def __del__(self) -> None:
         self.close()
 
-    def _wait(self, first: _Ahead) -> Batch:
-        timeout = self._loader._options.timeout
-        if first.future.done() and isinstance(first.future.exception(), _RAN_OUT):
-            # It waited for memory while the user was busy elsewhere: now is its turn.
-            first.future = self._loader._submit(first.seeds, self._epoch, first.step)
-        return self._link.wait(first.future, timeout=timeout)
+    def _wait_for_first(self) -> Batch:
+        if not self._ahead:
+            assert self._source_error is not None
+            raise self._source_error
+        first = self._ahead.popleft()
+        future = first.future
+        if future is None or (future.done() and isinstance(future.exception(), RAN_OUT)):
+            # There was no session or no memory for it while the user was busy elsewhere: now is its
+            # turn, and an error is told.
+            future = self._loader._submit(first.seeds, self._epoch, first.step)
+        return self._link.wait(future)
 
     def _top_up(self, count: int) -> None:
-        missing = max(0, count - len(self._ahead))
-        try:
-            for step, seeds in itertools.islice(self._coming, missing):
-                future = self._loader._submit(seeds, self._epoch, step)
-                self._ahead.append(_Ahead(step, seeds, future))
-        except Exception as error:
-            # In its place: the batches before it are still to be handed out.
-            self._coming = iter(())
-            self._ahead.append(_Ahead(-1, _NO_SEEDS, _failed(error)))
+        while len(self._ahead) < count and self._source_error is None:
+            if self._ahead and self._ahead[-1].future is None:
+                return  # what comes after it could not be asked for either
+            try:
+                coming = next(self._coming, None)
+            except Exception as error:
+                self._source_error = error
+                return
+            if coming is None:
+                return
+            step, seeds = coming
+            ahead = _Ahead(step, seeds)
+            self._ahead.append(ahead)
+            self._ask_for(ahead)
+
+    def _ask_for(self, ahead: _Ahead) -> None:
+        with suppress(Exception):  # told when the batch is waited for, if it is so then
+            ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
 
     def _renew_after_fork(self) -> None:
         """In a forked child: what is under way is the parent's, so ask for the same again."""
@@ -261,19 +273,15 @@ class LoaderIterator:
             return
         self._generation = self._link.generation
         for ahead in self._ahead:
-            if ahead.step < 0:
-                continue
-            ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
+            ahead.future = None
+        for ahead in self._ahead:
+            self._ask_for(ahead)
+            if ahead.future is None:
+                return
 
     def _report(self, progress: Progress) -> None:
         if self._reports:
             self._loader._progress = progress
-
-
-def _failed(error: Exception) -> Future[Batch]:
-    future: Future[Batch] = Future()
-    future.set_exception(error)
-    return future
 
 
 def _seed_source(
@@ -281,7 +289,7 @@ def _seed_source(
 ) -> SeedSource:
     if options.batch_size is None:
         raise ValueError("batch_size is missing")
-    ids = resolve_seeds(seeds, dataset, link)
+    ids = resolve_seeds(seeds, dataset, link, deadline=link.deadline(options.timeout))
     count = dataset.num_nodes if ids is None else len(ids)
     plan = EpochPlan(
         num_seeds=count,

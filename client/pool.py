@@ -11,7 +11,7 @@ from dataclasses import replace
 from graphzero.client.address import Address
 from graphzero.client.errors import RequestCancelled
 from graphzero.client.link import Link, Patience
-from graphzero.client.session import SessionOptions
+from graphzero.client.session import Session, SessionOptions
 from graphzero.client.stream import Stream, open_stream
 from graphzero.proto.graphzero_pb2 import Welcome
 
@@ -26,12 +26,13 @@ class LinkPool:
         self._find = find
         self._options = options
         self._patience = patience
-        self._lock = threading.Lock()
+        # Re-entrant: what the collector finalizes while it is held may need a link too.
+        self._lock = threading.RLock()
         self._closed = False
         self._direct: Link | None = None
-        first = Link(self._open_stream, options, patience)
+        self._links: list[Link] = []
+        first = self._new_link(options, None)
         self.welcome: Welcome = first.welcome
-        self._links = [first]
         self._idle = [first]
         _pools.add(self)
 
@@ -49,7 +50,11 @@ class LinkPool:
         """The link that all direct calls share."""
         with self._lock:
             if self._direct is None:
-                self._direct = self._take(self._options.window)
+                link = self._take(self._options.window)
+                if self._direct is None:
+                    self._direct = link
+                else:  # such a finalizer was quicker
+                    self.give_back(link)
             return self._direct
 
     def take(self, window: int) -> Link:
@@ -61,12 +66,18 @@ class LinkPool:
         # Called by finalizers, on any thread and in the middle of anything: takes no lock.
         self._idle.append(link)
 
+    def end(self) -> None:
+        """Begins to end all sessions; for finalizers too: takes no lock and waits for nothing."""
+        self._end()
+
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            links = list(self._links)
-        for link in links:
-            link.close()
+        """As end(), and waits for it, but not for a session that is just being opened."""
+        for session in self._end():
+            session.close()
+
+    def _end(self) -> list[Session]:
+        self._closed = True
+        return [session for link in list(self._links) for session in link.end()]
 
     def _take(self, window: int) -> Link:
         if self._closed:
@@ -75,13 +86,18 @@ class LinkPool:
             if link.window >= window:
                 self._idle.remove(link)
                 return link
-        link = Link(
-            self._open_stream,
-            replace(self._options, window=window),
-            self._patience,
-            expected=self.welcome,
-        )
+        return self._new_link(replace(self._options, window=window), self.welcome)
+
+    def _new_link(self, options: SessionOptions, expected: Welcome | None) -> Link:
+        link = Link(self._open_stream, options, self._patience, expected=expected)
         self._links.append(link)
+        try:
+            if self._closed:  # asked after the link is among those that _end() knows
+                link.end()
+            link.open()
+        except BaseException:
+            self._links.remove(link)
+            raise
         return link
 
     def _open_stream(self) -> Stream:
@@ -89,7 +105,7 @@ class LinkPool:
         return open_stream(self._address)
 
     def _after_fork(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
 
 _pools: weakref.WeakSet[LinkPool] = weakref.WeakSet()

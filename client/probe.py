@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-import grpc
+from graphzero._grpc_setup import import_grpc
 from graphzero.client.address import find_address
 from graphzero.client.errors import ServerUnavailable
 from graphzero.client.stream import call_metadata, open_channel
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
 
 def daemon_stats(
@@ -20,6 +19,9 @@ def daemon_stats(
     plaintext_token: bool = False,
 ) -> pb.GetStatsResponse:
     """Raises ServerUnavailable if no daemon answers in time; the rest as connect() has it."""
+    grpc = import_grpc()
+    from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+
     found = find_address(
         address, root_certificate=root_certificate, plaintext_token=plaintext_token
     )

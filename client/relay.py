@@ -33,7 +33,7 @@ def main() -> None:
         root_certificate=order["root_certificate"] and bytes.fromhex(order["root_certificate"]),
         server_uid=order["server_uid"],
     )
-    with suppress(OSError):  # the child is gone
+    with suppress(ConnectionError):  # the child is gone
         try:
             if order["call"] == "list":
                 found = list_datasets(address, order["timeout"])
@@ -46,14 +46,20 @@ def main() -> None:
 
 def _relay_session(address: Address, child: socket.socket, source: BinaryIO) -> None:
     stream = GrpcStream(address)
-    threading.Thread(target=_relay_requests, args=(stream, source), daemon=True).start()
-    stream.receive(lambda response: send_frame(child, MESSAGE, response.SerializeToString()))
+    try:
+        threading.Thread(target=_relay_requests, args=(stream, source), daemon=True).start()
+        stream.receive(lambda response: send_frame(child, MESSAGE, response.SerializeToString()))
+    finally:
+        stream.close()
 
 
 def _relay_requests(stream: GrpcStream, source: BinaryIO) -> None:
-    while (frame := read_frame(source)) is not None:
-        stream.send(SessionRequest.FromString(frame[1]))
-    stream.close()
+    """Until the child is gone, and whatever happens: a session without its child would be left."""
+    try:
+        while (frame := read_frame(source)) is not None:
+            stream.send(SessionRequest.FromString(frame[1]))
+    finally:
+        stream.close()
 
 
 if __name__ == "__main__":

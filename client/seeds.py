@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.info import ColumnInfo, DatasetInfo
 from graphzero.client.link import Link
@@ -16,7 +17,11 @@ _ROWS_PER_REQUEST = 1 << 20
 
 
 def resolve_seeds(
-    seeds: Any, dataset: DatasetInfo, link: Link, what: str = "seeds"
+    seeds: Any,
+    dataset: DatasetInfo,
+    link: Link,
+    what: str = "seeds",
+    deadline: Deadline | None = None,
 ) -> npt.NDArray[np.int64] | None:
     """Ids; None for all nodes, which need no list. `what` is the caller's name for them."""
     if seeds is None:
@@ -24,7 +29,7 @@ def resolve_seeds(
     if isinstance(seeds, slice):
         return np.arange(*seeds.indices(dataset.num_nodes), dtype=np.int64)
     if isinstance(seeds, str):
-        seeds = _read_split(_split(seeds, dataset), link)
+        seeds = _read_split(_split(seeds, dataset), link, deadline or link.deadline(None))
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
@@ -58,11 +63,11 @@ def _split(name: str, dataset: DatasetInfo) -> ColumnInfo:
     return splits[name]
 
 
-def _read_split(column: ColumnInfo, link: Link) -> npt.NDArray[Any]:
+def _read_split(column: ColumnInfo, link: Link, deadline: Deadline) -> npt.NDArray[Any]:
     pieces = []
     for first in range(0, column.shape[0], _ROWS_PER_REQUEST):
         rows = np.arange(first, min(first + _ROWS_PER_REQUEST, column.shape[0]))
-        reply = link.wait(link.submit(gather_messages(column.name, rows), lambda reply: reply))
+        reply = link.ask(gather_messages(column.name, rows), deadline)
         pieces.append(reply.tensors[column.name].array.reshape(-1).copy())
     return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
 

@@ -4,7 +4,8 @@ Responses are turned into arrays, and reported to whoever opened the session, on
 stream calls back on; a thread of the session only asks the stream for more. Another one waits for
 blocks that no tensor views any more and sends their ids within milliseconds, unless a request takes
 them along before that. If they only rode on requests, a loader that waits for memory and a daemon
-that waits for releases could wait for each other.
+that waits for releases could wait for each other. It also closes the stream: whoever ends a session
+may be a finalizer, which runs on any thread and in the middle of anything.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
 from graphzero._dtypes import DataType
+from graphzero._errors import GraphZeroError
+from graphzero.client.deadline import Deadline
 from graphzero.client.errors import (
     ClientError,
     RequestCancelled,
+    RequestTimeout,
     ServerError,
     ServerUnavailable,
     SharedMemoryUnavailable,
     exception_for,
 )
 from graphzero.client.stream import Stream
+from graphzero.client.threads import is_kept_from_users, keep_from_users, members
 from graphzero.proto.graphzero_pb2 import (
     TRANSPORT_INLINE,
     TRANSPORT_SHARED_MEMORY,
@@ -55,6 +60,8 @@ _DTYPES = {dtype.label: dtype for dtype in DataType}
 _IDLE_S = 1.0
 # How long a release waits for a request that takes it along.
 _LINGER_S = 0.004
+# How long close() waits for threads that are about to end; only a bug makes it wait in vain.
+_JOIN_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -91,82 +98,107 @@ class Reply:
     result: Result
 
 
-OnReply = Callable[[int, "Reply | ClientError"], None]
+OnReply = Callable[[int, "Reply | ClientError"], object]
+"""What it returns is not destroyed on the thread that called it: that may run a user's code."""
 OnEnd = Callable[["Session", ClientError], None]
 
 
 class Session:
-    """An open session. Thread-safe. on_reply is called on the stream's thread
-    and must not wait for another answer; on_end is called on a thread of the session."""
+    """A session that has begun. Thread-safe. on_reply is called on the stream's thread, on_end on a
+    thread of the session; neither may wait for an answer or for the end of a session."""
 
     def __init__(
-        self,
-        stream: Stream,
-        options: SessionOptions,
-        *,
-        timeout: float,
-        on_reply: OnReply,
-        on_end: OnEnd,
+        self, stream: Stream, options: SessionOptions, *, on_reply: OnReply, on_end: OnEnd
     ) -> None:
         self._stream = stream
         self._on_reply = on_reply
         self._on_end = on_end
         self._releases = _engine.ReleaseQueue()
         self._regions: dict[int, _engine.RegionView] = {}
+        self._unseen: dict[int, str] = {}  # regions that cannot be opened, and why
         self._chunks: dict[int, bytearray] = {}
         self._answered = threading.Event()
         self._welcome: Welcome | None = None
-        self.end: ClientError | None = None
+        self.saw_memory = False
+        """Whether it could open any of the daemon's shared memory."""
+        self.ended: ClientError | None = None
         """Why the session is over, once it is."""
-        self._closing = False
-        self._sending = threading.Lock()
+        self._ending = False
+        self._receiver = threading.Thread(
+            target=self._receive, name="graphzero-receive", daemon=True
+        )
         self._releaser = threading.Thread(
             target=self._send_releases, name="graphzero-release", daemon=True
         )
-        stream.send(SessionRequest(hello=options.hello()))
-        threading.Thread(target=self._receive, name="graphzero-receive", daemon=True).start()
-        self._await_welcome(timeout)
-        self._releaser.start()
+        self._begin(options)
+
+    def _begin(self, options: SessionOptions) -> None:
         _sessions.add(self)
+        try:
+            if _program_ends:  # asked after the session is among those that its end closes
+                raise RequestCancelled("the program is ending: no session can be opened any more")
+            self._stream.send(SessionRequest(hello=options.hello()))
+            self._releaser.start()
+        except BaseException:
+            self._stream.close()
+            raise
+        try:
+            self._receiver.start()
+        except BaseException:
+            self.end()
+            raise
+
+    def await_welcome(self, timeout: float) -> None:
+        """Returns when the daemon has accepted the session; else ends it and raises."""
+        deadline = Deadline(timeout)
+        try:
+            while not self._answered.wait(deadline.step()) and deadline.remaining():
+                pass
+        except BaseException:
+            self.end()
+            raise
+        if self._welcome is None:
+            answered = self._answered.is_set()
+            self.close()
+            raise (
+                self.ended
+                if answered and self.ended
+                else ServerUnavailable(f"the daemon did not answer within {timeout:g} s")
+            )
 
     @property
     def welcome(self) -> Welcome:
-        assert self._welcome is not None  # the constructor waited for it
+        assert self._welcome is not None  # await_welcome() returned
         return self._welcome
 
     def send(self, messages: Sequence[SessionRequest]) -> None:
         """Sends a request's messages, and with them the releases there are."""
         block_ids = self._releases.take()
-        with self._sending:
-            for message in messages:
-                if block_ids:
-                    # A copy: a retry sends the messages again, and releases belong to this session.
-                    message, block_ids = _with_releases(message, block_ids), []
-                self._stream.send(message)
+        for message in messages:
+            if block_ids:
+                # A copy: a retry sends the messages again, and releases belong to this session.
+                message, block_ids = _with_releases(message, block_ids), []
+            self._stream.send(message)
 
     def cancel(self, request_id: int) -> None:
         self._stream.send(SessionRequest(request_id=request_id, cancel=Cancel()))
 
+    def end(self) -> None:
+        """Begins to end the session and waits for nothing, so that finalizers can call it."""
+        self._ending = True
+        self._releases.close()
+
     def close(self) -> None:
         """Ends the session; the daemon frees what it holds. Tensors in hand stay valid."""
-        self._closing = True
-        self._releases.close()
-        self._stream.close()
-        # A client that nobody closed is collected on any thread, also on this one.
-        if self._releaser.is_alive() and self._releaser is not threading.current_thread():
-            self._releaser.join()
-
-    def _await_welcome(self, timeout: float) -> None:
-        answered = self._answered.wait(timeout)
-        if self._welcome is None:
-            self.close()
-            raise (
-                self.end
-                if answered and self.end
-                else ServerUnavailable(f"the daemon did not answer within {timeout:g} s")
-            )
+        self.end()
+        if is_kept_from_users():
+            return  # it could be one of those to wait for
+        for thread in (self._releaser, self._receiver):
+            if thread.is_alive():
+                thread.join(_JOIN_S)
 
     def _receive(self) -> None:
+        keep_from_users()
         end: ClientError = ServerUnavailable("the daemon ended the session")
         try:
             self._stream.receive(self._handle)
@@ -177,51 +209,65 @@ class Session:
         self._finish(end)
 
     def _finish(self, end: ClientError) -> None:
-        if self._closing:
+        if self._ending:
             end = RequestCancelled("the client was closed")
-        elif self._welcome is not None and isinstance(end, (RequestCancelled, ServerError)):
+        elif self._welcome is None:
+            if isinstance(end, RequestTimeout):  # this process stood still before its hello
+                end = ServerUnavailable(f"the session could not be opened: {end}")
+        elif isinstance(end, (RequestCancelled, RequestTimeout, ServerError)):
             # However gRPC words it: the daemon or the connection to it went away.
             end = ServerUnavailable(f"the session ended: {end}")
-        self.end = end
-        self._closing = True
-        self._releases.close()
-        self._stream.close()
+        self.ended = end
+        self.end()
         # From now on only tensors keep regions mapped, and the daemon counts them for so long.
         self._regions.clear()
         self._answered.set()
         if self._welcome is not None:
             self._on_end(self, end)
 
-    def _handle(self, response: SessionResponse) -> None:
+    def _handle(self, response: SessionResponse) -> object:
         kind = response.WhichOneof("body")
         request_id = response.request_id
         if kind == "result":
-            self._on_reply(request_id, self._readable(request_id, response.result))
-        elif kind == "error":
+            return self._on_reply(request_id, self._readable(request_id, response.result))
+        if kind == "error":
             self._chunks.pop(request_id, None)
             error = response.error
-            self._on_reply(request_id, exception_for(error.code, error.message))
-        elif kind == "chunk":
+            return self._on_reply(request_id, exception_for(error.code, error.message))
+        if kind == "chunk":
             self._chunks.setdefault(request_id, bytearray()).extend(response.chunk.data)
         elif kind == "region_offer":
             self._map_region(response.region_offer)
         elif kind == "region_drop":
             self._regions.pop(response.region_drop.region_id, None)
+            self._unseen.pop(response.region_drop.region_id, None)
         elif kind == "welcome":
             self._welcome = response.welcome
             self._answered.set()
+        return None
 
     def _map_region(self, offer: RegionOffer) -> None:
         try:
-            self._regions[offer.region_id] = _engine.RegionView.open(offer.name, offer.byte_size)
-        except OSError as error:
-            self._confirm_region(offer.region_id, str(error))
-            raise SharedMemoryUnavailable(
-                f"cannot open the daemon's shared memory {offer.name}: {error.strerror}; "
-                "trainer and daemon must see the same /dev/shm (containers: share it, or use one "
-                'IPC namespace); otherwise connect with transport="inline"'
-            ) from error
+            region = _engine.RegionView.open(offer.name, offer.byte_size)
+        except (OSError, GraphZeroError) as error:
+            # No error yet: an offer that was read late may be of a region that is gone by now. It
+            # is one when a result lies there.
+            self._unseen[offer.region_id] = f"{offer.name}: {getattr(error, 'strerror', error)}"
+            return
+        self._regions[offer.region_id] = region
+        self.saw_memory = True
         self._confirm_region(offer.region_id, "")
+
+    def _region(self, region_id: int) -> _engine.RegionView:
+        reason = self._unseen.get(region_id)
+        if reason is None:
+            return self._regions[region_id]
+        self._confirm_region(region_id, reason)
+        raise SharedMemoryUnavailable(
+            f"cannot open the daemon's shared memory {reason}; trainer and daemon must see the "
+            "same /dev/shm (containers: share it, or use one IPC namespace); otherwise connect "
+            'with transport="inline"'
+        )
 
     def _confirm_region(self, region_id: int, error: str) -> None:
         mapped = RegionMapped(region_id=region_id, error=error)
@@ -241,7 +287,7 @@ class Session:
     def _tensors_in_block(self, result: Result) -> dict[str, Tensor]:
         block = result.block
         lease = _engine.BlockLease.make(
-            self._regions[block.region_id],
+            self._region(block.region_id),
             self._releases,
             block_id=block.block_id,
             offset=block.offset,
@@ -255,10 +301,12 @@ class Session:
         }
 
     def _send_releases(self) -> None:
-        while not self._closing:
+        keep_from_users()
+        while not self._ending:
             block_ids = self._releases.take_left_over(_IDLE_S, _LINGER_S)
             if block_ids:
                 self._stream.send(SessionRequest(release=Release(block_ids=block_ids)))
+        self._stream.close()
 
 
 def _with_releases(message: SessionRequest, block_ids: list[int]) -> SessionRequest:
@@ -277,12 +325,17 @@ def _tensor_in_bytes(data: bytearray, ref: TensorRef) -> Tensor:
 
 # Open ones, and ended ones whose threads may still run.
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+_program_ends = False
 
 
 def _close_sessions() -> None:
-    # A thread that comes back from native code while the interpreter ends would end the process
-    # with it, so none may be there.
-    for session in list(_sessions):
+    """At the end of the program: the daemon is told, and no thread of ours outlives Python."""
+    global _program_ends
+    _program_ends = True
+    sessions = members(_sessions)
+    for session in sessions:
+        session.end()
+    for session in sessions:
         session.close()
 
 

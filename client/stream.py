@@ -25,10 +25,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from graphzero._grpc_threads import prepare_grpc
+from graphzero._grpc_setup import import_grpc, keepalive_options
 from graphzero.client.address import Address
 from graphzero.client.errors import ClientError, ServerUnavailable, exception_for
 from graphzero.client.frames import END, MESSAGE, read_frame, send_frame, unpack_error
+from graphzero.client.threads import callbacks, keep_from_users
 from graphzero.proto.graphzero_pb2 import (
     ListDatasetsRequest,
     ListDatasetsResponse,
@@ -36,21 +37,26 @@ from graphzero.proto.graphzero_pb2 import (
     SessionResponse,
 )
 
-prepare_grpc()
-
 _SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
+
+# How long to wait for a relay that has nobody to serve any more, before it is killed.
+_RELAY_END_S = 10.0
 
 # The process that gRPC runs in; its children must not touch it.
 _grpc_pid: int | None = None
+
+Handle = Callable[[SessionResponse], object]
+"""Takes a message. What it returns is disposed of by the thread in receive()."""
 
 
 class Stream(Protocol):
     """Messages of one session. send() and close() may be called from any thread."""
 
     def send(self, request: SessionRequest) -> None:
-        """Queues a message; never fails: the end of the stream shows in receive()."""
+        """Queues a message; never fails: the end of the stream shows in receive(). Never waits
+        either, and may be called by a finalizer that interrupts another send()."""
 
-    def receive(self, handle: Callable[[SessionResponse], None]) -> None:
+    def receive(self, handle: Handle) -> None:
         """Calls `handle` with what the daemon sends, in order, on one thread at a time, until the
         end. A status raises its exception, as does `handle` its own."""
 
@@ -72,8 +78,7 @@ def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
             payload = next(relay.payloads(), b"")
         found: ListDatasetsResponse = ListDatasetsResponse.FromString(payload)
         return found
-    import grpc
-
+    grpc = import_grpc()
     with open_channel(address) as channel:
         try:
             found = _stub(channel).ListDatasets(
@@ -89,13 +94,13 @@ class GrpcStream:
 
     Messages are handled where gRPC deserializes them, on the thread that it watches the channel
     with: one thread less to wake for every answer (0.07 of 0.6 ms of a round trip, measured). The
-    thread in receive() only asks for the next one.
+    thread in receive() only asks for the next one, and disposes of what is left of the last.
     """
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
-        self._handle: Callable[[SessionResponse], None] | None = None
+        self._handle: Handle | None = None
         self._failure: Exception | None = None
         self._channel = open_channel(address)
         call = self._channel.stream_stream(
@@ -103,17 +108,21 @@ class GrpcStream:
             request_serializer=SessionRequest.SerializeToString,
             response_deserializer=self._deliver,
         )
-        self._call = call(iter(self._outbox.get, None), metadata=call_metadata(address))
+        try:
+            self._call = call(iter(self._outbox.get, None), metadata=call_metadata(address))
+        except BaseException:  # no thread could be started
+            self._channel.close()
+            raise
 
     def send(self, request: SessionRequest) -> None:
         self._outbox.put(request)
 
-    def receive(self, handle: Callable[[SessionResponse], None]) -> None:
-        import grpc
-
+    def receive(self, handle: Handle) -> None:
+        grpc = import_grpc()
         self._handle = handle
         try:
-            for _ in self._call:
+            for left_over in self._call:
+                callbacks.dispose(left_over)
                 if self._failure is not None:
                     raise self._failure
         except grpc.RpcError as error:
@@ -121,14 +130,19 @@ class GrpcStream:
         finally:
             self._handle = None
 
-    def _deliver(self, payload: bytes) -> bool:
-        """gRPC would end the call with an error of its own if this raised."""
+    def _deliver(self, payload: bytes) -> list[object]:
+        """On gRPC's thread. It would end the call with an error of its own if this raised.
+
+        What the message leaves behind goes to the thread in receive(): its end may run a user's
+        code, or close a client.
+        """
+        keep_from_users()
         try:
             assert self._handle is not None  # nothing is read before receive() asks for it
-            self._handle(SessionResponse.FromString(payload))
+            return [self._handle(SessionResponse.FromString(payload))]
         except Exception as error:
             self._failure = error
-        return True  # None would mean to gRPC that it could not be deserialized
+            return []
 
     def close(self) -> None:
         self._outbox.put(None)
@@ -141,19 +155,33 @@ class RelayStream:
 
     def __init__(self, address: Address) -> None:
         self._relay = _Relay(address, call="session")
-        self._sending = threading.Lock()
+        self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
+        # A thread writes: an interrupt from the keyboard would tear a message, and a lock could be
+        # asked for twice, by send() and by a finalizer that interrupts it.
+        self._sender = threading.Thread(target=self._send_all, name="graphzero-send", daemon=True)
+        try:
+            self._sender.start()
+        except BaseException:
+            self._relay.close()
+            raise
 
     def send(self, request: SessionRequest) -> None:
-        # An error means that the relay is gone, which receive() tells.
-        with self._sending, suppress(OSError):
-            send_frame(self._relay.socket, MESSAGE, request.SerializeToString())
+        self._outbox.put(request)
 
-    def receive(self, handle: Callable[[SessionResponse], None]) -> None:
+    def receive(self, handle: Handle) -> None:
         for payload in self._relay.payloads():
-            handle(SessionResponse.FromString(payload))
+            callbacks.dispose([handle(SessionResponse.FromString(payload))])
 
     def close(self) -> None:
+        self._outbox.put(None)
         self._relay.close()
+        self._sender.join()
+
+    def _send_all(self) -> None:
+        keep_from_users()
+        with suppress(OSError):  # the relay is gone, which receive() tells
+            for request in iter(self._outbox.get, None):
+                send_frame(self._relay.socket, MESSAGE, request.SerializeToString())
 
 
 class _Relay:
@@ -161,6 +189,7 @@ class _Relay:
 
     def __init__(self, address: Address, *, call: str, timeout: float = 0.0) -> None:
         self.socket, other = socket.socketpair()
+        _connections.relays.add(self)
         with other:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "graphzero.client.relay", str(other.fileno())],
@@ -174,8 +203,14 @@ class _Relay:
             "call": call,
             "timeout": timeout,
         }
-        _connections.relays.add(self)
-        send_frame(self.socket, MESSAGE, json.dumps(order).encode())
+        try:
+            send_frame(self.socket, MESSAGE, json.dumps(order).encode())
+        except OSError as error:
+            self.close()
+            raise ServerUnavailable(
+                f"the program that connects for a forked process ended with status "
+                f"{self._process.returncode}: {sys.executable} -m graphzero.client.relay"
+            ) from error
 
     def payloads(self) -> Iterator[bytes]:
         with self.socket.makefile("rb") as source:
@@ -189,7 +224,11 @@ class _Relay:
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
-        self._process.wait()
+        try:
+            self._process.wait(_RELAY_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def _in_forked_child() -> bool:
@@ -199,13 +238,13 @@ def _in_forked_child() -> bool:
 def open_channel(address: Address) -> Any:
     """A gRPC channel, which must not be used in a forked child."""
     global _grpc_pid
-    import grpc
-
+    grpc = import_grpc()
     _grpc_pid = os.getpid()
     if address.socket is not None:
         _connections.sockets.add(str(address.socket))
     # Without a pool of its own a channel waits for the back-off of one that failed before it.
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
+    options += keepalive_options(is_socket=address.socket is not None)
     if address.secure:
         credentials = grpc.ssl_channel_credentials(address.root_certificate)
         return grpc.secure_channel(address.target, credentials, options)

@@ -9,11 +9,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import grpc
 from graphzero import _engine
 from graphzero._cli import describe
 from graphzero._errors import GraphZeroError
+from graphzero._grpc_setup import keepalive_options
 from graphzero._text import line_text, quoted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
@@ -76,13 +78,10 @@ class _Daemon:
         )
         self._service = Service(self._catalog, self._plan, config.limits, budget, lock.instance_id)
         self._health = health.aio.HealthServicer()
-        self._server = grpc.aio.server(
-            interceptors=[MessageGuard()],
-            options=[
-                ("grpc.so_reuseport", 0),
-                ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-            ],
-        )
+        # Two, because the options of a server hold for all of its addresses.
+        self._socket_server = _new_server(is_socket=True)
+        self._tcp_server = None if config.listen.tcp is None else _new_server(is_socket=False)
+        self._servers = [self._socket_server, *([self._tcp_server] if self._tcp_server else [])]
         self._warm_start = WarmStart(config.warm)
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
@@ -96,10 +95,11 @@ class _Daemon:
         await self._shutdown()
 
     async def _start(self) -> None:
-        add_SamplerServiceServicer_to_server(self._service, self._server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        names = (_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        for server in self._servers:
+            add_SamplerServiceServicer_to_server(self._service, server)
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+            names = (_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, server)
         doors = self._open_doors()
         await start_housekeepers()
         loop = asyncio.get_running_loop()
@@ -108,7 +108,8 @@ class _Daemon:
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         self._service.watch_memory(loop)
-        await self._server.start()
+        for server in self._servers:
+            await server.start()
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         if self._lock.swept:
             log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
@@ -125,8 +126,8 @@ class _Daemon:
         if config.tcp is not None:
             token = None if config.tcp.token_file is None else read_token(config.tcp.token_file)
             self._service.tcp_token = token
-            doors = listen.bind_tcp(self._server, config.tcp, has_token=token is not None)
-        return [listen.bind_socket(self._server, config), *doors]
+            doors = listen.bind_tcp(self._tcp_server, config.tcp, has_token=token is not None)
+        return [listen.bind_socket(self._socket_server, config), *doors]
 
     def _warnings(self, doors: Iterable[Door]) -> Iterator[str]:
         for name, why in self._catalog.left_out.items():
@@ -185,7 +186,7 @@ class _Daemon:
         deadline = time.monotonic() + self._config.life.drain_timeout_s
         await self._service.drain(self._config.life.drain_timeout_s)
         # It waits for trainers that do not read what was sent to them, however long.
-        stopping = asyncio.ensure_future(self._server.stop(grace=0.1))
+        stopping = asyncio.gather(*(server.stop(grace=0.1) for server in self._servers))
         stopped, _ = await asyncio.wait({stopping}, timeout=_LAST_MOMENT_S)
         if stopped:
             await _handlers_end()
@@ -198,6 +199,15 @@ class _Daemon:
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):
             await self._health.set(name, status)
+
+
+def _new_server(*, is_socket: bool) -> Any:
+    options = [
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        *keepalive_options(is_socket=is_socket),
+    ]
+    return grpc.aio.server(interceptors=[MessageGuard()], options=options)
 
 
 async def _handlers_end() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import GraphZeroError
-from graphzero._grpc_threads import prepare_grpc
+from graphzero._grpc_setup import import_grpc
 from graphzero.server.log_lines import set_up_log
 from graphzero.server.thread_room import require_threads
 
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     set_up_log()
     # Its core writes to stderr by itself, a line for each peer that does not speak TLS properly.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    prepare_grpc()
+    import_grpc()
     try:
         config = parse_command_line(argv)
         require_threads(config.limits.threads, config.limits.workers)

@@ -22,7 +22,7 @@ class TlsConfig:
 
 def server_credentials(tls: TlsConfig) -> Any:
     """Checks the files first: gRPC does not say what is wrong with them."""
-    import grpc  # not before it is told how to run: see prepare_grpc()
+    import grpc  # not before it is told how to run: see import_grpc()
 
     _require_secret(tls.key, "--tls-key")
     pair = (_read(tls.key, "--tls-key"), _read(tls.certificate, "--tls-certificate"))

@@ -147,8 +147,11 @@ class Service(SamplerServiceServicer):
         """The session that the first message asks for; ends the stream if it cannot be had."""
         try:
             first = await asyncio.wait_for(anext(aiter(requests)), HELLO_TIMEOUT_S)
-        except (StopAsyncIteration, asyncio.TimeoutError):
+        except StopAsyncIteration:
             await context.abort(StatusCode.INVALID_ARGUMENT, "no hello came")
+        except asyncio.TimeoutError:
+            text = f"no hello came within {HELLO_TIMEOUT_S:g} s"
+            await context.abort(StatusCode.DEADLINE_EXCEEDED, text)
         if first.WhichOneof("body") != "hello":
             await context.abort(StatusCode.INVALID_ARGUMENT, "the first message must be hello")
         hello = first.hello

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-# Before gRPC is used, as in a trainer: it says how to treat forks.
-import graphzero.client.stream  # noqa: F401
 import hypothesis
 import memory_group as control_group
 import numpy as np
 import pytest
-from daemon_process import DaemonProcess
+from graphzero._grpc_setup import import_grpc
+
+# Before anything else loads gRPC, as in a trainer: it says how to treat forks.
+import_grpc()
+
+from daemon_process import DaemonProcess  # noqa: E402
 
 # No test is about time: a busy machine is no failure.
 hypothesis.settings.register_profile("graphzero", deadline=None)

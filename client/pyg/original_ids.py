@@ -15,6 +15,6 @@ def find_original(client: Client, original: Any) -> npt.NDArray[np.int64]:
     client._require_features(["find_nodes"])
     link = client._pool.take(1)
     try:
-        return find_nodes(original, client.info().dataset, link)
+        return find_nodes(original, client.info().dataset, link, link.deadline(None))
     finally:
         client._pool.give_back(link)

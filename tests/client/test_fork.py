@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,15 @@ import graphzero as gz
 import grpc
 import pytest
 import torch
-from graphzero.proto.graphzero_pb2 import GetStatsRequest
+from graphzero.client.address import find_address
+from graphzero.client.stream import open_stream
+from graphzero.proto.graphzero_pb2 import Cancel, GetStatsRequest, SessionRequest
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+from graphzero.torch import BatchDataset
 
 FANOUT = [3, 2]
+# Epochs that are left after their first batch; `make crash` sets them high.
+LEFT_EPOCHS = int(os.environ.get("GRAPHZERO_LEFT_EPOCHS", "6"))
 
 # Python warns that forking a process with threads may deadlock; that it does not is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -153,6 +160,68 @@ def test_dataloader_workers_use_the_client_they_inherit(client: gz.Client) -> No
     )
     assert [contents(batch) for batch in workers] == expected
     assert contents(data[0]) == expected[0]
+
+
+def sessions_of(address: str) -> list[str]:
+    with grpc.insecure_channel(address) as channel:
+        stats = SamplerServiceStub(channel).GetStats(GetStatsRequest(), timeout=60)
+        return [session.client_name for session in stats.sessions]
+
+
+def relays_with(mark: str) -> list[str]:
+    """Those that have it in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            is_relay = b"graphzero.client.relay" in (process / "cmdline").read_bytes()
+            if is_relay and mark.encode() in (process / "environ").read_bytes():
+                found.append(process.name)
+    return found
+
+
+def test_epochs_that_are_left_leave_neither_sessions_nor_relays(
+    start_daemon: Callable[..., Any], dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers end with answers unread; there are sessions for three epochs only."""
+    monkeypatch.setenv("GRAPHZERO_TEST_MARK", mark := f"left-epochs-{os.getpid()}")
+    daemon = start_daemon(dataset, "--max-sessions", "8")
+    data = BatchDataset(gz.connect(daemon.address), None, FANOUT, 20, prefetch=4)
+    workers = torch.utils.data.DataLoader(
+        data, batch_size=None, num_workers=2, multiprocessing_context="fork"
+    )
+    at_first = len(sessions_of(daemon.address))
+    for _ in range(LEFT_EPOCHS):
+        for batch in workers:
+            assert batch.batch_size == 20
+            break
+    for _ in range(600):
+        left = len(sessions_of(daemon.address)) - at_first, relays_with(mark)
+        if left == (0, []):
+            break
+        time.sleep(0.05)
+    assert left == (0, [])
+
+
+def test_a_finalizer_may_interrupt_a_child_in_the_middle_of_a_message(client: gz.Client) -> None:
+    """The collector runs at any allocation, and may find an iterator that cancels its requests."""
+    address = find_address(client.info().address)
+
+    def child() -> None:
+        signal.alarm(30)  # against a hang
+        stream = open_stream(address)
+        interrupted = threading.Event()
+
+        class Message:
+            def SerializeToString(self) -> bytes:
+                stream.send(SessionRequest(request_id=1, cancel=Cancel()))
+                interrupted.set()
+                return b""
+
+        stream.send(Message())  # type: ignore[arg-type]
+        assert interrupted.wait(30)
+        stream.close()
+
+    in_child(child)
 
 
 KILLED_PARENT = """

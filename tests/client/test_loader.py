@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from graphzero.client.probe import daemon_stats
 
 FANOUT = [3, 2]
 
@@ -334,3 +336,36 @@ def test_a_state_of_another_loader_is_refused(client: gz.Client) -> None:
     for key, value in [("dataset", "00"), ("sampler_version", 0)]:
         with pytest.raises(gz.DatasetChanged, match=key):
             client.loader(range(90), FANOUT, 10).load_state_dict(state | {key: value})
+
+
+def test_a_loader_that_gets_no_session_says_so_and_goes_on_when_there_is_one(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--max-sessions", "1")
+    with gz.connect(daemon.address) as client:
+        loader = client.loader(range(90), FANOUT, 10)
+        expected = contents(loader.share(0, 0, 1))
+        daemon.kill()
+        daemon.start()
+        with gz.connect(daemon.address):  # has the only session
+            early = loader.share(0, 0, 1)
+            with pytest.raises(gz.ResourceExhausted, match="all 1 sessions are in use"):
+                next(loader.share(0, 0, 1))
+        for _ in range(600):  # until the daemon has noticed that it is closed
+            if not daemon_stats(daemon.address).sessions:
+                break
+            time.sleep(0.05)
+        assert contents(early) == expected
+
+
+def test_errors_of_a_sampler_come_after_the_batches_before_it(client: gz.Client) -> None:
+    def batches() -> Iterator[Any]:
+        yield [1, 2]
+        yield [3]
+        raise gz.ResourceExhausted("of the user's own")
+
+    loader = client.loader(None, FANOUT, batch_sampler=batches(), prefetch=4)
+    iterator = iter(loader)
+    assert [next(iterator).batch_size for _ in range(2)] == [2, 1]
+    with pytest.raises(gz.ResourceExhausted, match="of the user's own"):
+        next(iterator)

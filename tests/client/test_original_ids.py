@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,3 +88,30 @@ def test_a_dataset_that_was_not_relabelled_says_so(client: gz.Client) -> None:
         client.original_ids([1])
     with pytest.raises(gz.InvalidRequest, match="has no original ids; convert it with"):
         client.sample([1], fanout=[1], original_ids=True)
+
+
+CALLS: dict[str, Callable[[gz.Client, Any], Any]] = {
+    "find_nodes": lambda client, ids: client.find_nodes(ids, timeout=0.1),
+    "original_ids": lambda client, ids: client.original_ids([0], timeout=0.1),
+    "sample": lambda client, ids: client.sample(ids, [1], original_ids=True, timeout=0.1),
+    "sample_links": lambda client, ids: client.sample_links(
+        ids, ids, [1], original_ids=True, timeout=0.1
+    ),
+    "random_walk": lambda client, ids: client.random_walk(ids, 3, original_ids=True, timeout=0.1),
+    "loader": lambda client, ids: client.loader(ids, [1], 2, original_ids=True, timeout=0.1),
+}
+
+
+def test_calls_of_several_requests_keep_to_their_timeout(
+    relabelled: Any, start_daemon: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphzero.client.link._GRACE_S", 0.1)
+    ids, dataset = relabelled
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        client.find_nodes(ids[:2])
+        os.kill(daemon.pid, signal.SIGSTOP)
+        for call in CALLS.values():
+            with pytest.raises(gz.RequestTimeout, match=r"within 0\.1 s"):
+                call(client, ids[:2])
+        os.kill(daemon.pid, signal.SIGCONT)
