@@ -78,6 +78,7 @@ class ReadPlan:
         for name, column in dataset.columns.items():
             path = plan.columns[name]
             column._read_by(path, self._cache_for(path.path))
+        dataset.residency.possible = not reads_files([dataset])
 
     def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
         size = self._config.row_cache

@@ -22,7 +22,7 @@ from graphzero._errors import CallStopped, InputError, NeedsMemory
 from graphzero._text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
-from graphzero.server.work import MOST_BRIEF_BYTES, Work, is_brief, make_work
+from graphzero.server.work import MOST_BRIEF_BYTES, Work, is_brief, is_in_memory, make_work
 
 if TYPE_CHECKING:
     from graphzero.server.session import TrainerSession
@@ -49,6 +49,7 @@ class Request:
         self._message = message
         self._body_bytes: int = _OVERHEAD_BYTES + message.ByteSize()
         self._work: Work | None = None
+        self._small = False  # little to do, wherever its data lie
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
 
@@ -66,7 +67,10 @@ class Request:
             and _engine.has_idle_thread()
             and session.memory.has_warm(MOST_BRIEF_BYTES)
         ):
+            waits = _engine.disk_waits()
             self._run(self._worker_run)
+            if _engine.disk_waits() != waits:
+                session.dataset.residency.disappointed()
         else:
             self.submit()
 
@@ -102,16 +106,25 @@ class Request:
     def _is_brief(self) -> bool:
         """Whether it takes microseconds and reads nothing from a disk."""
         session = self._session
-        return session.dataset.in_memory.is_set() and is_brief(
-            session.dataset, session.recipes, self._message, len(self.ids) // 8
+        dataset, recipes, message = session.dataset, session.recipes, self._message
+        if not dataset.residency.possible:
+            return False
+        self._small = is_brief(dataset, recipes, message, len(self.ids) // 8)
+        return self._small and dataset.residency.allows(
+            lambda: is_in_memory(dataset, recipes, message, np.frombuffer(self.ids, np.int64))
         )
 
     # --- on a worker ---
 
     def run(self) -> None:
         """As far as memory allows."""
+        residency = self._session.dataset.residency
+        watched = self._small and not residency.trusted
+        waits = _engine.disk_waits() if watched else 0
         with self.call:
             self._run(self._worker_run)
+        if watched:
+            residency.note(waited=_engine.disk_waits() != waits)
 
     def _run(self, step: Any) -> None:
         """Takes one step and tells the session what came of it."""

@@ -136,7 +136,7 @@ def _read(datasets: Sequence[Dataset], files: Sequence[_File], stop: threading.E
         read.append(file)
     for dataset in datasets:
         if sum(file.dataset is dataset for file in read) == 1 + len(dataset.columns):
-            dataset.in_memory.set()
+            dataset.residency.warmed()
     total = size_text(sum(file.opened.file_bytes for file in read))
     seconds = time.monotonic() - started
     log.info("warm start read %d files, %s, in %.1f s", len(read), total, seconds)

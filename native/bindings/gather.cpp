@@ -87,6 +87,12 @@ void BindGather(nb::module_& m) {
       .def_prop_ro("path", &Column::path)
       .def_prop_ro("reason", &Column::reason)
       .def_prop_ro("fallback", &Column::fallback)
+      .def(
+          "rows_in_memory",
+          [](const Column& column, const IdArray& ids) {
+            return column.RowsInMemory({ids.data(), ids.size()});
+          },
+          "ids"_a)
       .def_prop_ro("direct_align", &Column::direct_align)
       .def("stats", &Stats)
       .def("gather", &Gather, "ids"_a, "out"_a, nb::kw_only(), "threads"_a = 0);

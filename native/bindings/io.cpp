@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/bindings.h"
+#include "io/disk_waits.h"
 #include "io/faults.h"
 #include "io/read_queue.h"
 
@@ -14,6 +15,8 @@ void BindIo(nb::module_& m) {
       .def_ro("name", &io::EngineChoice::name)
       .def_ro("reason", &io::EngineChoice::reason);
   m.def("io_engine", [] { return io::ChosenEngine(); });
+
+  m.def("disk_waits", &io::DiskWaits);
 
   // For tests.
   m.def(

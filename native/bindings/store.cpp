@@ -188,6 +188,12 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("file_bytes", [](const TopologyReader& g) { return g.file()->size(); })
       .def_prop_ro("sections", [](const TopologyReader& g) { return Sections(g.container()); })
       .def(
+          "rows_in_memory",
+          [](const TopologyReader& g, const IdArray& nodes, const std::string& direction) {
+            return g.RowsInMemory(Direction(g, direction), {nodes.data(), nodes.size()});
+          },
+          "nodes"_a, "direction"_a)
+      .def(
           "degree",
           [](const TopologyReader& g, uint64_t node, const std::string& direction) {
             return CheckedRow(g, Direction(g, direction), node).size();

@@ -8,6 +8,7 @@
 #include "gather/gather.h"
 #include "sample/threads.h"
 #include "store/errors.h"
+#include "store/spread_looks.h"
 
 namespace graphzero::gather {
 namespace {
@@ -17,6 +18,9 @@ constexpr size_t kLookupGrain = 2048;
 static_assert(kLookupGrain <= RowCache::kMostAtATime);
 // Longer rows are worth a fault each, and would need too much memory for reads under way.
 constexpr uint64_t kLongestReadRow = uint64_t{4} << 20;
+
+// Of the rows of a small request.
+constexpr size_t kFewLooks = 8;
 
 void Add(std::atomic<uint64_t>& counter, uint64_t count) {
   counter.fetch_add(count, std::memory_order_relaxed);
@@ -88,6 +92,15 @@ void Column::Gather(std::span<const int64_t> ids, std::byte* out, int threads) {
   }
   Add(counters_.gathers, 1);
   Add(counters_.rows, ids.size());
+}
+
+bool Column::RowsInMemory(std::span<const int64_t> ids) const {
+  return store::SpreadLooks(ids.size(), kFewLooks, [&](size_t i) {
+    const auto row = static_cast<uint64_t>(ids[i]);
+    std::byte byte;
+    return row >= matrix_.rows() ||
+           matrix_.file()->TryRead(matrix_.data_offset() + row * matrix_.row_stride(), {&byte, 1});
+  });
 }
 
 // What to read these rows from; null if they are copied from the mapping.

@@ -52,6 +52,10 @@ class Column {
   // leave (sample/threads.h); waiting for the disk takes none of them.
   void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
 
+  // Whether a few of these rows, and so probably all, lie in memory: the file's, not the cache's.
+  // Does not wait for a disk. Ids that the column does not have are left out.
+  bool RowsInMemory(std::span<const int64_t> ids) const;
+
   ColumnPath path() const { return path_; }
   const std::string& reason() const { return reason_; }
   const std::string& fallback() const { return fallback_; }

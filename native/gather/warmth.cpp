@@ -1,12 +1,10 @@
 #include "gather/warmth.h"
 
-#include <sys/mman.h>
-#include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <cstddef>
+
+#include "store/spread_looks.h"
 
 namespace graphzero::gather {
 namespace {
@@ -21,22 +19,6 @@ int64_t CoarseMilliseconds() {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
-// One byte, without waiting. The kernel starts to read what is missing, which will be asked for
-// next anyway.
-bool InMemory(const store::MappedFile& file, uint64_t offset) {
-  std::byte byte;
-  iovec part{&byte, 1};
-  const ssize_t got = ::preadv2(file.fd().get(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
-  if (got >= 0) return true;
-  if (errno != EOPNOTSUPP) return false;
-  // A filesystem without such reads: the mapping knows too, but only if this user may write to the
-  // file; else the kernel says yes to everything.
-  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  unsigned char present = 0;
-  std::byte* const at = file.bytes().data() + offset / page * page;
-  return ::mincore(at, 1, &present) == 0 && (present & 1) != 0;
 }
 
 }  // namespace
@@ -56,11 +38,10 @@ bool Warmth::IsWarm(size_t count, const std::function<uint64_t(size_t)>& offset)
 }
 
 bool Warmth::Measure(size_t count, const std::function<uint64_t(size_t)>& offset) const {
-  const size_t looks = std::min(count, kLooks);
-  for (size_t i = 0; i < looks; ++i) {
-    if (!InMemory(file_, offset(i * count / looks))) return false;
-  }
-  return true;
+  return store::SpreadLooks(count, kLooks, [&](size_t i) {
+    std::byte byte;
+    return file_.TryRead(offset(i), {&byte, 1});
+  });
 }
 
 }  // namespace graphzero::gather

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ from graphzero._features import FeatureStore
 from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero._graph import Graph
 from graphzero._original_ids import OriginalIds
+from graphzero._residency import Residency
 
 # Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
 _OPEN_ATTEMPTS = 20
@@ -36,8 +36,7 @@ class Dataset:
     settled: bool = field(repr=False)
     """Whether any change after it was opened shows in its identity. The times of a file that was
     written just before may not tell."""
-    in_memory: threading.Event = field(default_factory=threading.Event, repr=False)
-    """Set once all its files have been read into the page cache by a warm start."""
+    residency: Residency = field(default_factory=Residency, repr=False)
 
     @cached_property
     def original_ids(self) -> OriginalIds | None:

@@ -51,7 +51,7 @@ class ReadQueue {
   virtual void Run(const Source& source, ReadJob& job, uint32_t depth) = 0;
 };
 
-// The queue of the calling thread. After a fork the child makes one of its own.
+// The queue of the calling thread, for one job. After a fork the child makes one of its own.
 ReadQueue& ThreadQueue();
 
 // Which kind of queue this process uses: "io_uring" or "pread", and why not io_uring: the error of

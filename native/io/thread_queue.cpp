@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "io/disk_waits.h"
 #include "io/pread_queue.h"
 #include "io/read_queue.h"
 #include "io/uring_queue.h"
@@ -63,6 +64,7 @@ const EngineChoice& ChosenEngine() {
 }
 
 ReadQueue& ThreadQueue() {
+  CountReadJob();
   static PreadQueue threads;
   if (ChosenEngine().name == "pread") return threads;
   static std::once_flag once;

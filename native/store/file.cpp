@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,6 +107,23 @@ void MappedFile::ThrowIfDamaged() const {
                                        "; put it back and open it again"
                                  : ": the disk failed; check it, then open the file again"),
                 path_);
+}
+
+bool MappedFile::TryRead(uint64_t offset, std::span<std::byte> out) const {
+  iovec part{out.data(), out.size()};
+  const ssize_t got = ::preadv2(fd_.get(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  if (got >= 0) return got == 0 || static_cast<size_t>(got) == out.size();
+  if (errno != EOPNOTSUPP) return false;
+  // A filesystem without such reads: the mapping knows too, but only if this user may write to the
+  // file; else the kernel says yes to everything.
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t first = offset / page * page;
+  const uint64_t end = std::min(offset + out.size(), size_);
+  if (first >= end) return true;
+  std::vector<unsigned char> present(DivideUp(end - first, page));
+  if (::mincore(data_ + first, end - first, present.data()) != 0) return false;
+  if (!std::ranges::all_of(present, [](auto p) { return p & 1; })) return false;
+  return ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset)) >= 0;
 }
 
 uint64_t MappedFile::ResidentBytes() const {

@@ -74,6 +74,10 @@ class MappedFile {
     ReadExactly(fd_, offset, out, path_);
   }
 
+  // Copies what is at `offset` if it is in memory, without waiting for a disk; false if it is not.
+  // The kernel then begins to read it. Nothing is copied beyond the end of a file that was cut.
+  bool TryRead(uint64_t offset, std::span<std::byte> out) const;
+
   // Throws IoError if a page could not be read since it was opened: asked at the end of a call that
   // read the mapping under MappedAccess. The file stays damaged until it is opened anew.
   void ThrowIfDamaged() const;

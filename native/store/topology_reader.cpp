@@ -1,12 +1,15 @@
 #include "store/topology_reader.h"
 
+#include <array>
 #include <bit>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "store/bytes.h"
 #include "store/errors.h"
 #include "store/legacy_format.h"
+#include "store/spread_looks.h"
 #include "store/topology_format.h"
 
 namespace graphzero::store {
@@ -148,6 +151,26 @@ SlotRange TopologyReader::Row(const Adjacency& adjacency, uint64_t node) const {
                           "; the file is damaged, run graphzero verify");
   }
   return range;
+}
+
+bool TopologyReader::RowsInMemory(const Adjacency& adjacency,
+                                  std::span<const int64_t> nodes) const {
+  constexpr size_t kLooks = 8;
+  const auto offset_of = [&](const void* at) {
+    return static_cast<uint64_t>(static_cast<const std::byte*>(at) - file_->bytes().data());
+  };
+  const uint64_t indptr = offset_of(adjacency.indptr);
+  const uint64_t neighbours = offset_of(adjacency.neighbours.data);
+  return SpreadLooks(nodes.size(), kLooks, [&](size_t i) {
+    const auto node = static_cast<uint64_t>(nodes[i]);
+    if (node >= adjacency.rows) return true;
+    std::array<uint64_t, 2> row{};
+    const auto bytes = std::as_writable_bytes(std::span(row));
+    if (!file_->TryRead(indptr + node * sizeof(uint64_t), bytes)) return false;
+    if (row[0] >= row[1] || row[1] > adjacency.edges) return true;
+    std::byte byte;
+    return file_->TryRead(neighbours + row[0] * adjacency.neighbours.width, {&byte, 1});
+  });
 }
 
 void TopologyReader::CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const {

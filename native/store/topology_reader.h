@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "store/checksum.h"
@@ -88,6 +89,10 @@ class TopologyReader {
   // The slots of a row; throws std::out_of_range for a node outside the graph and FormatError when
   // the file is damaged there.
   SlotRange Row(const Adjacency& adjacency, uint64_t node) const;
+
+  // Whether a few of these rows, and so probably all, lie in memory with the first of their
+  // neighbours. Does not wait for a disk. Nodes outside the graph are left out.
+  bool RowsInMemory(const Adjacency& adjacency, std::span<const int64_t> nodes) const;
 
   // Throws FormatError at the first neighbour in those slots that is no node. Reads all of them.
   void CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const;

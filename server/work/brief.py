@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.work.base import Ids
 from graphzero.server.work.recipe import Recipes, SampleRecipe
 
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
@@ -27,6 +28,25 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
         return _is_brief_sample(recipes.of(request.sample), ids)
     except Exception:  # which it will be refused with when it runs
         return False
+
+
+def is_in_memory(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: Ids) -> bool:
+    """Whether a brief request will probably read nothing from a disk: asks the kernel about the
+    first places that it will look at."""
+    if request.WhichOneof("body") == "gather":
+        column = dataset.columns.get(request.gather.column)
+        return column is None or column._rows.rows_in_memory(ids)
+    recipe = recipes.of(request.sample)
+    graph = dataset.graph
+    try:
+        stored = graph._stored_adjacency(graph._sampling_direction(recipe.direction))
+    except ValueError:  # which it will be refused with
+        return True
+    return graph._topology.rows_in_memory(ids, stored) and all(
+        gathered.column._rows.rows_in_memory(ids)
+        for gathered in recipe.gathered
+        if gathered.of != "edge"
+    )
 
 
 def _is_brief_sample(recipe: SampleRecipe, seeds: int) -> bool:

@@ -1,0 +1,171 @@
+"""Small requests that the event loop runs itself: as long as their data lie in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+import pytest
+from graphzero import _engine
+from graphzero._residency import Residency
+
+NODES = 300_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of many pages: 60 MB."""
+    directory = tmp_path_factory.mktemp("large")
+    rng = np.random.default_rng(1)
+    edges = rng.integers(0, NODES, (2, 2_000_000))
+    gz.write_graph(directory / "graph.gl", *edges, num_nodes=NODES)
+    gz.write_features(directory / "x.gd", rng.random((NODES, 32), dtype=np.float32))
+    return directory
+
+
+def drop(path: Path) -> None:
+    """Out of memory, unless someone has mapped it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+
+
+def test_the_kernel_is_asked_without_waiting(large: Path) -> None:
+    for file in large.iterdir():
+        drop(file)
+    graph, x = gz.Graph(large, io="mapped"), gz.FeatureStore(large / "x.gd", io="auto")
+    if graph._topology.resident_bytes() > graph.byte_size // 2:
+        pytest.skip("this file system keeps everything in memory")
+    nodes = np.arange(1, NODES, NODES // 50)
+    waits = _engine.disk_waits()
+    assert not graph._topology.rows_in_memory(nodes, "in")
+    assert not x._rows.rows_in_memory(nodes)
+    assert _engine.disk_waits() == waits
+    graph.warm()
+    x.warm()
+    assert graph._topology.rows_in_memory(nodes, "in")
+    assert graph._topology.rows_in_memory(nodes, "out")
+    assert x._rows.rows_in_memory(nodes)
+    strange = np.array([-1, NODES, 2**62])
+    assert graph._topology.rows_in_memory(strange, "in")
+    assert x._rows.rows_in_memory(strange)
+
+
+@pytest.mark.parametrize("io", ["mapped", "cached"])
+def test_waiting_for_a_disk_is_noticed(large: Path, io: str) -> None:
+    drop(large / "x.gd")
+    x = gz.FeatureStore(large / "x.gd", io=io)
+    if x._matrix.resident_bytes() > x.byte_size // 2:
+        pytest.skip("this file system keeps everything in memory")
+    rows = np.arange(0, NODES, 10_000)
+    before = _engine.disk_waits()
+    x._rows.gather(rows, np.empty(len(rows) * 128, np.uint8), threads=1)
+    assert _engine.disk_waits() > before
+
+
+# In the daemon's process: gives up its pages when it gets the signal, as the kernel makes it do
+# when others need memory.
+EVICT = """
+import ctypes, signal
+def evict(*_):
+    libc = ctypes.CDLL(None, use_errno=True)
+    for line in open("/proc/self/maps"):
+        if line.rstrip().endswith((".gl", ".gd")):
+            begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+            libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), 21)  # MADV_PAGEOUT
+    print("evicted", flush=True)
+signal.signal(signal.SIGUSR2, evict)
+"""
+
+
+def faults(pid: int) -> tuple[int, int]:
+    """Page faults that read from a disk: of the event loop's thread, and of all."""
+    counts = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        fields = (task / "stat").read_text().rpartition(")")[2].split()
+        counts[int(task.name)] = int(fields[9])
+    return counts[pid], sum(counts.values())
+
+
+def test_the_event_loop_reads_nothing_after_an_eviction(
+    start_daemon: Callable[..., Any], large: Path
+) -> None:
+    daemon = start_daemon(large, setup=EVICT)
+    daemon.wait_for_output("warm start read 2 files")
+    with gz.connect(daemon.address) as client:
+        client.sample([0], [5, 5])  # its shared memory is there
+        before = faults(daemon.pid)
+        for seed in range(200):
+            client.sample([seed * 1000], [5, 5])
+        assert faults(daemon.pid)[0] - before[0] <= 5  # warm: hardly any
+        os.kill(daemon.pid, 12)  # SIGUSR2
+        daemon.wait_for_output("evicted")
+        before = faults(daemon.pid)
+        for seed in range(400):
+            client.sample([seed * 700 + 1], [5, 5])
+        after = faults(daemon.pid)
+    by_loop, by_all = (now - then for now, then in zip(after, before, strict=True))
+    if by_all < 100:
+        pytest.skip("the kernel has evicted nothing")
+    assert by_loop <= by_all // 20, (by_loop, by_all)
+
+
+class Look:
+    """A kernel that a test speaks for."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.looks = 0
+        self.answer = True
+
+    def __call__(self) -> bool:
+        self.looks += 1
+        return self.answer
+
+
+def test_a_warm_start_is_trusted_until_something_is_missing() -> None:
+    look = Look()
+    residency = Residency(clock=lambda: look.now)
+    assert not residency.allows(look)
+    residency.warmed()
+    assert all(residency.allows(look) for _ in range(100))
+    assert look.looks == 1  # not for every request
+    look.now, look.answer = 1.0, False
+    assert not residency.allows(look)
+    assert not residency.allows(look)
+    assert look.looks == 2
+
+
+def calm_until_trusted(residency: Residency, most: int) -> int:
+    for count in range(1, most + 1):
+        residency.note(waited=False)
+        if residency.trusted:
+            return count
+    return -1
+
+
+def test_requests_in_a_row_that_read_nothing_bring_trust_back() -> None:
+    look = Look()
+    residency = Residency(clock=lambda: look.now)
+    for _ in range(50):
+        residency.note(waited=False)
+    residency.note(waited=True)
+    assert calm_until_trusted(residency, 1000) == 64
+    residency.disappointed()
+    assert not residency.trusted
+    assert calm_until_trusted(residency, 1000) == 128  # it was soon
+    look.now += 1000
+    residency.disappointed()
+    assert calm_until_trusted(residency, 1000) == 64
+
+
+def test_files_that_are_read_from_the_disk_are_never_trusted() -> None:
+    residency = Residency()
+    residency.possible = False
+    residency.warmed()
+    assert not residency.allows(lambda: True)
