@@ -228,25 +228,20 @@ class Request:
         work = self._leave_worker()
         assert work is not None
         self._session.succeed(self, work, block)
-        del work  # its memory is free before others are looked after
-        self._session.line.serve()
 
     def _failed(self, error: BaseException) -> None:
         self._leave_worker()
         self._session.fail(self, error)
-        del error  # whose traceback has the frames of the worker
-        self._session.line.serve()
 
     def _stopped(self) -> None:
         self._leave_worker()
-        self._session.line.serve()
 
     def _refused(self, error: NeedsMemory) -> None:
         self._leave_worker()
         if self.answered:
-            self._session.line.serve()
-        elif self.call.needed > self._session.line.largest:
-            self._failed(OutOfMemory(str(error)))
+            return
+        if self.call.needed > self._session.line.largest:
+            self._session.fail(self, OutOfMemory(str(error)))
         else:
             self._session.line.wait(self)
 
@@ -266,4 +261,6 @@ class Request:
         work, self._work = self._work, None
         self._session.line.unpark(self)
         self.call.let_go()
+        # Later: an error and its frames may still hold memory that others wait for.
+        self._loop.call_soon(self._session.line.serve)
         return work

@@ -137,6 +137,8 @@ class Scheduler:
         with self._lock:
             if self._stopped:
                 return False
+            if any(self._may_run(self._lanes[session]) for session in self._round):
+                return True  # a job came since this worker looked, and nobody was idle to be called
             self._idle += 1
             patience = _IDLE_S if len(self._workers) > self._usual else None
         while True:

@@ -273,6 +273,7 @@ class Service(SamplerServiceServicer):
     async def trim_memory(self) -> None:
         """Gives idle memory back; on another thread, because it is slow."""
         await asyncio.to_thread(self._budget.trim, idle=IDLE_MEMORY, forget=RECENT_RESULTS)
+        self._line.serve()  # what left a worker without a word to anybody
         self._inline_gate.call_ready()  # regions may have left room for results that go inline
 
     async def drain(self, timeout_s: float) -> None:

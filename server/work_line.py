@@ -56,9 +56,8 @@ class WorkLine:
         return self._limit if self.sessions <= 1 else self._limit * 3 // 4
 
     def wait(self, request: Waiting) -> None:
-        """The request needs call.needed bytes, at most `largest`."""
+        """The request needs call.needed bytes, at most `largest`. serve() is to be called soon."""
         self._waiting.append(request)
-        self.serve()
 
     def park(self, request: Parked) -> None:
         self._parked[request] = None

@@ -236,6 +236,7 @@ def test_an_answered_request_leaves_the_line() -> None:
     line, ran = WorkLine(1000), []
     given_up = FakeRequest(0.0, ran)
     line.wait(given_up)
+    line.serve()
     given_up.answered = True
     line.serve()
     assert len(line) == 0
