@@ -59,6 +59,13 @@ def code_for(error: BaseException) -> StatusCode:
     return StatusCode.INTERNAL
 
 
+def is_of_the_machine(error: BaseException) -> bool:
+    """Whether a disk, a file or the memory of this machine failed, and not the request: whoever
+    looks after the daemon must learn of it."""
+    machine = (UnreadableFile, FormatError, OSError, MemoryError)
+    return isinstance(error, machine) or isinstance(error.__cause__, machine)
+
+
 def number_of(code: StatusCode) -> int:
     """gRPC's number of a code, as it travels in Error."""
     number: int = code.value[0]

@@ -203,7 +203,8 @@ def make_config(values: dict[str, Any]) -> Config:
     for limit in fields(limits):
         value = getattr(limits, limit.name)
         if value < 0 or (value == 0 and limit.name != "max_result"):
-            raise InputError(f"{limit.name}: found {value}, expected a positive number")
+            option = limit.name.removesuffix("_s").replace("_", "-")
+            raise InputError(f"--{option}: found {value}, expected a positive number")
     life = _given(
         LifeConfig,
         {

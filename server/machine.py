@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from graphzero._files import columns_beside_datasets
 from graphzero._text import size_text
 from graphzero.server import descriptors
 from graphzero.server.config import Config
@@ -19,16 +20,27 @@ def warnings(config: Config, files: int) -> Iterator[str]:
     yield from _shared_memory(config)
     yield from descriptors.problems(files, config.limits.max_sessions)
     yield from _filesystem(config.data)
+    yield from _files_beside_datasets(config.data)
 
 
 def _shared_memory(config: Config) -> Iterator[str]:
     info = os.statvfs("/dev/shm")
     free = info.f_frsize * info.f_bavail
     limit = config.limits.shm_limit
-    if free < limit:
+    # A larger /dev/shm does not help where there is no memory for it: the plan says what does.
+    if free < limit <= config.memory.available:
+        size = info.f_frsize * info.f_blocks + limit - free
         yield (
             f"/dev/shm has {size_text(free)} free, --shm-limit is {size_text(limit)}; run: "
-            f"mount -o remount,size={limit * 2 >> 20}M /dev/shm  (docker: --shm-size or --ipc=host)"
+            f"mount -o remount,size={-(-size >> 20)}M /dev/shm  (docker: --shm-size or --ipc=host)"
+        )
+
+
+def _files_beside_datasets(data: Path) -> Iterator[str]:
+    for file in columns_beside_datasets(data):
+        yield (
+            f"{file} lies beside the datasets in {data} and is not served; move it into the one "
+            "that it belongs to"
         )
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from graphzero._errors import InputError
 from graphzero._resources import available_memory, memory_limit_text
 from graphzero._text import size_text
 
@@ -31,6 +32,10 @@ _ROW_INDEX_SHARE = 0.25
 # Room for two sessions, which each are promised some.
 _LEAST_BATCHES = 64 << 20
 _LEAST_ROW_CACHE = 8 << 20
+# The least that a user may ask for. One session is promised at least two regions of 4 MiB
+# (native/shm/promise.h), and a request needs some memory to be drawn in: with less, nothing could
+# ever be served.
+_SMALLEST = {"shm-limit": 8 << 20, "work-memory": 1 << 20}
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,16 @@ class MemoryPlan:
 def plan_memory(
     threads: int, shm_limit: int | None, row_cache: int | None, work: int | None
 ) -> MemoryPlan:
-    """For limits as the user gave them; None is a share of the memory that is available now."""
+    """For limits as the user gave them; None is a share of the memory that is available now.
+
+    Raises InputError for limits under which nothing could be served.
+    """
+    for name, size in (("shm-limit", shm_limit), ("work-memory", work)):
+        if size is not None and size < _SMALLEST[name]:
+            raise InputError(
+                f"--{name}: found {size_text(size)}, expected at least {_SMALLEST[name] >> 20}M; "
+                "a size is in bytes unless a unit follows, such as 512M or 4G"
+            )
     info = os.statvfs("/dev/shm")
     shared_memory = info.f_frsize * info.f_blocks
     return divide_memory(available_memory(), shared_memory, threads, shm_limit, row_cache, work)

@@ -20,6 +20,7 @@ from graphzero.server.codes import (
     RequestCancelled,
     RequestTimedOut,
     code_for,
+    is_of_the_machine,
     number_of,
 )
 from graphzero.server.config import LimitConfig
@@ -155,7 +156,11 @@ class TrainerSession:
     def _admit(self, request: Request, message: pb.SessionRequest, kind: str) -> None:
         """Raises what the request is refused with before anything of it is read."""
         if len(self.open) > self.limits.max_in_flight:
-            raise OutOfMemory(f"found more than {self.limits.max_in_flight} requests in flight")
+            most = self.limits.max_in_flight
+            raise OutOfMemory(
+                f"found more than {most} requests in flight: wait for answers, use a smaller "
+                "prefetch, or raise --max-in-flight"
+            )
         texts = len(message.find_nodes.texts) if kind == "find_nodes" else 0
         if not texts and message.ByteSize() > _MAX_BODY_BYTES:
             raise ValueError(
@@ -239,7 +244,7 @@ class TrainerSession:
             f"{size_text(usage.block_bytes)} in {usage.blocks} blocks, the oldest for "
             f"{usage.oldest_block_ms / 1000:.1f} s, and is guaranteed "
             f"{size_text(usage.guarantee_bytes)}; drop batches you no longer need (or .clone() "
-            "what you keep), or raise --shm-limit"
+            "what you keep), use a smaller prefetch, or raise --shm-limit"
         )
 
     def memory_broke(self, problem: str) -> None:
@@ -255,11 +260,15 @@ class TrainerSession:
         """Answers with an error."""
         if not self._finish(request):
             return
-        self.counters.failed += 1
+        # What a trainer gives up, a batch fetched ahead for instance, is no failure.
+        if not isinstance(error, RequestCancelled):
+            self.counters.failed += 1
         code = code_for(error)
+        text = line_text(str(error), MAX_ERROR_TEXT) or type(error).__name__
         if code.name == "INTERNAL":
             log.error("session %d, request %d failed", self.id, request.id, exc_info=error)
-        text = line_text(str(error), MAX_ERROR_TEXT) or type(error).__name__
+        elif is_of_the_machine(error):
+            log.error("session %d, request %d failed: %s", self.id, request.id, text)
         self._say(
             pb.SessionResponse(
                 request_id=request.id, error=pb.Error(code=number_of(code), message=text)

@@ -24,8 +24,12 @@ def is_dataset(directory: Path) -> bool:
 
 
 def datasets(path: Path) -> list[Path]:
-    """The dataset directories that `path` stands for: itself, or those in it."""
-    if is_dataset(path):
+    """The dataset directories that `path` stands for: itself, or those in it.
+
+    A directory without a graph is no dataset if graphs lie in directories below it: a column beside
+    those is a stray file, and must not hide them.
+    """
+    if is_dataset(path) and not columns_beside_datasets(path):
         return [path]
     found = sorted(p for p in path.iterdir() if p.is_dir() and p.name[0] != "." and _may_be(p))
     if not found:
@@ -34,6 +38,13 @@ def datasets(path: Path) -> list[Path]:
             "has one"
         )
     return found
+
+
+def columns_beside_datasets(path: Path) -> list[Path]:
+    """Columns in a directory that has no graph itself, but datasets with graphs in it."""
+    if (path / GRAPH_FILE).is_file() or not any(path.glob(f"[!.]*/{GRAPH_FILE}")):
+        return []
+    return sorted(path.glob(f"*{COLUMN_SUFFIX}"))
 
 
 def _may_be(directory: Path) -> bool:

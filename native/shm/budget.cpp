@@ -55,7 +55,8 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
         std::to_string(open_sessions_) + " sessions" +
         (ended > 0 ? " or held by the trainers of " + std::to_string(ended) + " that have ended"
                    : "") +
-        "; raise --shm-limit");
+        "; raise --shm-limit, or give trainers a smaller window (connect(window=1)) or "
+        "prefetch (loader(prefetch=1))");
   }
   auto session = std::make_shared<SessionMemory>(this, number, window, *promise);
   Account& account = accounts_[number] = {session.get(), 0, 0, 0};

@@ -30,11 +30,12 @@ void SessionMemory::RaisePromise(uint64_t size) {
   const uint64_t left = budget_->LeftFor(account);
   const std::optional<uint64_t> promise = PromiseFor(region, window_, budget_->limit_, left);
   if (!promise) {
-    throw InputError("a batch of this size needs " + MiB(2 * region) +
-                     " of shared memory, two at a time, and " + MiB(left) + " of " +
-                     MiB(budget_->limit_) +
-                     " are left by other sessions; raise --shm-limit, or lower batch size or "
-                     "fanout");
+    throw InputError(
+        "a batch of this size needs " + MiB(2 * region) + " of shared memory, two at a time, and " +
+        MiB(left) + " of " + MiB(budget_->limit_) +
+        " are left by other sessions; raise --shm-limit, lower batch size or fanout, or "
+        "give other trainers a smaller window (connect(window=1)) or prefetch "
+        "(loader(prefetch=1))");
   }
   if (*promise > account.promise) budget_->Update(&account, account.resident, *promise);
 }

@@ -20,6 +20,7 @@ import grpc
 import pytest
 from graphzero._cli import main
 from graphzero._errors import InputError
+from graphzero._files import datasets
 from graphzero.server import read_plan
 from graphzero.server.catalog import Catalog, UnknownDataset, UnusableDataset
 from graphzero.server.codes import code_for
@@ -95,6 +96,26 @@ def test_one_that_cannot_be_opened_is_left_out_with_the_reason(data: Path, how: 
         catalog.find("a")
     assert code_for(caught.value) is grpc.StatusCode.DATA_LOSS
     assert catalog.find("b").name == "b"
+
+
+def test_a_stray_column_does_not_hide_the_datasets_beside_it(
+    start_daemon: Callable[..., Any], data: Path, dataset: Path
+) -> None:
+    shutil.copy(dataset / "x.gd", data / "stray.gd")
+    assert names(open_catalog(data)) == ["a", "b"]
+    daemon = start_daemon(data)
+    assert "stray.gd lies beside the datasets" in daemon.output()
+    with gz.connect(daemon.address, dataset="a") as client:
+        assert client.sample([1], [2]).batch_size == 1
+
+
+def test_columns_beside_folders_without_a_graph_are_a_dataset(
+    dataset: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "columns" / "notes").mkdir(parents=True)
+    shutil.copy(dataset / "x.gd", tmp_path / "columns" / "x.gd")
+    shutil.copy(dataset / "x.gd", tmp_path / "columns" / "notes" / "x.gd")
+    assert datasets(tmp_path / "columns") == [tmp_path / "columns"]
 
 
 def test_a_name_that_is_no_utf_8_is_left_out(data: Path, dataset: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from graphzero import _resources
 from graphzero._dataset import open_dataset
+from graphzero._resources import available_memory
 from graphzero.client.probe import daemon_stats
 from graphzero.server import read_plan
 from graphzero.server.config import IoConfig
@@ -160,6 +161,19 @@ def test_limits_that_do_not_fit_are_a_warning_at_start(
         daemon = start_daemon(dataset, "--shm-limit", "500M", setup=group.enter)
         assert re.search(r"warning: .*; use --shm-limit \d+M$", daemon.output(), re.MULTILINE)
         assert daemon.stop() == 0
+
+
+def test_more_shared_memory_than_the_machine_has_is_not_blamed_on_its_mount(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    """A mount of /dev/shm cannot be made larger than the memory to any use."""
+    daemon = start_daemon(dataset, "--shm-limit", "100T")
+    (warning,) = (line for line in daemon.output().splitlines() if line.startswith("warning: "))
+    assert "100.0 TiB" in warning
+    assert re.search(r"; use --shm-limit \d+M$", warning)
+    size = re.search(r"\d+(?=M$)", warning)
+    assert size is not None
+    assert int(size[0]) << 20 <= available_memory()
 
 
 # Has a model, keeps as many batches as the daemon gives to one trainer, and reads more rows than

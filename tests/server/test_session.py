@@ -176,6 +176,37 @@ def test_who_keeps_every_block_is_told_what_they_hold(
     session.close()
 
 
+# A file of shared memory may not grow beyond the limit of the process.
+NO_LARGE_FILES = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+"""
+
+
+def test_shared_memory_that_the_machine_refuses_is_in_the_log(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, setup=NO_LARGE_FILES)
+    session = raw(daemon.address)
+    session.sample(2, [1], [2])
+    error = session.receive().error
+    assert error.code == EXHAUSTED
+    assert f"ERROR session 1, request 2 failed: {error.message}" in daemon.output()
+    session.close()
+
+
+def test_what_a_client_gives_up_is_no_failure(session: Any) -> None:
+    session.send(request_id=2, sample=pb.Sample(seeds=b"", fanout=[1], more_seeds=True))
+    session.send(request_id=2, cancel=pb.Cancel())
+    assert session.receive().error.code == CANCELLED
+    stats = session.stub.GetStats(pb.GetStatsRequest())
+    assert (stats.requests, stats.failed_requests) == (1, 0)
+    session.send(request_id=3, sample=pb.Sample(seeds=b"1234567", fanout=[1]))
+    assert session.receive().error.code == INVALID_ARGUMENT
+    assert session.stub.GetStats(pb.GetStatsRequest()).failed_requests == 1
+
+
 def test_releasing_twice_and_unknown_blocks_is_harmless(session: Any) -> None:
     session.sample(2, [1], [2])
     result = session.receive().result
