@@ -3,7 +3,16 @@
 import pytest
 from graphzero import _progress
 from graphzero._progress import JobProgress
-from graphzero._text import count_text, line_text, names_text, quoted, size_text, table_text
+from graphzero._text import (
+    count_text,
+    counted_text,
+    line_text,
+    names_text,
+    quoted,
+    rate_text,
+    size_text,
+    table_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +85,43 @@ def test_a_log_gets_a_line_now_and_then_with_rate_and_time_left(clock, capsys):
         "verify x.gd: 10 % of 100.0 MiB, 1.0 MiB/s, 90 s left",
         "verify x.gd: 20 % of 100.0 MiB, 1.0 MiB/s, 80 s left",
     ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "line"),
+    [
+        ("writing rows", "10 % of 50.0 k rows, 500.0 rows/s, 90 s left"),
+        ("reading edges", "10 %, 1.0 %/s, 90 s left"),
+        ("writing labels", "10 %, 1.0 %/s, 90 s left"),
+    ],
+)
+def test_what_is_counted_is_named_where_it_is_known(phase, line, clock, capsys):
+    with JobProgress("x.gd") as progress:
+        progress(phase, 0, 50_000)
+        clock[0] += 10
+        progress(phase, 5_000, 50_000)
+    assert capsys.readouterr().err == f"{phase} x.gd: {line}\n"
+
+
+def test_a_bar_counts_percents_where_a_phase_names_nothing(clock, capsys, monkeypatch):
+    monkeypatch.setattr(_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    with JobProgress("x.csv") as progress:
+        progress("reading edges", 0, 5_000)
+        clock[0] += 1
+        progress("reading edges", 2_500, 5_000)
+        assert (progress._bar.n, progress._bar.total) == (50, 100)
+    assert " %/s]" in capsys.readouterr().err
+
+
+def test_one_is_no_plural():
+    assert counted_text(1, "edge") == "1 edge"
+    assert counted_text(0, "edge") == "0 edges"
+    assert counted_text(1234, "edge") == "1,234 edges"
+
+
+def test_a_rate_needs_some_time():
+    assert rate_text(3 << 20, 2.0) == " (1.5 MiB/s)"
+    assert rate_text(186, 0.01) == ""
 
 
 def test_what_is_quick_says_nothing(clock, capsys):

@@ -50,7 +50,8 @@ void BindVerify(nb::module_& m) {
       .def_ro("p99", &store::DegreeSummary::p99)
       .def_ro("max", &store::DegreeSummary::max)
       .def_ro("mean", &store::DegreeSummary::mean)
-      .def_ro("empty_rows", &store::DegreeSummary::empty_rows);
+      .def_ro("empty_rows", &store::DegreeSummary::empty_rows)
+      .def_ro("histogram", &store::DegreeSummary::histogram);
   m.def("summarize_degrees", &SummarizeDegrees, "graph"_a, "direction"_a);
   m.def("count_isolated", &store::CountIsolated, "graph"_a, nb::call_guard<GilRelease>());
 }

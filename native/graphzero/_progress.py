@@ -13,12 +13,16 @@ from graphzero._text import short_count_text, size_text
 LOG_EVERY_S = 10.0
 # What is over sooner needs no bar.
 QUIET_S = 0.5
+# What phases count.
+_NOUNS = ("edges", "ids", "nodes", "rows")
+_PERCENT_BAR = "{l_bar}{bar}| [{elapsed}<{remaining}, {rate_noinv_fmt}]"
 
 
 class JobProgress:
     """Callable as the engine reports: (phase, done, in all). A context manager.
 
-    `label` names what is worked on. `unit` is "B" for bytes; rows, edges and the like need none.
+    `label` names what is worked on. `unit` is "B" for bytes; else the phase names what is counted:
+    "writing rows". Where it does not, percents are what is counted.
     """
 
     def __init__(self, label: str, *, unit: str = "") -> None:
@@ -41,15 +45,19 @@ class JobProgress:
             print(self._line(done, total), file=sys.stderr, flush=True)
 
     def _draw(self, done: int, total: int) -> None:
+        in_percent = total > 0 and not self._counted()
+        if in_percent:
+            done, total = 100 * done // total, 100
         if self._bar is None:
             from tqdm import tqdm
 
             self._bar = tqdm(
                 total=total,
                 desc=f"{self._phase} {self._label}",
-                unit=self._unit or " ",
+                unit=self._counted() or " %",
                 unit_scale=True,
-                unit_divisor=1024 if self._unit else 1000,
+                unit_divisor=1024 if self._unit == "B" else 1000,
+                bar_format=_PERCENT_BAR if in_percent else None,
                 leave=False,
             )
         self._bar.update(done - self._bar.n)
@@ -60,11 +68,20 @@ class JobProgress:
             return f"{self._phase} {self._label}"
         rate = done / elapsed if elapsed > 0 else 0.0
         left = f", {(total - done) / rate:.0f} s left" if rate > 0 else ""
-        text = size_text if self._unit else short_count_text
-        return (
-            f"{self._phase} {self._label}: {100 * done / max(total, 1):.0f} % of {text(total)}, "
-            f"{text(rate)}/s{left}"
-        )
+        share = f"{self._phase} {self._label}: {100 * done / max(total, 1):.0f} %"
+        if self._unit == "B":
+            return f"{share} of {size_text(total)}, {size_text(rate)}/s{left}"
+        if unit := self._counted():
+            speed = f"{short_count_text(rate)}{unit}/s"
+            return f"{share} of {short_count_text(total)}{unit}, {speed}{left}"
+        return f"{share}, {100 * rate / total:.1f} %/s{left}"
+
+    def _counted(self) -> str:
+        """ "B", " rows", or nothing if the phase does not tell."""
+        noun = self._phase.split(" ")[-1]
+        # Edges are read from files by bytes, and from arrays one by one.
+        known = noun in _NOUNS and self._phase != "reading edges"
+        return self._unit or (f" {noun}" if known else "")
 
     def _close(self) -> None:
         if self._bar is not None:

@@ -31,6 +31,16 @@ def short_count_text(count: float) -> str:
     return f"{count:.1f}{units[unit]}"
 
 
+def counted_text(count: int, noun: str) -> str:
+    """1 -> "1 edge", 1234 -> "1,234 edges"."""
+    return f"{count_text(count)} {noun}" if count == 1 else f"{count_text(count)} {noun}s"
+
+
+def rate_text(byte_size: int, seconds: float) -> str:
+    """ " (1.5 MiB/s)", or nothing for what took less than a second: that was spent on starting."""
+    return f" ({size_text(byte_size / seconds)}/s)" if seconds >= 1 else ""
+
+
 def table_text(rows: Sequence[tuple[str, str]], indent: str = "  ") -> str:
     """Lines of "name  value" with the values in one column."""
     width = max((len(name) for name, _ in rows), default=0)

@@ -1,6 +1,7 @@
 #include "store/degree_summary.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "store/guarded_read.h"
@@ -34,6 +35,19 @@ class DegreeCounts {
 
   uint64_t zeros() const { return counts_[0]; }
 
+  std::vector<uint64_t> Histogram() const {
+    std::vector<uint64_t> histogram;
+    const auto add = [&](uint64_t degree, uint64_t rows) {
+      if (rows == 0) return;
+      const auto entry = static_cast<size_t>(std::bit_width(degree));
+      if (histogram.size() <= entry) histogram.resize(entry + 1);
+      histogram[entry] += rows;
+    };
+    for (uint64_t degree = 0; degree < kCounted; ++degree) add(degree, counts_[degree]);
+    for (const uint64_t degree : large_) add(degree, 1);
+    return histogram;
+  }
+
  private:
   std::vector<uint64_t> counts_ = std::vector<uint64_t>(kCounted);
   std::vector<uint64_t> large_;
@@ -56,6 +70,7 @@ DegreeSummary SummarizeDegrees(const TopologyReader& graph, const Adjacency& adj
   summary.max = counts.Nth(rows - 1);
   summary.mean = static_cast<double>(adjacency.edges) / static_cast<double>(rows);
   summary.empty_rows = counts.zeros();
+  summary.histogram = counts.Histogram();
   return summary;
 }
 

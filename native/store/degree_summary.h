@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "store/topology_reader.h"
 
@@ -16,6 +17,9 @@ struct DegreeSummary {
   uint64_t max = 0;
   double mean = 0;
   uint64_t empty_rows = 0;
+  // Rows by degree, up to the largest: entry 0 counts those of degree 0, entry k those of degrees
+  // from 2^(k-1) to 2^k - 1.
+  std::vector<uint64_t> histogram;
 };
 
 // Reads indptr once, in order; needs memory for one counter per degree up to 65535 and one number

@@ -1,13 +1,16 @@
 """`graphzero info`: what a file holds."""
 
 import json
+from pathlib import Path
 
 import golden
+import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
 from graphzero import _engine
 from graphzero._cli import main
+from graphzero._commands import _values
 
 ALL = sorted(path.name for path in golden.DIRECTORY.iterdir())
 
@@ -31,7 +34,10 @@ def test_a_graph_is_described_by_its_numbers(capsys):
     assert (graph["num_nodes"], graph["num_edges"]) == (4, 5)
     assert graph["directions"] == ["out", "in"]
     assert (graph["weights"], graph["edge_ids"], graph["symmetric"]) == (True, True, False)
-    assert graph["degrees"]["out"] == {"min": 0, "median": 1, "p99": 3, "max": 3, "mean": 1.25}
+    degrees = graph["degrees"]["out"]
+    histogram = [(e["least"], e["most"], e["nodes"]) for e in degrees.pop("histogram")]
+    assert histogram == [(0, 0, 1), (1, 1, 2), (2, 3, 1)]
+    assert degrees == {"min": 0, "median": 1, "p99": 3, "max": 3, "mean": 1.25}
     assert graph["isolated_nodes"] == 0
     assert len(graph["fingerprint"]) == 32
 
@@ -78,6 +84,62 @@ def test_degrees_are_exact_beyond_what_is_counted_singly(tmp_path):
     assert summary.mean == pytest.approx(degrees.mean())
     assert summary.empty_rows == 5
     assert _engine.count_isolated(graph) == 5
+    assert summary.histogram == [5, 0, 192, *[0] * 13, 1, 2]
+
+
+def test_values_are_summarized(tmp_path, capsys):
+    nan, inf = float("nan"), float("inf")
+    values = {
+        "x.gd": np.array([[1.5, nan], [-2.0, inf], [nan, 0.0]], np.float32),
+        "h.gd": np.array([[1.5], [-2.0], [nan]], np.float16),
+        "y.gd": np.array([0, 3] * 4, np.int64),
+        "big.gd": np.arange(8, dtype=np.int64),
+        "m.gd": np.array([True, False, True]),
+        "none.gd": np.zeros((0, 4), np.float32),
+    }
+    for name, array in values.items():
+        gz.write_features(tmp_path / name, array)
+    gz.write_features(
+        tmp_path / "original_id.gd",
+        np.array([b"ab", b"c"], "S3").view(np.uint8).reshape(2, 3),
+    )
+
+    found = {}
+    for file in info_json(tmp_path, capsys)["files"]:
+        found[Path(file["path"]).name] = file["values"]
+    expected = {"rows_read": 3, "nan": 2, "infinite": 1, "min": -2.0, "max": 1.5}
+    assert found["x.gd"] == expected
+    assert found["h.gd"] == expected | {"nan": 1, "infinite": 0}
+    assert found["y.gd"] == {"rows_read": 8, "min": 0, "max": 3, "classes": 2}
+    assert found["big.gd"] == {"rows_read": 8, "min": 0, "max": 7}
+    assert found["m.gd"] == {"rows_read": 3, "true": 2}
+    assert found["none.gd"] == {"rows_read": 0, "nan": 0, "infinite": 0}
+    assert found["original_id.gd"] == {"rows_read": 2, "texts": True, "first": "ab", "last": "c"}
+
+    assert main(["info", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "from -2 to 1.5, 2 NaN, 1 infinite" in text
+    assert "from 0 to 3, 2 different values" in text
+    assert "2 texts of up to 3 bytes" in text
+
+
+def test_a_large_column_is_summarized_by_some_of_its_rows(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(_values, "_MOST_BYTES", 4096 * 8)
+    gz.write_features(tmp_path / "x.gd", np.arange(100_000, dtype=np.int64))
+    (file,) = info_json(tmp_path, capsys)["files"]
+    assert file["values"] == {"rows_read": 4096, "min": 0, "max": 99_999}
+    assert main(["info", str(tmp_path)]) == 0
+    assert "as 4,096 rows all over it tell" in capsys.readouterr().out
+
+
+def test_details_are_for_those_who_ask(capsys):
+    path = str(golden.DIRECTORY / "directed.gl")
+    assert main(["info", path]) == 0
+    summary = capsys.readouterr().out
+    assert "nodes by degree: 0: 1, 1: 2, 2-3: 1" in summary
+    assert "fingerprint" not in summary
+    assert main(["info", "-v", path]) == 0
+    assert "fingerprint" in capsys.readouterr().out
 
 
 def test_a_missing_file_is_one_line_on_stderr(tmp_path, capsys):

@@ -13,7 +13,7 @@ from graphzero._inputs.names import EdgeNames
 from graphzero._matrix_types import FLOAT_DTYPES, MATRIX_DTYPES
 from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
 from graphzero._progress import JobProgress
-from graphzero._text import count_text, size_text
+from graphzero._text import count_text, counted_text, rate_text, size_text
 
 EPILOG = """\
 examples:
@@ -233,7 +233,8 @@ def parse_split(text: str) -> ColumnSource:
 
 def _print_report(out: str, report: ConversionReport) -> None:
     graph = report.graph
-    print(f"{out}: {count_text(graph.num_nodes)} nodes, {count_text(graph.num_edges)} edges")
+    edges = counted_text(graph.num_edges, "edge")
+    print(f"{out}: {counted_text(graph.num_nodes, 'node')}, {edges}")
     if graph.dropped:
         print(f"  dropped {count_text(graph.dropped)} repeated edges")
     for name, column in report.columns.items():
@@ -243,10 +244,9 @@ def _print_report(out: str, report: ConversionReport) -> None:
         print(f"  {name}: {shape} {column.dtype}{filled}{nans}")
     for note in report.notes:
         print(f"  note: {note}")
-    rate = report.input_bytes / max(report.seconds, 1e-9)
     print(
         f"  read {size_text(report.input_bytes)}, wrote {size_text(report.output_bytes)} in "
-        f"{report.seconds:.1f} s ({size_text(rate)}/s)"
+        f"{report.seconds:.1f} s{rate_text(report.input_bytes, report.seconds)}"
     )
     _print_skipped(graph.skipped, graph.messages)
     for column in report.columns.values():

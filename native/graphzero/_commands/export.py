@@ -6,7 +6,7 @@ import argparse
 from contextlib import nullcontext
 
 from graphzero._progress import JobProgress
-from graphzero._text import count_text, size_text
+from graphzero._text import counted_text, rate_text, size_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,15 +39,13 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.quiet:
         return 0
-    kind = "undirected edges" if report.undirected else "edges"
-    print(
-        f"{args.out}: {count_text(report.num_nodes)} nodes, {count_text(report.num_edges)} {kind}"
-    )
+    edges = counted_text(report.num_edges, "undirected edge" if report.undirected else "edge")
+    print(f"{args.out}: {counted_text(report.num_nodes, 'node')}, {edges}")
     for name, size in report.files.items():
         print(f"  {name}: {size_text(size)}")
     for note in report.notes:
         print(f"  note: {note}")
     total = sum(report.files.values())
-    rate = size_text(total / max(report.seconds, 1e-9))
-    print(f"  wrote {size_text(total)} in {report.seconds:.1f} s ({rate}/s)")
+    rate = rate_text(total, report.seconds)
+    print(f"  wrote {size_text(total)} in {report.seconds:.1f} s{rate}")
     return 0

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from graphzero._commands._arguments import count, size
 from graphzero._progress import JobProgress
+from graphzero._text import counted_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,5 +63,6 @@ def run(args: argparse.Namespace) -> int:
             threads=args.threads,
             report=progress,
         )
-    print(f"{args.directory}: {dataset.nodes:,} nodes, {2 * dataset.edges:,} edges")
+    edges = counted_text(2 * dataset.edges, "edge")
+    print(f"{args.directory}: {counted_text(dataset.nodes, 'node')}, {edges}")
     return 0

@@ -1,13 +1,16 @@
-"""`graphzero info PATH`: what a file or dataset holds, as a table or as JSON."""
+"""`graphzero info PATH`: what a file or dataset holds: a summary, all details, or JSON."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from graphzero import _engine
+from graphzero._commands._values import summarize_values, values_text
 from graphzero._features import ROLES
 from graphzero._files import datasets, files_of, open_file
 from graphzero._text import count_text, size_text, table_text
@@ -16,6 +19,9 @@ from graphzero._text import count_text, size_text, table_text
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", type=Path, metavar="PATH", help="a .gl or .gd file, a dataset, or several in one"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="all details: sections, fingerprints, cache"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -27,15 +33,17 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"path": str(path), "files": [describe_file(p) for p in paths]}, indent=2))
         return 0
     for file in paths:
-        table = table_text(_rows(describe_file(file)))
-        print(f"{file}\n{table}", flush=True)
+        info = describe_file(file)
+        rows = _rows(info) if args.verbose else _summary_rows(info)
+        heading = str(file) if args.verbose else f"{file}  {size_text(info['file_bytes'])}"
+        print(f"{heading}\n{table_text(rows)}", flush=True)
     return 0
 
 
 def describe_file(path: Path) -> dict[str, Any]:
     """Everything `info` knows about one file, ready for JSON."""
     file = open_file(path)
-    details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file)
+    details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file, path.name)
     return {
         "path": str(path),
         "format": "version 1" if file.version else "GraphZero 0.2",
@@ -70,10 +78,27 @@ def _topology(graph: _engine.Topology) -> dict[str, Any]:
 
 def _degrees(graph: _engine.Topology, direction: str) -> dict[str, Any]:
     s = _engine.summarize_degrees(graph, direction)
-    return {"min": s.min, "median": s.median, "p99": s.p99, "max": s.max, "mean": s.mean}
+    return {
+        "min": s.min,
+        "median": s.median,
+        "p99": s.p99,
+        "max": s.max,
+        "mean": s.mean,
+        "histogram": [
+            {"least": least, "most": most, "nodes": nodes}
+            for (least, most), nodes in zip(_degree_classes(), s.histogram, strict=False)
+        ],
+    }
 
 
-def _matrix(matrix: _engine.Matrix) -> dict[str, Any]:
+def _degree_classes() -> Iterator[tuple[int, int]]:
+    """The least and the largest degree of each entry of DegreeSummary.histogram."""
+    yield 0, 0
+    for power in count():
+        yield 1 << power, (2 << power) - 1
+
+
+def _matrix(matrix: _engine.Matrix, file_name: str) -> dict[str, Any]:
     shape = [matrix.rows] if matrix.ndim == 1 else [matrix.rows, matrix.cols]
     return {
         "kind": "matrix",
@@ -81,7 +106,37 @@ def _matrix(matrix: _engine.Matrix) -> dict[str, Any]:
         "shape": shape,
         "row_stride": matrix.row_stride,
         "role": ROLES[matrix.role],
+        "values": summarize_values(matrix, file_name),
     }
+
+
+def _summary_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """What one wants to know of data first."""
+    if info["kind"] == "matrix":
+        rows = [_shape_row(info)]
+        text = values_text(info)
+        return [*rows, ("range", text)] if text else rows
+    rows = _topology_rows(info)[:3]
+    for name, degrees in info["degrees"].items():
+        rows.append((f"{name}-degree", _degree_text(degrees)))
+        rows.append(("", _histogram_text(degrees["histogram"])))
+    if info["isolated_nodes"]:
+        rows.append(_isolated_row(info))
+    return rows
+
+
+def _histogram_text(histogram: list[dict[str, int]]) -> str:
+    """ "0: 12, 1: 40, 2-3: 77": nodes by degree."""
+    return "nodes by degree: " + ", ".join(
+        f"{_range_text(entry)}: {count_text(entry['nodes'])}"
+        for entry in histogram
+        if entry["nodes"]
+    )
+
+
+def _range_text(entry: dict[str, int]) -> str:
+    least, most = entry["least"], entry["most"]
+    return count_text(least) if least == most else f"{count_text(least)}-{count_text(most)}"
 
 
 def _rows(info: dict[str, Any]) -> list[tuple[str, str]]:
@@ -110,23 +165,41 @@ def _topology_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
         ("rows", order + (", multi-edges dropped" if info["multi_edges_dropped"] else "")),
     ]
     for name, d in info["degrees"].items():
-        text = (
-            f"min {count_text(d['min'])}, median {count_text(d['median'])}, "
-            f"p99 {count_text(d['p99'])}, max {count_text(d['max'])}, mean {d['mean']:.2f}"
-        )
-        rows.append((f"{name}-degree", text))
-    rows.append(("isolated", f"{count_text(info['isolated_nodes'])} nodes without a stored edge"))
+        rows.append((f"{name}-degree", _degree_text(d)))
+    rows.append(_isolated_row(info))
     return rows
 
 
+def _degree_text(degrees: dict[str, Any]) -> str:
+    return (
+        f"min {count_text(degrees['min'])}, median {count_text(degrees['median'])}, "
+        f"p99 {count_text(degrees['p99'])}, max {count_text(degrees['max'])}, "
+        f"mean {degrees['mean']:.2f}"
+    )
+
+
+def _isolated_row(info: dict[str, Any]) -> tuple[str, str]:
+    return "isolated", f"{count_text(info['isolated_nodes'])} nodes without a stored edge"
+
+
 def _matrix_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        _shape_row(info),
+        ("range", values_text(info) or "no values"),
+        ("row stride", f"{count_text(info['row_stride'])} bytes"),
+    ]
+
+
+def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
     shape = " x ".join(count_text(n) for n in info["shape"])
     belongs = {
         "node": "one row per node",
         "edge": "one row per edge id",
         "ids": "a list of node ids",
     }
-    return [
-        ("values", f"{shape} {info['dtype']}, {belongs[info['role']]}"),
-        ("row stride", f"{count_text(info['row_stride'])} bytes"),
-    ]
+    if "texts" in info["values"]:
+        shape = (
+            f"{count_text(info['shape'][0])} texts of up to {count_text(info['shape'][1])} bytes"
+        )
+        return "values", f"{shape}, {belongs[info['role']]}"
+    return "values", f"{shape} {info['dtype']}, {belongs[info['role']]}"
