@@ -24,9 +24,11 @@ from pathlib import Path
 
 from graphzero._runtime_dir import (
     default_socket,
+    lock_file,
     private_directory,
     require_socket_path,
     socket_for_data,
+    unlock_file,
 )
 from graphzero.client.address import Address
 from graphzero.client.errors import ClientError, StartFailed
@@ -114,9 +116,11 @@ def _serves(address: Address, data: Path) -> bool:
 
 @contextmanager
 def _turn(lock: Path) -> Iterator[None]:
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    descriptor = lock_file(lock, wait=True)
+    try:
         yield
+    finally:
+        unlock_file(lock, descriptor)
 
 
 def _let_former_daemon_leave(path: Path, deadline: float) -> None:

@@ -9,7 +9,6 @@ never by pid, because containers with pid namespaces of their own may share /dev
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -18,6 +17,7 @@ import shutil
 from pathlib import Path
 
 from graphzero._errors import InputError
+from graphzero._runtime_dir import lock_file, unlock_file
 
 SHM_DIRECTORY = Path("/dev/shm")
 REGION_PREFIX = "graphzero-"
@@ -34,14 +34,12 @@ class SocketLock:
     def __init__(self, socket: Path) -> None:
         self.path = socket.with_name(socket.name + ".lock")
         self.instance_id = secrets.token_hex(8)
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._descriptor = lock_file(self.path, wait=False)
         except BlockingIOError:
-            pid = self._read().get("pid", "unknown")
-            os.close(self._descriptor)
             raise AlreadyRunning(
-                f"{socket}: served by the daemon with pid {pid}; stop it or choose another --socket"
+                f"{socket}: served by the daemon with pid {self._holder()}; stop it or choose "
+                "another --socket"
             ) from None
         self.swept = self._sweep()
         with contextlib.suppress(FileNotFoundError):
@@ -57,12 +55,14 @@ class SocketLock:
         instance = str(self._read().get("instance", ""))
         return sweep_regions(instance) if _INSTANCE.fullmatch(instance) else 0
 
-    def _read(self) -> dict[str, object]:
+    def _holder(self) -> object:
         try:
-            content = json.loads(os.pread(self._descriptor, 4096, 0))
-        except ValueError:
-            return {}
-        return content if isinstance(content, dict) else {}
+            return _parse(self.path.read_bytes()).get("pid", "unknown")
+        except OSError:  # it has left meanwhile
+            return "unknown"
+
+    def _read(self) -> dict[str, object]:
+        return _parse(os.pread(self._descriptor, 4096, 0))
 
     def _write(self, content: dict[str, object]) -> None:
         os.ftruncate(self._descriptor, 0)
@@ -70,10 +70,16 @@ class SocketLock:
         os.fsync(self._descriptor)
 
     def release(self) -> None:
-        """The file stays: removing it would let two daemons hold locks on different files."""
         sweep_regions(self.instance_id)  # while the file says whose they are
-        os.ftruncate(self._descriptor, 0)
-        os.close(self._descriptor)
+        unlock_file(self.path, self._descriptor)
+
+
+def _parse(content: bytes) -> dict[str, object]:
+    try:
+        parsed = json.loads(content)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def sweep_regions(instance: str) -> int:

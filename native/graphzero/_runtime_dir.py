@@ -7,6 +7,7 @@ where the system provides such a place, else `/tmp/graphzero-<uid>`. Anyone may 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import stat
@@ -72,6 +73,40 @@ def require_socket_path(path: str | os.PathLike[str]) -> None:
             f"socket path {os.fspath(path)} has {size} bytes, "
             f"a Unix socket takes at most {MAX_SOCKET_PATH_BYTES}; choose a shorter one"
         )
+
+
+def lock_file(path: Path, *, wait: bool) -> int:
+    """A descriptor that holds the lock of `path`, until unlock_file() or the end of the process.
+
+    The file is created if need be. Raises BlockingIOError if another process holds the lock and
+    this one is not to wait.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if _is_file_of(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        # Its holder removed it between open and lock: others lock a new file by this name.
+        os.close(descriptor)
+
+
+def unlock_file(path: Path, descriptor: int) -> None:
+    """Removes the file while it is locked, so that nobody else can hold what has that name."""
+    with suppress(FileNotFoundError):
+        if _is_file_of(path, descriptor):
+            path.unlink()
+    os.close(descriptor)
+
+
+def _is_file_of(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _is_own_directory(path: str) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,11 @@ import graphzero as gz
 import numpy as np
 import pytest
 from daemon_process import daemon_pid
-from graphzero._runtime_dir import socket_for_data
+from graphzero._runtime_dir import lock_file, socket_for_data, unlock_file
 
 CONNECT = """
 import sys
+import threading
 import graphzero as gz
 with gz.connect(data=sys.argv[1]) as client:
     client.sample([1, 2], [3])
@@ -98,6 +101,45 @@ def test_a_daemon_that_left_is_started_again(dataset: Path) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         assert client.sample(range(20), [3], seed=1).n_id.tolist() == expected
+
+
+def test_a_daemon_that_leaves_takes_its_files_with_it(dataset: Path) -> None:
+    directory = socket_for_data(dataset).parent
+    with gz.connect(data=dataset) as client:
+        client.sample(range(20), [3])
+        (lock,) = directory.glob("*.lock")
+        assert not list(directory.glob("*.starting"))
+        pid = daemon_pid(lock)
+        assert pid is not None
+    ended = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGTERM)
+    assert select.select([ended], [], [], 60)[0]
+    os.close(ended)
+    # What it said stays, for those who wonder why it left.
+    assert [path.suffix for path in directory.iterdir()] == [".log"]
+
+
+def test_files_that_come_and_go_lock_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    inside: list[int] = []
+    most: list[int] = []
+
+    def take_turns(number: int) -> None:
+        for _ in range(300):
+            descriptor = lock_file(path, wait=True)
+            inside.append(number)
+            most.append(len(inside))
+            inside.remove(number)
+            unlock_file(path, descriptor)
+
+    threads = [threading.Thread(target=take_turns, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+    assert len(most) == 1200
+    assert not path.exists()
 
 
 def test_a_runtime_directory_in_other_hands_is_refused(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from daemon_process import daemon_pid
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -28,9 +28,9 @@ def environment(runtime_directory: Path) -> Iterator[dict[str, str]]:
         "XDG_RUNTIME_DIR": str(runtime_directory),
     }
     for lock in runtime_directory.glob("graphzero/*.lock"):
-        content = lock.read_text()  # empty if its daemon has left
-        if content:
-            stop(int(json.loads(content)["pid"]))
+        pid = daemon_pid(lock)
+        if pid is not None:
+            stop(pid)
 
 
 def stop(daemon: int) -> None:
