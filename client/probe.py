@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from graphzero._grpc_setup import import_grpc
-from graphzero.client.address import find_address
+from graphzero.client.address import Address, find_address
 from graphzero.client.errors import ServerUnavailable
 from graphzero.client.stream import call_metadata, open_channel
 from graphzero.proto import graphzero_pb2 as pb
@@ -17,20 +18,45 @@ def daemon_stats(
     timeout: float = 5.0,
     root_certificate: str | os.PathLike[str] | None = None,
     plaintext_token: bool = False,
+    server_uid: int | None = None,
+    serving: bool = False,
 ) -> pb.GetStatsResponse:
-    """Raises ServerUnavailable if no daemon answers in time; the rest as connect() has it."""
+    """Raises ServerUnavailable if no daemon answers in time; the rest as connect() has it.
+
+    `serving`: also if it answers, but takes no sessions, because it is stopping for instance.
+    """
     grpc = import_grpc()
     from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
     found = find_address(
-        address, root_certificate=root_certificate, plaintext_token=plaintext_token
+        address,
+        root_certificate=root_certificate,
+        plaintext_token=plaintext_token,
+        server_uid=server_uid,
     )
     found.require_trusted()
     with open_channel(found) as channel:
         try:
+            if serving:
+                _require_serving(channel, found, timeout)
             stats: pb.GetStatsResponse = SamplerServiceStub(channel).GetStats(
                 pb.GetStatsRequest(), timeout=timeout, metadata=call_metadata(found)
             )
         except grpc.RpcError as error:
             raise ServerUnavailable(f"{found}: no answer: {error.details()}") from error
     return stats
+
+
+def _require_serving(channel: Any, address: Address, timeout: float) -> None:
+    """As gRPC's health service tells. Who asks for it is a program that looks after the daemon."""
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    answer = health_pb2_grpc.HealthStub(channel).Check(
+        health_pb2.HealthCheckRequest(), timeout=timeout, metadata=call_metadata(address)
+    )
+    if answer.status != health_pb2.HealthCheckResponse.SERVING:
+        status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+        raise ServerUnavailable(
+            f"{address}: the daemon answers, but takes no sessions: its health is {status}; it is "
+            "stopping, or not ready yet"
+        )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import grp
+import itertools
+import json
 import os
+import re
 import shutil
 import signal
 import socket as socketlib
@@ -20,6 +23,7 @@ import grpc
 import numpy as np
 import pytest
 from graphzero import _engine
+from graphzero._cli import main
 from graphzero.proto import graphzero_pb2 as pb
 
 NOBODY = 65534
@@ -447,3 +451,68 @@ def test_next_start_removes_the_regions_of_a_group_too(
     daemon.start()
     assert not path.parent.exists()
     daemon.wait_for_output("removed 1 shared-memory regions")
+
+
+def test_ping_fails_while_a_daemon_stops(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "60")
+    assert main(["ping", daemon.address]) == 0
+    session = raw(daemon.address)
+    # Its ids never end, so the daemon waits for it.
+    session.send(request_id=2, sample=pb.Sample(seeds=b"", fanout=[1], more_seeds=True))
+    session.sample(3, [1], [1])
+    assert session.receive().request_id == 3
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.wait_for_output("stopping: finishing requests")
+    capsys.readouterr()
+    assert main(["ping", "--timeout", "30", daemon.address]) == 1
+    assert "NOT_SERVING" in capsys.readouterr().err
+    session.close()
+    assert daemon.process.wait(timeout=60) == 0
+
+
+def test_top_has_rates_at_once_and_numbers_for_programs(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = start_daemon(dataset)
+    session = raw(daemon.address)
+    done = threading.Event()
+
+    def ask() -> None:
+        for request_id in itertools.count(2):
+            if done.is_set():
+                return
+            session.sample(request_id, [1], [2])
+            session.release(session.receive().result)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        assert main(["top", "--once", "--interval", "0.5", daemon.address]) == 0
+    finally:
+        done.set()
+        asking.join()
+    found = re.search(r"requests [\d,]+ \(([\d.]+)/s\)", capsys.readouterr().out)
+    assert found is not None
+    assert float(found[1]) > 0
+    assert main(["top", "--json", daemon.address]) == 0
+    stats = json.loads(capsys.readouterr().out)
+    assert stats["failed_requests"] == 0
+    assert stats["requests"] > 0
+    assert stats["sessions"][0]["session_id"] == 1
+    assert stats["shared_memory"]["failed_attempts"] == 0
+    session.close()
+    assert main(["top", "--once", "--interval", "0", daemon.address]) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a socket to another user")
+def test_ping_and_top_reach_another_user_s_daemon_if_told_to_trust_it(
+    start_daemon: Callable[..., Any], dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = start_daemon(dataset)
+    os.chown(daemon.socket, NOBODY, -1)
+    for command in ("ping", "top"):
+        assert main([command, daemon.address]) == 1
+        assert f"server_uid={NOBODY}" in capsys.readouterr().err
+        assert main([command, daemon.address, "--server-uid", str(NOBODY)]) == 0

@@ -27,10 +27,17 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="send GRAPHZERO_TOKEN without TLS too; whoever holds the port gets it",
     )
+    parser.add_argument(
+        "--server-uid",
+        type=int,
+        metavar="UID",
+        help="trust the socket of this user's daemon, as connect(server_uid=UID) does",
+    )
 
 
-def ask_daemon(args: argparse.Namespace, timeout: float = 5.0) -> Any:
-    """The statistics of the daemon that the arguments name, as a GetStatsResponse."""
+def ask_daemon(args: argparse.Namespace, timeout: float = 5.0, *, serving: bool = False) -> Any:
+    """The statistics of the daemon that the arguments name, as a GetStatsResponse. `serving`: an
+    error if it takes no sessions."""
     from graphzero.client.probe import daemon_stats
 
     return daemon_stats(
@@ -38,6 +45,8 @@ def ask_daemon(args: argparse.Namespace, timeout: float = 5.0) -> Any:
         timeout=timeout,
         root_certificate=args.root_certificate,
         plaintext_token=args.plaintext_token,
+        server_uid=args.server_uid,
+        serving=serving,
     )
 
 

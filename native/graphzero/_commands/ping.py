@@ -1,4 +1,4 @@
-"""`graphzero ping [ADDRESS]`: whether a daemon answers. For health checks."""
+"""`graphzero ping [ADDRESS]`: whether a daemon answers and serves. For health checks."""
 
 import argparse
 import time
@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
-    stats = ask_daemon(args, args.timeout)
+    stats = ask_daemon(args, args.timeout, serving=True)
     milliseconds = 1000 * (time.perf_counter() - started)
     print(
         f"graphzero-server {line_text(stats.version)}, pid {stats.pid}, "
