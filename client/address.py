@@ -143,6 +143,11 @@ def _require_trusted_socket(path: Path, server_uid: int | None) -> None:
     trusted = {os.geteuid(), 0} | ({server_uid} if server_uid is not None else set())
     try:
         places = {path.parent: path.parent.stat(), path: path.lstat()}
+    except PermissionError as error:
+        raise AccessDenied(
+            f"{path}: its directory is not open to you (uid {os.geteuid()}); the daemon's user can "
+            "let a group in with graphzero-server --group NAME"
+        ) from error
     except OSError as error:
         raise ServerUnavailable(f"no daemon at {path} ({error.strerror}); {_START_IT}") from error
     for place, found in places.items():

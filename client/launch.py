@@ -31,7 +31,7 @@ from graphzero._runtime_dir import (
     unlock_file,
 )
 from graphzero.client.address import Address
-from graphzero.client.errors import ClientError, StartFailed
+from graphzero.client.errors import AccessDenied, ClientError, StartFailed
 from graphzero.client.stream import list_datasets
 
 IDLE_EXIT_S = 60
@@ -47,7 +47,10 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
         raise StartFailed(f"{data}: no such directory, so there is nothing to serve")
     own = socket_for_data(data)
     require_socket_path(own)
-    private_directory(own.parent)
+    try:
+        private_directory(own.parent)
+    except PermissionError as error:
+        raise AccessDenied(str(error)) from error
     if _listens(own):
         return Address(f"unix:{own}")
     standing = Address(f"unix:{default_socket()}")

@@ -55,7 +55,7 @@ def private_directory(path: Path) -> Path:
     if found.st_uid != os.geteuid():
         raise PermissionError(
             f"{path} belongs to uid {found.st_uid}, expected {os.geteuid()}; "
-            "set XDG_RUNTIME_DIR to a directory of your own, or name a socket"
+            "set XDG_RUNTIME_DIR to a directory of your own, or choose a socket in one"
         )
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(

@@ -141,6 +141,18 @@ def test_a_socket_of_another_user_is_refused_unless_named(listening: Path) -> No
 
 
 @needs_root
+def test_a_directory_that_one_may_not_enter_is_no_missing_daemon(listening: Path) -> None:
+    listening.parent.chmod(0o700)
+    address = find_address(listening)
+    os.seteuid(OTHER_UID)
+    try:
+        with pytest.raises(gz.AccessDenied, match=r"not open to you.*--group NAME"):
+            address.require_trusted()
+    finally:
+        os.seteuid(0)
+
+
+@needs_root
 def test_a_directory_of_another_user_is_refused(listening: Path) -> None:
     os.chown(listening.parent, OTHER_UID, OTHER_UID)
     with pytest.raises(gz.AccessDenied, match=str(listening.parent)):

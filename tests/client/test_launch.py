@@ -147,5 +147,5 @@ def test_a_runtime_directory_in_other_hands_is_refused(
 ) -> None:
     (runtime_directory / "graphzero").mkdir()
     (runtime_directory / "graphzero").chmod(0o777)
-    with pytest.raises(PermissionError, match="others may write"):
+    with pytest.raises(gz.AccessDenied, match="others may write"):
         gz.connect(data=dataset)
