@@ -49,6 +49,9 @@ MAX_LISTED = 1000
 IDLE_MEMORY = timedelta(seconds=10)
 # A session's promise forgets the sizes of results after one to two of these, if not sooner.
 RECENT_RESULTS = timedelta(minutes=5)
+# How long a session that finds no memory waits for what trainers that have left still map.
+_ROOM_STEP_S = 0.02
+_ROOM_STEPS = 50
 _ROLES = {
     "node": pb.COLUMN_ROLE_NODE,
     "edge": pb.COLUMN_ROLE_EDGE,
@@ -167,6 +170,8 @@ class Service(SamplerServiceServicer):
                 f"found a hello of {size_text(hello.ByteSize())}, expected at most "
                 f"{size_text(MAX_HELLO_BYTES)}",
             )
+        if hello.transport != pb.TRANSPORT_INLINE:
+            await self._room_for_a_session()
         if self._draining:
             await context.abort(StatusCode.UNAVAILABLE, "the daemon is shutting down")
         if len(self._sessions) >= self._limits.max_sessions:
@@ -190,6 +195,13 @@ class Service(SamplerServiceServicer):
         except InputError as error:
             await context.abort(StatusCode.RESOURCE_EXHAUSTED, str(error))
         raise AssertionError("abort() raises")
+
+    async def _room_for_a_session(self) -> None:
+        """Gives trainers that have just left a moment to unmap what the next one needs."""
+        for _ in range(_ROOM_STEPS):
+            if not self._budget.room_may_come:
+                return
+            await asyncio.sleep(_ROOM_STEP_S)
 
     def _new_session(self, hello: pb.Hello, dataset: Dataset) -> TrainerSession:
         window = min(max(2, hello.window), self._limits.max_in_flight)

@@ -105,10 +105,10 @@ void BindDaemonSide(nb::module_& m) {
   nb::class_<shm::MemoryBudget>(m, "MemoryBudget")
       .def(nb::init<uint64_t, std::string, std::optional<uint32_t>>(), "limit"_a, "name_prefix"_a,
            nb::kw_only(), "group"_a.none() = nb::none())
-      .def("set_outside", &shm::MemoryBudget::SetOutside, "byte_size"_a,
-           nb::call_guard<nb::gil_scoped_release>())
+      .def("set_outside", &shm::MemoryBudget::SetOutside, "byte_size"_a, Unlocked())
       .def("open_session", &shm::MemoryBudget::OpenSession, "window"_a, nb::keep_alive<0, 1>(),
            Unlocked())
+      .def_prop_ro("room_may_come", &shm::MemoryBudget::room_may_come, Unlocked())
       .def("take_ready", &shm::MemoryBudget::TakeReady, Unlocked())
       .def_prop_ro("ready_descriptor", &shm::MemoryBudget::ready_descriptor)
       .def("trim", &shm::MemoryBudget::Trim, nb::kw_only(), "idle"_a, "forget"_a, Unlocked())

@@ -586,6 +586,9 @@ class MemoryBudget:
 
     def open_session(self, window: int) -> SessionMemory: ...
 
+    @property
+    def room_may_come(self) -> bool: ...
+
     def take_ready(self) -> list[int]: ...
 
     @property

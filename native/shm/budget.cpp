@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,13 @@ namespace graphzero::shm {
 namespace {
 
 std::string FolderName(const std::string& name_prefix) { return "/" + name_prefix + "-private"; }
+
+// In all: of the descriptors that this process may open, half.
+size_t MostRegions() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 512;
+  return std::max<size_t>(64, std::min<size_t>(limit.rlim_cur, size_t{1} << 20) / 2);
+}
 
 store::Fd NewEvent() {
   store::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -36,6 +44,7 @@ MemoryBudget::MemoryBudget(uint64_t limit, std::string name_prefix, std::optiona
       group_(group),
       folder_(group ? std::make_unique<PrivateFolder>(FolderName(name_prefix_), *group) : nullptr),
       ready_event_(NewEvent()),
+      most_regions_(MostRegions()),
       reaper_(std::make_shared<Reaper>([this](uint64_t session, uint64_t bytes, bool gone) {
         OnFreed(session, bytes, gone);
       })) {}
@@ -67,13 +76,21 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
 }
 
 bool MemoryBudget::SetOutside(uint64_t bytes) {
+  bytes = store::AlignUp(bytes, kPage);  // as all the sums: what is reclaimed are whole pages
   const Lock lock(this);
   const bool more = bytes > outside_;
   if (more && bytes - outside_ > limit_ - std::min(limit_, committed_)) return false;
   for (uint64_t* const sum : {&resident_, &committed_, &promised_}) *sum += bytes - outside_;
   outside_ = bytes;
-  if (!more) WakeWaiting(/*only_for_total=*/true);
+  if (!more) WakeWaiting(/*only_for_total=*/false);
   return true;
+}
+
+bool MemoryBudget::room_may_come() const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t left = LeftFor({});
+  const auto can_open = [&](uint64_t bytes) { return bytes >= 2 * kSmallestRegion; };
+  return !can_open(left) && can_open(left + HeldForAWhile());
 }
 
 std::vector<uint64_t> MemoryBudget::TakeReady() {
@@ -85,7 +102,7 @@ std::vector<uint64_t> MemoryBudget::TakeReady() {
 
 uint64_t MemoryBudget::used() const {
   const std::lock_guard lock(mutex_);
-  return resident_;
+  return resident_ - std::min(resident_, to_be_punched_);
 }
 
 MemoryCounters MemoryBudget::counters() const {
@@ -126,6 +143,14 @@ uint64_t MemoryBudget::Lendable(const Account& account) const {
 
 uint64_t MemoryBudget::LeftFor(const Account& account) const {
   return limit_ - std::min(limit_, promised_ - account.promise);
+}
+
+uint64_t MemoryBudget::HeldForAWhile() const {
+  uint64_t bytes = outside_;
+  for (const auto& [number, account] : accounts_) {
+    if (account.session == nullptr) bytes += account.promise;
+  }
+  return bytes;
 }
 
 // --- reclaiming ---
@@ -208,12 +233,20 @@ bool MemoryBudget::PunchAll(const std::vector<IdleRange>& ranges) {
 }
 
 void MemoryBudget::Settle(const IdleRange& range, bool done) {
+  if (range.for_reserved) to_be_punched_ -= range.size;
   const auto it = accounts_.find(range.session);
   // Of a session that has ended, the reaper counts the whole region.
   if (it == accounts_.end() || it->second.session == nullptr) return;
   // It is still there: a region that is not wholly free is not dropped.
   it->second.session->pools_.at(range.region_id).free.Give(range.offset, range.size, done);
   if (done) SubtractResident(range.session, range.size);
+}
+
+bool MemoryBudget::MayAddRegion(size_t kept, size_t regions, bool* for_total) const {
+  constexpr size_t kAlways = 8;
+  const size_t share = std::max(kAlways, most_regions_ / 2 / std::max<size_t>(1, open_sessions_));
+  *for_total = kept < share;
+  return *for_total && Region::count() + kept < most_regions_ + regions;
 }
 
 void MemoryBudget::Trim(Clock::duration idle, Clock::duration forget) {
@@ -231,8 +264,11 @@ void MemoryBudget::Trim(Clock::duration idle, Clock::duration forget) {
       const Lock lock(this);
       oldest = TakeIdle(now - idle);
     }
-    if (oldest.empty() || !PunchAll(oldest)) return;
+    if (oldest.empty() || !PunchAll(oldest)) break;
   }
+  // Regions that were unmapped since have left their descriptors.
+  const Lock lock(this);
+  WakeWaiting(/*only_for_total=*/true);
 }
 
 void MemoryBudget::OnFreed(uint64_t session, uint64_t bytes, bool gone) {

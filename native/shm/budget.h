@@ -26,6 +26,10 @@
 // room for several blocks, which are freed in any order. Fresh pages are slow to fill (267 ms for
 // 172 MiB against 16 to 41 ms for warm ones, measured), so regions are kept and refilled.
 //
+// Descriptors. Each region has one, and a process may have so many: all regions together may have
+// half of them. A session may always have eight regions, and beyond that an equal part of half of
+// them.
+//
 // The end of a session does not end the trainer's tensors, so their memory counts as promised until
 // the trainer has unmapped it. Otherwise one that opens a session, takes all it
 // can get, leaves and comes again would have the daemon exceed its limit without end.
@@ -75,6 +79,10 @@ class MemoryBudget {
   // against the same limit. False, and nothing changes, if they are more than before and too many.
   bool SetOutside(uint64_t bytes);
 
+  // Whether none can be opened now, but one could soon: when results in messages have been read,
+  // and trainers of sessions that have ended, killed for instance, have unmapped what they held.
+  bool room_may_come() const;
+
   // Numbers of sessions whose last failed attempt could succeed now, each once: they are to try
   // again. The descriptor is readable while there may be some.
   std::vector<uint64_t> TakeReady();
@@ -118,6 +126,9 @@ class MemoryBudget {
   uint64_t Lendable(const Account& account) const;
   // What all the others were not promised.
   uint64_t LeftFor(const Account& account) const;
+  // What counts as promised and is not a session's: results in messages, and what the trainers of
+  // sessions that have ended still map.
+  uint64_t HeldForAWhile() const;
   // What could be reclaimed from others, and the ranges that together have `bytes` of it.
   uint64_t Reclaimable(const SessionMemory* without) const;
   std::vector<IdleRange> TakeReclaimed(const SessionMemory* without, uint64_t bytes);
@@ -128,6 +139,8 @@ class MemoryBudget {
   // The range that has been free for longest, if that began before `before`.
   std::vector<IdleRange> TakeIdle(Clock::time_point before);
   void Settle(const IdleRange& range, bool done);
+  // Whether descriptors allow another region to a session that will keep `kept` of its `regions`.
+  bool MayAddRegion(size_t kept, size_t regions, bool* for_total) const;
   void Wait(uint64_t session, WaitingAttempt attempt);
   void WakeIfReady(const SessionMemory* session);
   void WakeWaiting(bool only_for_total);
@@ -142,6 +155,7 @@ class MemoryBudget {
   const std::optional<uint32_t> group_;          // whose members may map regions
   const std::unique_ptr<PrivateFolder> folder_;  // of regions, with a group
   const store::Fd ready_event_;
+  const size_t most_regions_;
 
   mutable std::mutex mutex_;  // guards everything below
   std::map<uint64_t, Account> accounts_;
@@ -151,6 +165,8 @@ class MemoryBudget {
   uint64_t resident_ = 0;  // sums over accounts_, and what is outside
   uint64_t committed_ = 0;
   uint64_t promised_ = 0;
+  // Of resident_: what is being given back for memory that is reserved, so that it counts twice.
+  uint64_t to_be_punched_ = 0;
   std::map<uint64_t, WaitingAttempt> waiting_;  // by session
   std::vector<uint64_t> ready_;
   bool tell_ready_ = false;

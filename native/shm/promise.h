@@ -25,6 +25,13 @@ constexpr uint64_t RegionSize(uint64_t block) {
   return std::max(kSmallestRegion, store::AlignUp(block + block / 8, kStep));
 }
 
+// Of a region for a session that has `resident` bytes already: one that holds many blocks gets
+// larger regions, so that their number, and with it that of descriptors, grows with the logarithm
+// only.
+constexpr uint64_t GrownRegionSize(uint64_t block, uint64_t resident) {
+  return std::max(RegionSize(block), store::AlignUp(resident / 16, kSmallestRegion));
+}
+
 // The promise to a session whose regions have `region` bytes, if all the others leave it `left` of
 // `limit`: `window` regions, as far as they fit into `left` and into half of the limit, but at
 // least two. Nothing if not even those are left.

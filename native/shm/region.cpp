@@ -104,6 +104,7 @@ Region::~Region() {
   Unlink();
   guard_.reset();  // before the addresses can be someone else's
   if (data_ != nullptr) ::munmap(data_, size_);
+  --count_;
 }
 
 void Region::Unlink() {

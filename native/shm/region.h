@@ -56,6 +56,9 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
+  // How many there are, each with a descriptor.
+  static size_t count() { return count_; }
+
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
   std::byte* data() const { return data_; }
@@ -77,7 +80,11 @@ class Region {
 
  private:
   Region(std::string name, store::Fd fd, uint64_t size)
-      : name_(std::move(name)), fd_(std::move(fd)), size_(size) {}
+      : name_(std::move(name)), fd_(std::move(fd)), size_(size) {
+    ++count_;
+  }
+
+  static inline std::atomic<size_t> count_ = 0;
 
   std::string name_;
   store::Fd fd_;

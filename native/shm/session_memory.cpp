@@ -24,12 +24,13 @@ SessionMemory::~SessionMemory() { budget_->reaper_->Bury(End()); }
 
 // --- promises ---
 
-void SessionMemory::RaisePromise(uint64_t size) {
+bool SessionMemory::RaisePromise(uint64_t size) {
   MemoryBudget::Account& account = budget_->accounts_.at(number_);
   const uint64_t region = RegionSize(size);
   const uint64_t left = budget_->LeftFor(account);
   const std::optional<uint64_t> promise = PromiseFor(region, window_, budget_->limit_, left);
   if (!promise) {
+    if (left + budget_->HeldForAWhile() >= 2 * region) return false;
     throw InputError(
         "a batch of this size needs " + MiB(2 * region) + " of shared memory, two at a time, and " +
         MiB(left) + " of " + MiB(budget_->limit_) +
@@ -38,6 +39,7 @@ void SessionMemory::RaisePromise(uint64_t size) {
         "(loader(prefetch=1))");
   }
   if (*promise > account.promise) budget_->Update(&account, account.resident, *promise);
+  return true;
 }
 
 void SessionMemory::LowerPromise() {
@@ -98,8 +100,10 @@ std::optional<SessionMemory::Plan> SessionMemory::MakePlan(uint64_t size, bool* 
   uint64_t best_room = 0;
   uint64_t dropped = 0;
   uint64_t in_pieces = 0;
+  size_t kept_regions = 0;
   for (const auto& [id, pool] : pools_) {
     (pool.free.Whole() ? dropped : in_pieces) += pool.free.warm_bytes();
+    if (!pool.free.Whole() || !pool.mapped) ++kept_regions;
     const std::optional<FreeRanges::Place> place = pool.free.Find(size);
     if (!place) continue;
     const uint64_t room = pool.free.free_bytes();
@@ -118,12 +122,18 @@ std::optional<SessionMemory::Plan> SessionMemory::MakePlan(uint64_t size, bool* 
   }
   if (best && Afford(0, 0, &*best, for_total)) return best;
   // Whatever is wholly free is too small, in pieces, or costs as much: a new region replaces it.
-  Plan plan{.grows = RegionSize(size)};
-  if (!Afford(dropped, in_pieces, &plan, for_total)) return std::nullopt;
-  return plan;
+  if (!budget_->MayAddRegion(kept_regions, pools_.size(), for_total)) return std::nullopt;
+  const uint64_t resident = budget_->accounts_.at(number_).resident;
+  Plan plan{.grows = GrownRegionSize(size, resident)};
+  if (Afford(dropped, 0, &plan, for_total) && plan.from_others == 0) return plan;
+  plan = Plan{.grows = RegionSize(size)};
+  if (Afford(dropped, in_pieces, &plan, for_total)) return plan;
+  return std::nullopt;
 }
 
 bool SessionMemory::CouldAllocate(const WaitingAttempt& attempt) const {
+  const MemoryBudget::Account& account = budget_->accounts_.at(number_);
+  if (RegionSize(attempt.size) > budget_->LeftFor(account) / 2) return false;
   bool for_total;
   return MakePlan(attempt.size, &for_total).has_value();
 }
@@ -186,6 +196,13 @@ std::unique_ptr<Block> SessionMemory::Reserve(const Plan& plan, uint64_t size, C
     std::vector<IdleRange> others = budget_->TakeReclaimed(this, plan.from_others);
     std::move(others.begin(), others.end(), std::back_inserter(chores->punching));
   }
+  for (IdleRange& range : chores->punching) {
+    range.for_reserved = true;
+    budget_->to_be_punched_ += range.size;
+  }
+  for (const Pool& pool : chores->dropped) {
+    budget_->to_be_punched_ += pool.free.resident_bytes();
+  }
   return block;
 }
 
@@ -199,21 +216,23 @@ std::unique_ptr<Block> SessionMemory::TryAllocate(uint64_t bytes) {
   const uint64_t size = BlockSize(bytes);
   Chores chores;
   std::unique_ptr<Block> block;
+  uint64_t region_size = 0;
   {
     const MemoryBudget::Lock lock(budget_);
     if (!open_) throw InputError("the session has ended");
-    RaisePromise(size);
-    bool for_total = false;
-    const std::optional<Plan> plan = MakePlan(size, &for_total);
+    bool for_total = true;
+    std::optional<Plan> plan;
+    if (RaisePromise(size)) plan = MakePlan(size, &for_total);
     if (!plan) {
       budget_->Wait(number_, {size, for_total});
       return nullptr;
     }
     block = Reserve(*plan, size, &chores);
+    region_size = plan->grows;
     if (recent_.Add(size)) LowerPromise();
   }
   Do(&chores);
-  if (!block) return AllocateInNewRegion(size);
+  if (!block) return AllocateInNewRegion(size, region_size);
   if (!chores.refills.empty()) Refill(*block, chores);
   return block;
 }
@@ -229,6 +248,7 @@ void SessionMemory::Do(Chores* chores) {
     }
     chores->dropped.clear();
     const MemoryBudget::Lock lock(budget_);
+    budget_->to_be_punched_ -= bytes;
     budget_->SubtractResident(number_, bytes);
     budget_->WakeWaiting(/*only_for_total=*/true);
   }
@@ -260,8 +280,7 @@ void SessionMemory::Refill(const Block& block, const Chores& chores) {
   }
 }
 
-std::unique_ptr<Block> SessionMemory::AllocateInNewRegion(uint64_t size) {
-  const uint64_t region_size = RegionSize(size);
+std::unique_ptr<Block> SessionMemory::AllocateInNewRegion(uint64_t size, uint64_t region_size) {
   std::shared_ptr<Region> region;
   try {
     region = Reaper::Adopt(budget_->reaper_,

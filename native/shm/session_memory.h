@@ -58,6 +58,7 @@ struct IdleRange {
   uint64_t offset;
   uint64_t size;
   Clock::time_point since;
+  bool for_reserved = false;  // it is punched for memory that is reserved already
 };
 
 // An attempt that found no memory.
@@ -115,7 +116,7 @@ class SessionMemory {
   };
   // How a block can be had.
   struct Plan {
-    uint64_t region_id = 0;  // 0: in a new region
+    uint64_t region_id = 0;  // 0: in a new region, of `grows` bytes
     uint64_t offset = 0;
     uint64_t grows = 0;        // bytes that get memory behind them
     uint64_t from_own = 0;     // bytes to punch in regions of this session that are in use
@@ -125,7 +126,8 @@ class SessionMemory {
   struct Chores;
 
   // These need the budget's mutex.
-  void RaisePromise(uint64_t size);
+  // False if that must wait for what is held for a while; throws InputError if it is impossible.
+  bool RaisePromise(uint64_t size);
   void LowerPromise();
   void ForgetSizes(Clock::time_point before);
   // Nothing if there is no room; `for_total` then says which room it was.
@@ -147,7 +149,7 @@ class SessionMemory {
   // These must be called without it.
   void Do(Chores* chores);
   void Refill(const Block& block, const Chores& chores);
-  std::unique_ptr<Block> AllocateInNewRegion(uint64_t size);
+  std::unique_ptr<Block> AllocateInNewRegion(uint64_t size, uint64_t region_size);
 
   MemoryBudget* const budget_;
   const uint64_t number_;

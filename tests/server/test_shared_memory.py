@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import resource
 import select
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -267,7 +270,9 @@ def test_only_missing_bytes_are_reclaimed_and_what_lay_free_longest_goes_first(
     assert shared.budget.counters().reclaimed_bytes == missing == 30 * MIB
     assert lender.usage().region_bytes == lent - missing
     assert shared.budget.used == LIMIT
-    sums = [int(np.fromfile(files[b.region_id], np.uint8, THREE).sum()) for b in blocks]
+    sums = [
+        int(np.fromfile(files[b.region_id], np.uint8, THREE, offset=b.offset).sum()) for b in blocks
+    ]
     whole = 7 * THREE
     gone = sums.count(0)
     assert gone == missing // THREE - 1 or gone == missing // THREE
@@ -387,6 +392,36 @@ def test_end_of_a_session_calls_those_who_wait_for_the_total(shared: Shared) -> 
     second.close()
 
 
+# --- descriptors ---
+
+
+def test_regions_grow_with_what_a_session_has(shared: Shared) -> None:
+    budget = _engine.MemoryBudget(2 * LIMIT, shared.prefix)
+    memory = budget.open_session(2)
+    blocks = allocate_all(memory, THREE)
+    assert memory.usage().regions < 0.6 * len(blocks)
+    memory.close()
+
+
+def test_regions_that_nobody_confirms_leave_descriptors_to_others(shared: Shared) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        budget = _engine.MemoryBudget(8 << 30, shared.prefix)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    hostile, modest = budget.open_session(2), budget.open_session(2)
+    sizes = itertools.count(THREE, 2 * MIB)
+    # Each is too large for those before, whose names must stay because they were offered.
+    while (block := hostile.try_allocate(next(sizes))) is not None:
+        hostile.take_news()
+        hostile.release([block.id])
+    assert hostile.usage().regions == 256 // 2 // 2 // 2
+    assert modest.try_allocate(THREE) is not None
+    hostile.close()
+    modest.close()
+
+
 # --- trainers that keep what they had ---
 
 
@@ -430,10 +465,31 @@ def test_trainers_that_leave_and_keep_all_they_had_cannot_exceed_the_limit(
     for block in of_steady:  # its promise holds
         steady.release([block.id])
         assert steady.try_allocate(LARGE) is not None
+    assert shared.budget.room_may_come
     views.clear()
     shared.wait_for_use_of(steady.usage().region_bytes)
     shared.budget.open_session(2).close()
     steady.close()
+
+
+def test_who_needs_what_ended_sessions_hold_waits_for_it(shared: Shared) -> None:
+    views = []
+    for _ in range(2):
+        memory = shared.budget.open_session(2)
+        held = [memory.try_allocate(50 * MIB) for _ in range(2)]
+        offers = memory.take_news().offers
+        views += [_engine.RegionView.open(offer.name, offer.size) for offer in offers]
+        del held
+        memory.close()
+    shared.wait_for_use_of(200 * MIB)  # but for the ends of their regions
+    assert not shared.budget.room_may_come
+    memory = shared.budget.open_session(2)
+    assert memory.try_allocate(40 * MIB) is None  # no error: they may let go
+    assert ready(shared.budget) == []
+    views.clear()
+    wait_until(lambda: ready(shared.budget) == [memory.number], "a call")
+    assert memory.try_allocate(40 * MIB) is not None
+    memory.close()
 
 
 def test_dropped_region_gives_its_memory_back_also_if_the_trainer_keeps_it(
@@ -465,6 +521,58 @@ def test_descriptors_go_with_their_regions(shared: Shared) -> None:
         return len(os.listdir("/proc/self/fd")) - before  # noqa: PTH208
 
     wait_until(lambda: left() == 0, lambda: f"{left()} more descriptors")
+
+
+# --- all of it at once ---
+
+
+class Crowd:
+    """Threads that take, fill, check and release blocks of sessions that come and go."""
+
+    def __init__(self, budget: _engine.MemoryBudget) -> None:
+        self._budget = budget
+        self.most_used = 0
+        self.taken = 0
+
+    def run_session(self, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        wait_until(lambda: not self._budget.room_may_come, "the end of those before")
+        memory = self._budget.open_session(2)
+        held: dict[int, Any] = {}
+        for step in range(150):
+            large = step >= 100  # then it is promised more
+            size = 12 * MIB if large else int(random.choice([SMALL, THREE]))
+            size -= int(random.integers(0, 9000))
+            block = memory.try_allocate(size)
+            if block is not None:
+                values = block.array(0, [size], "uint8")
+                values[:: 64 << 10] = seed  # in each range of pages
+                held[block.id] = values
+                self.taken += 1
+            self.most_used = max(self.most_used, self._budget.used)
+            if held and (block is None or random.random() < (0.6 if large else 0.4)):
+                oldest, values = next(iter(held.items()))
+                assert (values[:: 64 << 10] == seed).all()
+                del held[oldest], values
+                memory.release([oldest])
+            if step % 10 == 0:
+                for offer in memory.take_news().offers:
+                    memory.mapped(offer.region_id)
+            if step % 50 == 0:
+                self._budget.trim(idle=AT_ONCE, forget=NEVER)
+        for values in held.values():
+            assert (values[:: 64 << 10] == seed).all()
+        memory.close()
+
+
+def test_threads_never_exceed_the_limit_or_share_a_block(shared: Shared) -> None:
+    crowd = Crowd(shared.budget)
+    with ThreadPoolExecutor(6) as threads:
+        for done in [threads.submit(crowd.run_session, seed) for seed in range(1, 19)]:
+            done.result()
+    assert crowd.taken > 500
+    assert 0 < crowd.most_used <= LIMIT
+    shared.wait_for_use_of(0)
 
 
 # --- what comes from a peer that is not trusted ---
