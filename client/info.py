@@ -43,6 +43,8 @@ class DatasetInfo:
     has_out_edges: bool
     symmetric: bool
     columns: dict[str, ColumnInfo]
+    weight_name: str = ""
+    """What the weights are called where they come from; "" if nothing is known about it."""
 
     @property
     def node_columns(self) -> list[str]:
@@ -84,6 +86,7 @@ class DatasetInfo:
             has_out_edges=message.has_out_edges,
             symmetric=message.symmetric,
             columns={column.name: column for column in columns},
+            weight_name=message.weight_name,
         )
 
 

@@ -48,6 +48,7 @@ def _columns(dataset: Dataset) -> str:
         return "no columns"
     described = []
     for name, column in dataset.columns.items():
-        width = f"[{column.shape[1]}]" if len(column.shape) == 2 else ""
+        width = "x".join(map(str, column.shape[1:]))
+        width = f"[{width}]" if width else ""
         described.append(f"{name} {column.dtype.label}{width}")
     return ", ".join(described)

@@ -317,6 +317,7 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
         has_in_edges=graph.has_direction("in"),
         has_out_edges=graph.has_direction("out"),
         symmetric=graph.is_symmetric,
+        weight_name=graph._topology.weight_name,
         columns=[
             pb.Column(
                 name=name,

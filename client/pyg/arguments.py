@@ -94,12 +94,19 @@ def check_weights(info: DatasetInfo, weight_attr: str | None) -> None:
     """Raises ValueError unless the graph stores weights of that name."""
     if weight_attr is None:
         return
-    if weight_attr != WEIGHTS or not info.has_weights:
-        known = repr(WEIGHTS) if info.has_weights else "none: the graph stores no weights"
+    name = info.weight_name or WEIGHTS
+    if weight_attr != name or not info.has_weights:
+        known = repr(name) if info.has_weights else "none: the graph stores no weights"
         raise ValueError(
-            f"weight_attr is {weight_attr!r}, expected {known}; weights are the third column of "
-            "the edges that a dataset was made from"
+            f"weight_attr is {weight_attr!r}, expected {known}; weights to draw by are chosen when "
+            "a dataset is made: import_pyg(data, out, weight_attr=...), or a column of the edges"
         )
+
+
+def has_weight_field(info: DatasetInfo) -> bool:
+    """Whether batches have the graph's weights as edge_weight: weights of another name are a
+    column."""
+    return info.has_weights and info.weight_name in ("", WEIGHTS)
 
 
 def _short(value: Any) -> str:

@@ -101,7 +101,7 @@ class Epoch:
             )
         self._loader = loader
         self._progress = order.progress
-        self._changes = loader.data.changes
+        self._changes = loader._changes()
         # Of the batches under way, in order. Not an attribute of what fills it: a cycle would keep
         # shared memory until the garbage collector comes.
         self._positions: deque[Positions] = deque()

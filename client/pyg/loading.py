@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from graphzero._torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.errors import DatasetChanged
-from graphzero.client.pyg.arguments import WEIGHTS
+from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.data import data_of, fields_of
 from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
 from graphzero.client.pyg.positions import Positions
@@ -213,13 +214,13 @@ class BatchLoader(DataLoader[int]):
             "num_sampled_nodes": out.num_sampled_nodes,
             "num_sampled_edges": out.num_sampled_edges,
         }
-        changes = self.data.changes
+        changes = self._changes()
         columns = self.client.info().dataset.columns
         for name in self._asked_columns(changes):
             rows = out.node if columns[name].role == "node" else edge
             if rows is not None:
                 fields[name] = self.client.gather(name, rows)
-        if WEIGHTS in self.data and WEIGHTS not in changes.hidden:
+        if has_weight_field(self.client.info().dataset) and WEIGHTS not in fields:
             weights = weights_of(out)
             if weights is None and edge is not None:  # of edges that someone else chose
                 weights = self.data[WEIGHTS][edge]
@@ -271,6 +272,13 @@ class BatchLoader(DataLoader[int]):
                 "(worker_init_fn, multiprocessing_context, transform_sampler_output, "
                 "filter_per_worker=True with transform, another sampler, an own filter_fn)"
             )
+
+    def _changes(self) -> Changes:
+        """How batches differ from what the daemon sends: it calls all weights edge_weight."""
+        changes = self.data.changes
+        if WEIGHTS in self._asked_columns(changes) or has_weight_field(self.client.info().dataset):
+            return changes
+        return replace(changes, hidden=changes.hidden | {WEIGHTS})
 
     def _asked_columns(self, changes: Changes) -> list[str]:
         columns = self.columns

@@ -10,7 +10,7 @@ import torch
 from graphzero._sampling import SampledSubgraph
 from graphzero.client.client import Client
 from graphzero.client.info import DatasetInfo
-from graphzero.client.pyg.arguments import WEIGHTS
+from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.client.source import OpenedSource, Source
 from torch_geometric.data import Data
@@ -249,7 +249,7 @@ def _roles(dataset: DatasetInfo) -> dict[str, str]:
     """What a row of each field of the dataset belongs to."""
     roles = dict.fromkeys(dataset.node_columns, "node")
     roles[_EDGE_INDEX] = "edge"
-    if dataset.has_weights:
+    if has_weight_field(dataset):
         roles[WEIGHTS] = "edge"
     if dataset.has_edge_ids:
         roles.update(dict.fromkeys(dataset.edge_columns, "edge"))

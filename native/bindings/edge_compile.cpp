@@ -196,8 +196,9 @@ Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string&
 }
 
 TopologyOptions MakeOptions(bool undirected, bool symmetric_source, bool out, bool in, bool dedup,
-                            bool edge_ids, std::optional<uint64_t> num_nodes) {
-  return {undirected, symmetric_source, out, in, dedup, edge_ids, num_nodes};
+                            bool edge_ids, std::optional<uint64_t> num_nodes,
+                            const std::string& weight_name) {
+  return {undirected, symmetric_source, out, in, dedup, edge_ids, num_nodes, weight_name};
 }
 
 }  // namespace
@@ -214,7 +215,8 @@ void BindEdgeCompile(nb::module_& m) {
 
   nb::class_<TopologyOptions>(m, "TopologyOptions")
       .def_static("make", &MakeOptions, nb::kw_only(), "undirected"_a, "symmetric_source"_a,
-                  "out"_a, "in_"_a, "dedup"_a, "edge_ids"_a, "num_nodes"_a.none());
+                  "out"_a, "in_"_a, "dedup"_a, "edge_ids"_a, "num_nodes"_a.none(),
+                  "weight_name"_a = "");
 
   nb::class_<TopologyReport>(m, "TopologyReport")
       .def_ro("num_nodes", &TopologyReport::num_nodes)

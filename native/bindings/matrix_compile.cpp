@@ -71,8 +71,9 @@ MatrixTextReport CompileText(const std::string& source, std::string target,
 
 void InitWriter(MatrixWriter* self, const std::string& path, std::optional<uint64_t> rows,
                 uint64_t cols, uint32_t ndim, const std::string& dtype, const std::string& role,
-                uint64_t row_stride) {
-  new (self) MatrixWriter(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride});
+                uint64_t row_stride, const std::vector<uint64_t>& row_shape) {
+  new (self)
+      MatrixWriter(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride, row_shape});
 }
 
 void Append(MatrixWriter& writer, const RowBytes& rows) {
@@ -84,9 +85,11 @@ void InitCollector(RowCollector* self, const std::string& path, const std::strin
                    const std::vector<std::pair<std::string, uint64_t>>& parts,
                    std::optional<uint64_t> rows, uint64_t expected_rows, uint64_t cols,
                    uint32_t ndim, const std::string& dtype, const std::string& role,
-                   uint64_t row_stride, uint64_t memory, const std::string& temp_dir) {
-  new (self) RowCollector(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride},
-                          PlacesOf(name, parts), expected_rows, {memory, 1, temp_dir});
+                   uint64_t row_stride, uint64_t memory, const std::string& temp_dir,
+                   const std::vector<uint64_t>& row_shape) {
+  new (self)
+      RowCollector(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride, row_shape},
+                   PlacesOf(name, parts), expected_rows, {memory, 1, temp_dir});
 }
 
 void AddRows(RowCollector& collector, const IdArray& ids, const RowBytes& rows) {
@@ -135,7 +138,7 @@ void BindMatrixCompile(nb::module_& m) {
 
   nb::class_<MatrixWriter>(m, "MatrixWriter")
       .def("__init__", &InitWriter, "path"_a, nb::kw_only(), "rows"_a.none(), "cols"_a, "ndim"_a,
-           "dtype"_a, "role"_a, "row_stride"_a)
+           "dtype"_a, "role"_a, "row_stride"_a, "row_shape"_a = std::vector<uint64_t>())
       .def("append", &Append, "rows"_a)
       .def_prop_ro("rows_written", &MatrixWriter::rows_written)
       .def("finish", [](MatrixWriter& writer) { writer.Finish(); }, nb::call_guard<GilRelease>());
@@ -147,7 +150,7 @@ void BindMatrixCompile(nb::module_& m) {
   nb::class_<RowCollector>(m, "RowCollector")
       .def("__init__", &InitCollector, "path"_a, nb::kw_only(), "name"_a, "parts"_a,
            "rows"_a.none(), "expected_rows"_a, "cols"_a, "ndim"_a, "dtype"_a, "role"_a,
-           "row_stride"_a, "memory"_a, "temp_dir"_a)
+           "row_stride"_a, "memory"_a, "temp_dir"_a, "row_shape"_a = std::vector<uint64_t>())
       .def("add", &AddRows, "ids"_a, "rows"_a)
       .def("finish", &FinishRows, "fill"_a, nb::kw_only(), "report"_a.none() = nb::none());
 

@@ -108,11 +108,16 @@ AnyArray EdgeIds(const TopologyReader& graph, uint64_t node, const std::string& 
 }
 
 AnyArray Tensor(const MatrixReader& matrix) {
-  const size_t shape[] = {matrix.rows(), matrix.cols()};
-  const auto item = store::ItemSize(matrix.dtype());
-  const int64_t strides[] = {static_cast<int64_t>(matrix.row_stride() / item), 1};
-  return AnyArray(matrix.data(), matrix.ndim(), shape, KeepAlive(matrix.file()), strides,
-                  NumpyType(matrix.dtype()));
+  std::vector<size_t> shape{matrix.rows()};
+  shape.insert(shape.end(), matrix.row_shape().begin(), matrix.row_shape().end());
+  // Items of a row lie one after the other; its last dimension runs fastest.
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size() - 1; i > 1; --i) {
+    strides[i - 1] = strides[i] * static_cast<int64_t>(shape[i]);
+  }
+  strides[0] = static_cast<int64_t>(matrix.row_stride() / store::ItemSize(matrix.dtype()));
+  return AnyArray(matrix.data(), shape.size(), shape.data(), KeepAlive(matrix.file()),
+                  strides.data(), NumpyType(matrix.dtype()));
 }
 
 nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
@@ -180,6 +185,7 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("sorted", &TopologyReader::sorted)
       .def_prop_ro("multi_edges_dropped", &TopologyReader::multi_edges_dropped)
       .def_prop_ro("has_weights", &TopologyReader::has_weights)
+      .def_prop_ro("weight_name", &TopologyReader::weight_name)
       .def_prop_ro("has_edge_ids", &TopologyReader::has_edge_ids)
       .def_prop_ro("has_times", &TopologyReader::has_times)
       .def_prop_ro("has_out", [](const TopologyReader& g) { return g.out() != nullptr; })
@@ -210,6 +216,10 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("rows", &MatrixReader::rows)
       .def_prop_ro("cols", &MatrixReader::cols)
       .def_prop_ro("ndim", &MatrixReader::ndim)
+      .def_prop_ro("row_shape",
+                   [](const MatrixReader& s) {
+                     return std::vector<uint64_t>(s.row_shape().begin(), s.row_shape().end());
+                   })
       .def_prop_ro("row_stride", &MatrixReader::row_stride)
       .def_prop_ro("row_bytes", &MatrixReader::row_bytes)
       .def_prop_ro("dtype", [](const MatrixReader& s) { return std::string(Name(s.dtype())); })

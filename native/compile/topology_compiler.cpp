@@ -224,7 +224,14 @@ void Compiler<Record>::Write() {
   };
   const size_t out_first = StoreOut() ? add(store::SectionKind::kOutIndptr) : 0;
   const size_t in_first = StoreIn() ? add(store::SectionKind::kInIndptr) : 0;
+  const std::string& name = options_.weight_name;
+  const bool has_name = layout.weights && !name.empty();
+  if (has_name) {
+    sections.push_back({store::SectionKind::kWeightName, store::DType::kUInt8, name.size(),
+                        name.size(), /*optional=*/true});
+  }
   store::ContainerWriter file(path_, store::kTopologyMagic, sections);
+  if (has_name) file.stream(sections.size() - 1).Append(std::as_bytes(std::span(name)));
   if (StoreOut()) {
     WriteEdges(out_.get(), out_first, &file, symmetric_ ? "writing edges" : "writing out-edges");
   }
@@ -266,6 +273,10 @@ TopologyReport CompileTopology(EdgeSource* source, const std::string& path,
   if (options.num_nodes.value_or(0) >= kIdLimit) {
     throw InputError("found " + std::to_string(*options.num_nodes) +
                      " nodes, expected at most 2^63 - 1");
+  }
+  if (!options.weight_name.empty() && !store::IsWeightName(options.weight_name)) {
+    throw InputError("weights called '" + options.weight_name +
+                     "': expected 1 to 64 letters, digits and underscores");
   }
   if (!resources.wide_records && source->Estimate().max_id <= UINT32_MAX) {
     try {

@@ -32,6 +32,8 @@ struct TopologyOptions {
   bool edge_ids = false;
   // Without it, the largest id plus one. The source has checked that ids are below it.
   std::optional<uint64_t> num_nodes;
+  // What the weights are called where they come from; empty: nothing is said about it.
+  std::string weight_name = {};
 };
 
 struct TopologyReport {

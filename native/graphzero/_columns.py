@@ -38,8 +38,9 @@ RESERVED = frozenset(
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 
 
-# The one field of PyG's that is a column of edges by nature.
-_EDGE_COLUMNS = frozenset({"edge_attr"})
+# Fields of PyG's that are columns of edges by nature. One called edge_weight takes the place of the
+# graph's own weights in a batch: it has them as they were before they became float32.
+_EDGE_COLUMNS = frozenset({"edge_attr", "edge_weight"})
 
 
 def check_column_name(name: str, role: str = "node") -> None:

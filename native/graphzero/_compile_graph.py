@@ -29,13 +29,14 @@ Direction = Literal["in", "out", "both"]
 
 
 class GraphOptions(NamedTuple):
-    """What to store of the edges. Field for field the options of `graphzero convert`."""
+    """What to store of the edges: the options of `graphzero convert`, and what a source says."""
 
     undirected: bool = False
     direction: Direction = "both"
     num_nodes: int | None = None
     dedup: bool = False
     edge_ids: bool = False
+    weight_name: str = ""  # what the weights are called where they come from
 
     def for_engine(self, *, symmetric_source: bool = False) -> _engine.TopologyOptions:
         if self.direction not in ("in", "out", "both"):
@@ -50,6 +51,7 @@ class GraphOptions(NamedTuple):
             dedup=self.dedup,
             edge_ids=self.edge_ids,
             num_nodes=self.num_nodes,
+            weight_name=self.weight_name,
         )
 
 
@@ -193,6 +195,7 @@ def _compile_topology(
         num_nodes=graph.num_nodes if options.num_nodes is None else options.num_nodes,
         dedup=options.dedup,
         edge_ids=options.edge_ids or graph.has_edge_ids,
+        weight_name=options.weight_name or graph.weight_name,
     )
     result = _engine.compile_edges_graph(
         graph,

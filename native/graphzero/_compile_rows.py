@@ -103,10 +103,11 @@ class _Job:
             rows=request.rows,
             expected_rows=stream.rows or 0,
             cols=spec.cols,
-            ndim=len(spec.shape),
+            ndim=min(len(spec.shape), 2),
             dtype=spec.dtype,
             role=spec.role,
             row_stride=spec.row_stride,
+            row_shape=spec.row_shape,
             memory=request.memory,
             temp_dir=request.temp_dir,
         )

@@ -67,7 +67,7 @@ def export_dataset(
                 done += len(edges.src)
                 tell(report, "writing edges", done, rows)
         writer.write_columns(report)
-        _manifest(opened, format, names).write(directory)
+        _manifest(opened, format, names, writer.other_weight_name).write(directory)
         files = {file.name: file.stat().st_size for file in sorted(directory.iterdir())}
     return ExportReport(
         opened.graph.num_nodes,
@@ -79,7 +79,9 @@ def export_dataset(
     )
 
 
-def _manifest(dataset: Dataset, format: Format, names: NodeNames) -> Manifest:
+def _manifest(
+    dataset: Dataset, format: Format, names: NodeNames, weight_column: str | None
+) -> Manifest:
     graph = dataset.graph
     left_out = () if graph.has_edge_ids else ("edge",)
     stored = [direction for direction in _DIRECTIONS if graph.has_direction(direction)]
@@ -93,10 +95,17 @@ def _manifest(dataset: Dataset, format: Format, names: NodeNames) -> Manifest:
         edge_ids=graph.has_edge_ids,
         ids=names.kind,
         columns={
-            name: ExportedColumn(column.role, column.dtype.label, column._matrix.row_stride)
+            name: ExportedColumn(
+                column.role,
+                column.dtype.label,
+                column._matrix.row_stride,
+                list(column.shape[1:]) if len(column.shape) > 2 else None,
+            )
             for name, column in dataset.columns.items()
             if column.role not in left_out
         },
+        weight_name=graph._topology.weight_name or None,
+        weight_column=weight_column,
     )
 
 

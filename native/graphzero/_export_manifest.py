@@ -35,6 +35,7 @@ class ExportedColumn(NamedTuple):
     role: str
     dtype: str
     row_bytes: int  # from one row to the next, in the .gd file
+    row_shape: list[int] | None = None  # of rows with several dimensions
 
 
 class Manifest(NamedTuple):
@@ -49,11 +50,18 @@ class Manifest(NamedTuple):
     edge_ids: bool
     ids: Ids
     columns: dict[str, ExportedColumn]
+    weight_name: str | None = None  # what the weights are called in the dataset
+    weight_column: str | None = None  # what they are called here, if their usual name is taken
 
     def write(self, directory: Path) -> None:
-        facts = {"graphzero_export": VERSION, **self._asdict()}
-        facts["columns"] = {name: column._asdict() for name, column in self.columns.items()}
+        facts = {"graphzero_export": VERSION, **_said(self)}
+        facts["columns"] = {name: _said(column) for name, column in self.columns.items()}
         (directory / MANIFEST).write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def _said(facts: Manifest | ExportedColumn) -> dict[str, Any]:
+    """Without what is None: an older release refuses a fact that it does not know."""
+    return {name: value for name, value in facts._asdict().items() if value is not None}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -89,12 +97,17 @@ def _check(manifest: Manifest) -> None:
         value = getattr(manifest, name)
         _require(value in allowed, name, value, f"one of {', '.join(allowed)}")
     _require(_is_count(manifest.num_nodes), "num_nodes", manifest.num_nodes, "a number of nodes")
-    for name, (role, dtype, row_bytes) in manifest.columns.items():
+    for name in ("weight_name", "weight_column"):
+        value = getattr(manifest, name)
+        _require(value is None or isinstance(value, str), name, value, "a name")
+    for name, (role, dtype, row_bytes, row_shape) in manifest.columns.items():
         _require(role in _ROLES, f"columns.{name}.role", role, "node, edge or ids")
         _require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")
         size = _ITEM_BYTES[dtype]
         fits = _is_count(row_bytes) and row_bytes > 0 and row_bytes % size == 0
         _require(fits, f"columns.{name}.row_bytes", row_bytes, f"a multiple of {size}")
+        is_shape = isinstance(row_shape, list) and all(_is_count(n) and n for n in row_shape)
+        _require(row_shape is None or is_shape, f"columns.{name}.row_shape", row_shape, "numbers")
 
 
 def _require(holds: bool, name: str, value: Any, expected: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -43,6 +44,9 @@ class NodeNames:
 class Writer(ABC):
     """Takes edges inside its context, columns after it."""
 
+    usual_weight_name: str
+    """What the weights of the edges are called, unless a column of edges has that name."""
+
     def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
         self._dataset = dataset
         self._directory = directory
@@ -76,15 +80,30 @@ class Writer(ABC):
         columns = self._dataset.columns
         return {name: column for name, column in columns.items() if column.role == role}
 
+    @property
+    def weight_name(self) -> str:
+        name = self.usual_weight_name
+        while name in self._dataset.columns:
+            name = f"graph_{name}"
+        return name
+
+    @property
+    def other_weight_name(self) -> str | None:
+        """Where the usual one is taken."""
+        has_other = self._dataset.graph.has_weights and self.weight_name != self.usual_weight_name
+        return self.weight_name if has_other else None
+
     def _edge_columns(self) -> dict[str, FeatureStore]:
         """Without edge ids in the graph, nobody knows which row is whose."""
         return self._of_role("edge") if self._dataset.graph.has_edge_ids else {}
 
 
 class ParquetWriter(Writer):
+    usual_weight_name = "weight"
+
     def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
         super().__init__(dataset, directory, names)
-        edge_fields = ("source", "target", "weight")
+        edge_fields = ("source", "target", self.weight_name)
         self._require_distinct("columns of edges", edge_fields, self._edge_columns())
         self._require_distinct("columns of nodes", ("id",), self._of_role("node"))
         self._require_distinct("files", ("nodes", "edges"), self._of_role("ids"))
@@ -98,7 +117,7 @@ class ParquetWriter(Writer):
     def add_edges(self, edges: Edges) -> None:
         columns = {"source": self._names.of(edges.src), "target": self._names.of(edges.dst)}
         if edges.weights is not None:
-            columns["weight"] = edges.weights
+            columns[self.weight_name] = edges.weights
         for name, column in self._edge_columns().items():
             columns[name] = _values(column, edges.ids)
         self._edges = self._append(self._edges, "edges", columns)
@@ -148,18 +167,20 @@ def _reserve(file: Path) -> None:
 
 
 class NpyWriter(Writer):
+    usual_weight_name = "edge_weight"
+
     def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
         super().__init__(dataset, directory, names)
         others = (self._of_role("node") | self._of_role("ids")).keys()
         self._require_distinct(
-            "files", ("edge_index", "edge_weight", "num_nodes"), [*self._edge_columns(), *others]
+            "files", ("edge_index", self.weight_name, "num_nodes"), [*self._edge_columns(), *others]
         )
         rows = count_edges(dataset)
         self._at = 0
         self._index = self._new("edge_index", np.dtype(np.int64), (2, rows))
         self._weights = None
         if dataset.graph.has_weights:
-            self._weights = self._new("edge_weight", np.dtype(np.float32), (rows,))
+            self._weights = self._new(self.weight_name, np.dtype(np.float32), (rows,))
         self._columns = [
             (column, self._new(name, _dtype(column), (rows, *column.shape[1:])))
             for name, column in self._edge_columns().items()
@@ -227,8 +248,9 @@ def _arrow(values: Any) -> Any:
         return pyarrow.array(values, pyarrow.string())
     if values.ndim == 1:
         return pyarrow.array(values)
+    # Rows of several dimensions too are one list: their shape is in the manifest.
     flat = pyarrow.array(np.ascontiguousarray(values).reshape(-1))
-    return pyarrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    return pyarrow.FixedSizeListArray.from_arrays(flat, math.prod(values.shape[1:]))
 
 
 def tell(report: Report | None, phase: str, done: int, total: int) -> None:

@@ -93,12 +93,12 @@ class FeatureStore:
 
     @property
     def feature_dim(self) -> int:
-        """Number of columns; 1 for a one-dimensional matrix."""
+        """Number of values in a row: columns, or the product of a row's dimensions."""
         return self._matrix.cols
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(rows,) or (rows, columns), as it was given when the file was made."""
+        """Rows and the dimensions of a row, as they were when the file was made."""
         return self._array.shape
 
     @property
@@ -135,7 +135,7 @@ class FeatureStore:
         warm_file(self._matrix)
 
     def get_data(self, node_id: SupportsIndex) -> Any:
-        """Row of one node: a one-dimensional view of feature_dim values."""
+        """Row of one node: a view of its values, one-dimensional unless a row has dimensions."""
         row = checked_id(node_id, self.num_nodes)
         self._gave_views = True
         values = self._array[row : row + 1] if self._array.ndim == 1 else self._array[row]

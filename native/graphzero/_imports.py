@@ -15,6 +15,7 @@ progress: show progress on stderr.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
@@ -127,20 +128,27 @@ def import_folder(
 
 
 def import_pyg(
-    data: Any, out: StrPath, *, direction: Direction | None = None, **options: Unpack[ImportOptions]
+    data: Any,
+    out: StrPath,
+    *,
+    weight_attr: str | None = "edge_weight",
+    direction: Direction | None = None,
+    **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a torch_geometric Data, or a dataset of one.
 
-    Node and edge tensors become columns of their names, `edge_weight` the weights of the edges. A
-    mask such as `train_mask` becomes a column, so that batches have it, and the split `train`: both
-    "train" and "train_mask" name the seeds of a loader. e_id of a batch is the column of
-    edge_index.
+    Node and edge tensors become columns of their names, of any shape. A mask such as `train_mask`
+    becomes a column, so that batches have it, and the split `train`: both "train" and "train_mask"
+    name the seeds of a loader. e_id of a batch is the column of edge_index. What cannot be kept is
+    told by a warning, by name and with the reason.
+    weight_attr: the weights that samples can draw edges by, in float32; None for none. They are a
+    column too where that has more: another type, another name.
     Options: dtype, overwrite, memory, threads, progress.
     """
     _check_object("import_pyg(data, out)", data, out)
     from graphzero._inputs.objects import plan_pyg
 
-    plan = plan_pyg(data)
+    plan = plan_pyg(data, weight_attr)
     return _run(
         "import_pyg", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
     )
@@ -221,6 +229,8 @@ def _run(
     names: EdgeNames | None = None,
     column_options: ColumnOptions | None = None,
 ) -> ConversionReport:
+    if plan.notes:
+        warnings.warn(f"{function}(): " + "; ".join(plan.notes), stacklevel=3)
     for option in options:
         if option not in ImportOptions.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument {option!r}")

@@ -18,6 +18,8 @@ _ITEM_SIZES = {"bfloat16": 2} | {
     name: np.dtype(name).itemsize for name in MATRIX_DTYPES if name != "bfloat16"
 }
 _PIECE_BYTES = 8 << 20
+# As many as NumPy of any version takes.
+_MAX_DIMENSIONS = 32
 # Of floating types: the largest value, and a type that has room for more.
 _LARGEST = {
     "float16": ("65504", "float32"),
@@ -33,7 +35,7 @@ Array = npt.NDArray[Any]
 class MatrixSpec:
     """What a matrix file is to hold."""
 
-    shape: tuple[int, ...]  # (rows,) or (rows, cols)
+    shape: tuple[int, ...]  # rows, then the dimensions of a row: none, one or several
     dtype: str
     role: str = "node"
     row_align: int | None = None  # bytes
@@ -47,7 +49,13 @@ class MatrixSpec:
 
     @property
     def cols(self) -> int:
-        return self.shape[1] if len(self.shape) == 2 else 1
+        """Values of a row, whatever its dimensions."""
+        return math.prod(self.shape[1:])
+
+    @property
+    def row_shape(self) -> list[int]:
+        """As the engine takes it: for rows of several dimensions only."""
+        return list(self.shape[1:]) if len(self.shape) > 2 else []
 
     @property
     def row_stride(self) -> int:
@@ -59,10 +67,12 @@ class MatrixSpec:
         if self.dtype not in MATRIX_DTYPES:
             expected = ", ".join(MATRIX_DTYPES)
             raise ValueError(f"{self.name}: found dtype {self.dtype}, expected one of {expected}")
-        if len(self.shape) not in (1, 2):
-            raise ValueError(f"{self.name}: found {len(self.shape)} dimensions, expected 1 or 2")
-        if self.rows < 0 or self.cols < 1:
-            raise ValueError(f"{self.name}: found shape {self.shape}, expected at least 1 column")
+        if not 1 <= len(self.shape) <= _MAX_DIMENSIONS:
+            raise ValueError(
+                f"{self.name}: found {len(self.shape)} dimensions, expected 1 to {_MAX_DIMENSIONS}"
+            )
+        if min(self.shape) < 0 or 0 in self.shape[1:]:
+            raise ValueError(f"{self.name}: found shape {self.shape}, expected values in a row")
         item = _ITEM_SIZES[self.dtype]
         if self.row_align is not None and (self.row_align < 1 or self.row_align % item):
             raise ValueError(
@@ -121,10 +131,11 @@ def write_pieces(
         path,
         rows=spec.rows,
         cols=spec.cols,
-        ndim=len(spec.shape),
+        ndim=min(len(spec.shape), 2),
         dtype=spec.dtype,
         role=spec.role,
         row_stride=spec.row_stride,
+        row_shape=spec.row_shape,
     )
     for index, piece in enumerate(pieces):
         first = writer.rows_written
@@ -241,6 +252,6 @@ def _refuse(bad: Array, values: Array, problem: str, spec: MatrixSpec, first_row
     if not bad.any():
         return
     where = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    column = f" column {where[1]}" if len(where) == 2 else ""
+    column = " column " + ", ".join(map(str, where[1:])) if len(where) > 1 else ""
     place = row_place(spec.name, spec.parts, first_row + int(where[0]))
     raise InputError(f"{place}{column}: found {values[where]!s}, {problem}")

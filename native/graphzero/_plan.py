@@ -69,6 +69,7 @@ class Plan(NamedTuple):
     direction: Direction | None = None
     dedup: bool = False
     edge_ids: bool = False
+    weight_name: str | None = None  # what the weights are called where they come from
     # Ids are original ones; all of them, with those that have no edge.
     relabel: Relabel | None = None
     node_ids: RowStream | None = None
@@ -89,4 +90,5 @@ class Plan(NamedTuple):
             num_nodes=self.num_nodes if num_nodes is None else num_nodes,
             dedup=dedup or self.dedup,
             edge_ids=edge_ids or self.edge_ids,
+            weight_name=self.weight_name or "",
         )

@@ -58,8 +58,10 @@ enum class SectionKind : uint32_t {
   kInWeights = 34,
   kInEdgeIds = 35,
   kInTimes = 36,
+  kWeightName = 48,  // UTF-8, one uint8 for each byte; may be ignored
   // Matrix.
   kRows = 64,
+  kRowShape = 65,  // uint64, the dimensions of a row that has several; may be ignored
 };
 
 inline constexpr uint32_t kMustUnderstand = 1;  // bit 0 of SectionEntry::flags

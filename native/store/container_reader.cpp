@@ -18,6 +18,7 @@ bool KnownKind(SectionKind kind, const Magic& magic) {
     case SectionKind::kChecksums:
       return true;
     case SectionKind::kRows:
+    case SectionKind::kRowShape:
       return magic == kMatrixMagic;
     case SectionKind::kOutIndptr:
     case SectionKind::kOutIndices:
@@ -29,6 +30,7 @@ bool KnownKind(SectionKind kind, const Magic& magic) {
     case SectionKind::kInWeights:
     case SectionKind::kInEdgeIds:
     case SectionKind::kInTimes:
+    case SectionKind::kWeightName:
       return magic == kTopologyMagic;
   }
   return false;
@@ -70,8 +72,12 @@ std::string SectionName(SectionKind kind) {
       return "in.edge_ids";
     case SectionKind::kInTimes:
       return "in.times";
+    case SectionKind::kWeightName:
+      return "weight_name";
     case SectionKind::kRows:
       return "rows";
+    case SectionKind::kRowShape:
+      return "row_shape";
   }
   return "kind " + Number(static_cast<uint32_t>(kind));
 }

@@ -78,7 +78,7 @@ ContainerWriter::ContainerWriter(const std::string& path, const Magic& magic,
 void ContainerWriter::Place(const SectionSpec& spec) {
   SectionEntry entry{};
   entry.kind = spec.kind;
-  entry.flags = kMustUnderstand;
+  entry.flags = spec.optional ? 0 : kMustUnderstand;
   entry.dtype = spec.dtype;
   entry.count = spec.count;
   entry.offset = end_;

@@ -51,6 +51,8 @@ struct SectionSpec {
   DType dtype;
   uint64_t count;
   uint64_t bytes;  // or kGrowing, for the last section only
+  // A reader that does not know the kind may ignore it.
+  bool optional = false;
 };
 
 // Usage: declare every section, fill each stream to its declared size, Finish().

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "store/container_format.h"
 
@@ -19,10 +20,16 @@ struct MatrixProperties {
   uint64_t rows;
   uint64_t cols;        // 1 when ndim is 1
   uint64_t row_stride;  // bytes from row to row; a multiple of the item size
-  uint32_t ndim;        // 1: comes back as (rows,); 2: as (rows, cols)
+  uint32_t ndim;        // 1: comes back as (rows,); 2: as (rows, cols), or as kRowShape says
   Role role;
   std::array<uint8_t, 96> reserved;
 };
 static_assert(sizeof(MatrixProperties) == sizeof(Properties));
+
+// Dimensions that a row may have. With the rows, no array library takes more than 32.
+inline constexpr uint64_t kMaxRowDimensions = 31;
+
+// Whether `row_shape` divides rows of `cols` values into two dimensions or more.
+bool IsRowShape(std::span<const uint64_t> row_shape, uint64_t cols);
 
 }  // namespace graphzero::store

@@ -14,6 +14,16 @@ std::string Number(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
 
+bool IsRowShape(std::span<const uint64_t> row_shape, uint64_t cols) {
+  if (row_shape.size() < 2 || row_shape.size() > kMaxRowDimensions) return false;
+  // By division: a product could wrap around.
+  for (const uint64_t size : row_shape) {
+    if (size == 0 || cols % size != 0) return false;
+    cols /= size;
+  }
+  return cols == 1;
+}
+
 MatrixReader MatrixReader::Open(const std::string& path) {
   return OpenMapped(MappedFile::Open(path));
 }
@@ -81,6 +91,28 @@ void MatrixReader::OpenVersion1() {
   dtype_ = data->dtype;
   role_ = p.role;
   data_ = container_->Bytes(*data).data();
+  if (ndim_ == 2) row_shape_.push_back(cols_);
+  if (const SectionEntry* shape = container_->Find(SectionKind::kRowShape)) ReadRowShape(*shape);
+}
+
+void MatrixReader::ReadRowShape(const SectionEntry& entry) {
+  const std::string expected = "2 to " + Number(kMaxRowDimensions) +
+                               " uint64, whose product is the " + Number(cols_) +
+                               " columns of a matrix of 2 dimensions";
+  if (ndim_ != 2 || entry.dtype != DType::kUInt64 || entry.count > kMaxRowDimensions) {
+    throw FormatError(file_->path(), "row_shape",
+                      Number(entry.count) + " " + std::string(Name(entry.dtype)) +
+                          " for a matrix of " + Number(ndim_) + " dimensions",
+                      expected);
+  }
+  std::vector<uint64_t> shape(entry.count);
+  file_->Read(entry.offset, std::as_writable_bytes(std::span(shape)));
+  if (!IsRowShape(shape, cols_)) {
+    std::string found;
+    for (const uint64_t size : shape) found += (found.empty() ? "" : " x ") + Number(size);
+    throw FormatError(file_->path(), "row_shape", found.empty() ? "nothing" : found, expected);
+  }
+  row_shape_ = std::move(shape);
 }
 
 void MatrixReader::OpenLegacy() {
@@ -89,6 +121,7 @@ void MatrixReader::OpenLegacy() {
   cols_ = legacy.cols;
   dtype_ = legacy.dtype;
   row_stride_ = row_bytes();
+  row_shape_.push_back(cols_);
   data_ = file_->bytes().data() + legacy.data_offset;
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "store/container_reader.h"
 #include "store/file.h"
@@ -22,6 +24,8 @@ class MatrixReader {
   uint64_t rows() const { return rows_; }
   uint64_t cols() const { return cols_; }
   uint32_t ndim() const { return ndim_; }
+  // The dimensions of one row: none if ndim is 1, else one or more, whose product is cols.
+  std::span<const uint64_t> row_shape() const { return row_shape_; }
   uint64_t row_stride() const { return row_stride_; }
   uint64_t row_bytes() const { return cols_ * ItemSize(dtype_); }
   DType dtype() const { return dtype_; }
@@ -39,6 +43,7 @@ class MatrixReader {
  private:
   void OpenVersion1();
   void OpenLegacy();
+  void ReadRowShape(const SectionEntry& entry);
 
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const Container> container_;
@@ -46,6 +51,7 @@ class MatrixReader {
   uint64_t cols_ = 0;
   uint64_t row_stride_ = 0;
   uint32_t ndim_ = 2;
+  std::vector<uint64_t> row_shape_;
   DType dtype_ = DType::kFloat32;
   Role role_ = Role::kNode;
   std::byte* data_ = nullptr;

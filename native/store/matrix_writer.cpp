@@ -14,10 +14,21 @@ constexpr uint64_t kMaxBytes = uint64_t{1} << 62;
 // Copies of a row are appended in pieces of about this size.
 constexpr uint64_t kCopiesBytes = uint64_t{64} << 10;
 
-SectionSpec RowsSection(const MatrixShape& shape) {
+// The rows come last, because they may be a section whose size is not known yet.
+std::vector<SectionSpec> SectionsOf(const MatrixShape& shape) {
   CheckShape(shape);
-  if (!shape.rows) return {SectionKind::kRows, shape.dtype, 0, kGrowing};
-  return {SectionKind::kRows, shape.dtype, *shape.rows, *shape.rows * shape.row_stride};
+  std::vector<SectionSpec> sections;
+  if (const uint64_t count = shape.row_shape.size()) {
+    sections.push_back({SectionKind::kRowShape, DType::kUInt64, count, count * sizeof(uint64_t),
+                        /*optional=*/true});
+  }
+  if (shape.rows) {
+    sections.push_back(
+        {SectionKind::kRows, shape.dtype, *shape.rows, *shape.rows * shape.row_stride});
+  } else {
+    sections.push_back({SectionKind::kRows, shape.dtype, 0, kGrowing});
+  }
+  return sections;
 }
 
 }  // namespace
@@ -32,6 +43,12 @@ void CheckShape(const MatrixShape& shape) {
     throw std::invalid_argument("found " + std::to_string(shape.cols) +
                                 " columns, expected at least 1 (exactly 1 in one dimension)");
   }
+  if (!shape.row_shape.empty() && (shape.ndim != 2 || !IsRowShape(shape.row_shape, shape.cols))) {
+    throw std::invalid_argument("found " + std::to_string(shape.row_shape.size()) +
+                                " dimensions of a row, expected 2 to " +
+                                std::to_string(kMaxRowDimensions) + " whose product is " +
+                                std::to_string(shape.cols) + ", the number of columns");
+  }
   const uint64_t item = ItemSize(shape.dtype);
   if (shape.cols > shape.row_stride / item || shape.row_stride % item != 0) {
     throw std::invalid_argument("found a row stride of " + std::to_string(shape.row_stride) +
@@ -45,7 +62,11 @@ void CheckShape(const MatrixShape& shape) {
 }
 
 MatrixWriter::MatrixWriter(const std::string& path, const MatrixShape& shape)
-    : shape_(shape), container_(path, kMatrixMagic, std::vector<SectionSpec>{RowsSection(shape)}) {}
+    : shape_(shape), container_(path, kMatrixMagic, SectionsOf(shape)) {
+  if (!shape_.row_shape.empty()) {
+    container_.stream(0).Append(std::as_bytes(std::span(shape_.row_shape)));
+  }
+}
 
 void MatrixWriter::Append(std::span<const std::byte> rows) {
   const uint64_t row_bytes = shape_.row_bytes();
@@ -59,7 +80,7 @@ void MatrixWriter::Append(std::span<const std::byte> rows) {
                                 " rows");
   }
   rows_written_ += count;
-  SectionStream& stream = container_.stream(0);
+  SectionStream& stream = Rows();
   if (shape_.row_stride == row_bytes) {
     stream.Append(rows);
     return;

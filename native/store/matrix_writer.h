@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "store/container_writer.h"
 #include "store/matrix_format.h"
@@ -19,6 +20,8 @@ struct MatrixShape {
   DType dtype;
   Role role;
   uint64_t row_stride;  // bytes; at least a row, a multiple of the item size
+  // Of rows with several dimensions: these, whose product is cols; ndim is 2 then.
+  std::vector<uint64_t> row_shape = {};
 
   uint64_t row_bytes() const { return cols * ItemSize(dtype); }
 };
@@ -49,6 +52,8 @@ class MatrixWriter {
   uint64_t rows_written() const { return rows_written_; }
 
  private:
+  SectionStream& Rows() { return container_.stream(shape_.row_shape.empty() ? 0 : 1); }
+
   MatrixShape shape_;
   ContainerWriter container_;
   uint64_t rows_written_ = 0;

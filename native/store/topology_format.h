@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "store/container_format.h"
 
@@ -21,5 +22,10 @@ struct TopologyProperties {
   std::array<uint8_t, 96> reserved;
 };
 static_assert(sizeof(TopologyProperties) == sizeof(Properties));
+
+inline constexpr uint64_t kMaxWeightName = 64;
+
+// Whether weights can be called so: ASCII letters, digits and underscores, as columns are.
+bool IsWeightName(std::string_view name);
 
 }  // namespace graphzero::store

@@ -1,5 +1,6 @@
 #include "store/topology_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <span>
@@ -22,6 +23,14 @@ SectionKind Sibling(SectionKind indptr, uint32_t step) {
 }
 
 }  // namespace
+
+bool IsWeightName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxWeightName &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_';
+         });
+}
 
 TopologyReader TopologyReader::Open(const std::string& path) {
   return OpenMapped(MappedFile::Open(path));
@@ -67,6 +76,22 @@ void TopologyReader::OpenVersion1() {
        (out_->times == nullptr) != (in_->times == nullptr))) {
     throw FormatError(file_->path(), "section table",
                       "weights, edge ids or times of one direction only", "both or neither");
+  }
+  if (const SectionEntry* name = container_->Find(SectionKind::kWeightName)) ReadWeightName(*name);
+}
+
+void TopologyReader::ReadWeightName(const SectionEntry& entry) {
+  const bool fits = entry.dtype == DType::kUInt8 && entry.count >= 1 &&
+                    entry.count <= kMaxWeightName && has_weights();
+  if (fits) {
+    weight_name_.resize(entry.count);
+    file_->Read(entry.offset, std::as_writable_bytes(std::span(weight_name_)));
+  }
+  if (!fits || !IsWeightName(weight_name_)) {
+    throw FormatError(file_->path(), "weight_name",
+                      Number(entry.count) + " " + std::string(Name(entry.dtype)),
+                      "1 to " + Number(kMaxWeightName) +
+                          " uint8, letters, digits and underscores, in a graph with weights");
   }
 }
 

@@ -77,6 +77,8 @@ class TopologyReader {
   bool sorted() const { return flags_ & 2u; }
   bool multi_edges_dropped() const { return flags_ & 4u; }
   bool has_weights() const { return any().weights != nullptr; }
+  // What the weights are called where they come from; empty: they have no name.
+  const std::string& weight_name() const { return weight_name_; }
   bool has_edge_ids() const { return any().edge_ids.present(); }
   bool has_times() const { return any().times != nullptr; }
 
@@ -107,6 +109,7 @@ class TopologyReader {
  private:
   void OpenVersion1();
   void OpenLegacy();
+  void ReadWeightName(const SectionEntry& entry);
   std::optional<Adjacency> ReadAdjacency(SectionKind indptr_kind, uint64_t rows,
                                          uint64_t neighbour_bound) const;
 
@@ -116,6 +119,7 @@ class TopologyReader {
   uint64_t num_dst_ = 0;
   uint64_t num_edges_ = 0;
   uint64_t edge_id_bound_ = 0;
+  std::string weight_name_;
   uint32_t flags_ = 0;  // optional_flags of topology_format.h
   std::optional<Adjacency> out_;
   std::optional<Adjacency> in_;

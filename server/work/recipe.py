@@ -18,6 +18,9 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.work.base import Ids, column_of
 
+# What the weights of the edges are called in a result.
+WEIGHTS = "edge_weight"
+
 T = TypeVar("T")
 RowsOf: TypeAlias = Literal["node", "edge", "seed"]
 
@@ -75,6 +78,8 @@ class SampleRecipe:
     subgraph: str
     links: pb.Links | None
     gathered: tuple[Gathered, ...]
+    replaces_weights: bool
+    """A column takes the place of the graph's weights in the result."""
     nodes_per_seed: int | None
     """At most; None where nothing bounds the work (weights, whole rows, rejected negatives), and
     where it is no small number."""
@@ -88,6 +93,7 @@ class SampleRecipe:
         fanout = as_fanout(request.fanout)
         subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
         links = request.links if request.HasField("links") else None
+        gathered = _gathered(dataset, request)
         unbounded = request.weighted or subgraph == "induced" or links or min(fanout, default=0) < 0
         return cls(
             fanout=fanout,
@@ -97,7 +103,8 @@ class SampleRecipe:
             direction=_known(_DIRECTIONS, request.direction, "direction"),
             subgraph=subgraph,
             links=links,
-            gathered=_gathered(dataset, request),
+            gathered=gathered,
+            replaces_weights=any(column.name == WEIGHTS for column in gathered),
             nodes_per_seed=None if unbounded else _nodes_per_seed(fanout),
         )
 

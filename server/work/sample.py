@@ -11,7 +11,7 @@ from graphzero._links import LinkSeeds, draw_links
 from graphzero._sampling import draw
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.work.base import Ids, Work, array_in, gather_into
-from graphzero.server.work.recipe import SampleRecipe
+from graphzero.server.work.recipe import WEIGHTS, SampleRecipe
 
 
 class SampleWork(Work):
@@ -59,7 +59,9 @@ class SampleWork(Work):
         self._n_id = add("n_id", "int64", (nodes,))
         self._edge_index = add("edge_index", "int64", (2, edges))
         self._e_id = add("e_id", "int64", (edges,)) if self._drawn.has_edge_ids else None
-        self._weight = add("edge_weight", "float32", (edges,)) if self._drawn.has_weights else None
+        # A column of edges of that name has the weights as they were before they became float32.
+        sends_weights = self._drawn.has_weights and not recipe.replaces_weights
+        self._weight = add(WEIGHTS, "float32", (edges,)) if sends_weights else None
         self._batch = add("batch", "int64", (nodes,)) if recipe.disjoint else None
         ends = (
             {"source_index": links.source_index, "target_index": links.target_index}

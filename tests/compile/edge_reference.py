@@ -73,6 +73,8 @@ def topology_bytes(edges: EdgeList, options: GraphOptions) -> bytes:
         sections += _adjacency("out", num_nodes, kept.src, kept.dst, kept, options)
     if not symmetric and options.direction != "out":
         sections += _adjacency("in", num_nodes, kept.dst, kept.src, kept, options)
+    if options.weight_name and edges.weight is not None:
+        sections.append(rw.weight_name(options.weight_name))
     flags = rw.SORTED | rw.SYMMETRIC * symmetric | rw.MULTI_EDGES_DROPPED * options.dedup
     properties = struct.pack("<4Q", num_nodes, num_nodes, len(kept.src), edges.rows)
     return rw.container(rw.TOPOLOGY_MAGIC, properties, sections, optional_flags=flags).bytes()

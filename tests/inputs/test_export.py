@@ -142,7 +142,6 @@ def test_nothing_is_replaced_and_nothing_half_done_is_left(tmp_path: Path, datas
     ("kind", "name", "role"),
     [
         ("npy", "edge_index", "edge"),
-        ("npy", "edge_weight", "edge"),
         ("npy", "num_nodes", "node"),
         ("parquet", "source", "edge"),
         ("parquet", "id", "node"),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64", "bool"]  # fmt: skip  # noqa: E501
-NAMES = ["x", "y", "label", "time", "w", "weight_of", "edge_time", "train", "valid_2", "seeds_a", "source_of"]  # fmt: skip  # noqa: E501
+NAMES = ["x", "y", "label", "time", "w", "weight", "edge_weight", "edge_time", "train", "valid_2", "seeds_a", "source_of"]  # fmt: skip  # noqa: E501
 
 
 def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
@@ -44,7 +44,7 @@ def datasets(draw: Any) -> dict[str, Any]:
             (
                 names.pop(),
                 draw(st.sampled_from(DTYPES)),
-                draw(st.sampled_from([None, 1, 3])),
+                draw(st.sampled_from([(), (1,), (3,), (2, 3), (1, 1, 2)])),
                 draw(st.sampled_from(["node", "edge", "ids"])),
                 draw(st.sampled_from([None, 64])),
             )
@@ -68,17 +68,16 @@ def write(directory: Path, facts: dict[str, Any]) -> None:
         dedup=facts["dedup"],
         edge_ids=facts["edge_ids"],
     )
-    for name, dtype, width, role, row_align in facts["columns"]:
+    for name, dtype, row_shape, role, row_align in facts["columns"]:
         if role == "ids":
             gz.write_features(
                 directory / f"{name}.gd", rng.integers(0, nodes, nodes // 2), role=role
             )
             continue
         rows = nodes if role == "node" else edges
-        shape = (rows,) if width is None else (rows, width)
         gz.write_features(
             directory / f"{name}.gd",
-            values(rng, shape, dtype),
+            values(rng, (rows, *row_shape), dtype),
             dtype=dtype,
             role=role,
             row_align=row_align,

@@ -147,15 +147,18 @@ def test_a_flat_folder(tmp_path: Path, small: SmallGraph) -> None:
         train_mask=mask,
         val_idx=np.array([3, 1]),
         edge_time=np.arange(len(small.src)),
-        cube=np.zeros((2, 2, 2)),
+        cube=np.zeros((small.num_nodes, 2, 2)),
+        none=np.zeros((2, 0)),
     )
-    report = gz.import_folder(tmp_path / "flat", tmp_path / "ds")
+    with pytest.warns(UserWarning, match=r"import_folder\(\): none.npy: left out, found float64"):
+        report = gz.import_folder(tmp_path / "flat", tmp_path / "ds")
     np.testing.assert_array_equal(column(tmp_path / "ds", "x"), small.x.astype(np.float16))
     assert column(tmp_path / "ds", "y")[3] == -1
     assert column(tmp_path / "ds", "train").tolist() == np.flatnonzero(mask).tolist()
     assert column(tmp_path / "ds", "val").tolist() == [3, 1]
     assert gz.FeatureStore(tmp_path / "ds/edge_time.gd").role == "edge"
-    assert report.notes == ("cube.npy: left out, found float64 of shape (2, 2, 2)",)
+    assert column(tmp_path / "ds", "cube").shape == (small.num_nodes, 2, 2)
+    assert report.notes == ("none.npy: left out, found float64 of shape (2, 0)",)
 
 
 def test_the_layout_of_mag240m(tmp_path: Path, small: SmallGraph) -> None:

@@ -35,7 +35,8 @@ def pyg_data(small: SmallGraph) -> Data:
 
 def test_pyg_data(tmp_path: Path, small: SmallGraph) -> None:
     data = pyg_data(small)
-    report = gz.import_pyg(data, tmp_path / "ds")
+    with pytest.warns(UserWarning, match=r"data.name: left out, found 'cora'.*; data.n_id: left"):
+        report = gz.import_pyg(data, tmp_path / "ds")
     expected = small.write(tmp_path / "expected", weighted=True, edge_ids=True)
     assert (tmp_path / "ds/graph.gl").read_bytes() == expected.read_bytes()
     np.testing.assert_array_equal(column(tmp_path / "ds", "x"), small.x)
@@ -61,7 +62,19 @@ def test_a_pyg_graph_of_several_types_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="HeteroData: found several node types, expected one"):
         gz.import_pyg(HeteroData(), tmp_path / "ds")
     with pytest.raises(InputError, match="expected a PyG Data with edge_index"):
-        gz.import_pyg(Data(x=torch.zeros(3, 2)), tmp_path / "ds")
+        gz.import_pyg(5, tmp_path / "ds")
+    with pytest.raises(InputError, match=r"expected a PyG Data with edge_index, or with num_nodes"):
+        gz.import_pyg(Data(), tmp_path / "ds")
+    with pytest.raises(InputError, match=r"data.adj_t: found edges as a sparse matrix"):
+        gz.import_pyg(Data(x=torch.zeros(3, 2), adj_t=torch.eye(3).to_sparse()), tmp_path / "ds")
+
+
+def test_a_pyg_graph_without_edges(tmp_path: Path) -> None:
+    for number, data in enumerate((Data(x=torch.ones(3, 2)), Data(num_nodes=3))):
+        gz.import_pyg(data, tmp_path / str(number))
+        graph = gz.Graph(tmp_path / str(number), verify=True)
+        assert (graph.num_nodes, graph.num_edges) == (3, 0)
+    assert column(tmp_path / "0", "x").shape == (3, 2)
 
 
 def test_odd_tensors_of_a_pyg_graph(tmp_path: Path) -> None:
@@ -73,17 +86,24 @@ def test_odd_tensors_of_a_pyg_graph(tmp_path: Path) -> None:
         grad=torch.ones(3, 2, requires_grad=True),
         array=np.arange(3),
         sparse=torch.eye(3).to_sparse(),
-        cube=torch.ones(3, 2, 2),
+        cube=torch.arange(12).reshape(3, 2, 2),
         wide=torch.ones(3, dtype=torch.uint16),
+        complex=torch.ones(3, dtype=torch.complex64),
         none=torch.ones(3, 0),
+        scale=torch.tensor(2.0),
+        other=torch.ones(7),
         train=torch.ones(3),
         train_mask=torch.ones(3, dtype=torch.bool),
     )
-    report = gz.import_pyg(data, tmp_path / "ds")
-    assert sorted(report.columns) == ["array", "grad", "train", "train_mask"]
-    assert {note.split(":")[0].removeprefix("data.") for note in report.notes} == {
-        "sparse", "cube", "wide", "none", "train_mask",
-    }  # fmt: skip
+    with pytest.warns(UserWarning, match="import_pyg") as told:
+        report = gz.import_pyg(data, tmp_path / "ds")
+    assert sorted(report.columns) == ["array", "cube", "grad", "train", "train_mask"]
+    assert column(tmp_path / "ds", "cube").tolist() == data.cube.tolist()
+    left_out = {"sparse", "wide", "complex", "none", "scale", "other", "train_mask"}
+    assert {note.split(":")[0].removeprefix("data.") for note in report.notes} == left_out
+    (warning,) = [w for w in told if "import_pyg" in str(w.message)]
+    assert all(f"data.{name}: " in str(warning.message) for name in left_out)
+    assert Path(warning.filename) == Path(__file__)  # the line of the caller
     for edges in (index.float(), torch.zeros(3, 4, dtype=torch.long)):
         with pytest.raises(InputError, match=r"data\.edge_index: found .* expected integers of"):
             gz.import_pyg(Data(edge_index=edges, num_nodes=3), tmp_path / "other")
@@ -163,10 +183,60 @@ def test_a_dgl_graph(tmp_path: Path, small: SmallGraph) -> None:
     assert column(tmp_path / "ds", "train").tolist() == list(range(0, small.num_nodes, 2))
 
 
-def test_weights_are_a_number_for_each_edge(tmp_path: Path) -> None:
-    pyg = pytest.importorskip("torch_geometric.data", reason="needs the extra [pyg]")
-    import torch
+TRIANGLE = torch.tensor([[0, 1, 2], [1, 2, 0]])
 
-    data = pyg.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_weight=torch.ones(2, 1))
-    with pytest.raises(gz.InputError, match=r"weights of shape \(2, 1\), expected \(2,\)"):
-        gz.import_pyg(data, tmp_path / "ds")
+
+@pytest.mark.parametrize(
+    ("weights", "drawn"),
+    [
+        (torch.tensor([0.5, 0, 2]), True),
+        (torch.tensor([16777217, 1, 2]), True),
+        (torch.tensor([0.1, 1, 2], dtype=torch.float64), True),
+        (torch.tensor([0.1, 1, 2], dtype=torch.bfloat16), True),
+        (torch.tensor([True, False, True]), True),
+        (torch.tensor([-1.0, 1, 2]), False),
+        (torch.tensor([1, float("nan"), 2]), False),
+        (torch.tensor([1, 2, 1e300], dtype=torch.float64), False),
+        (torch.ones(3, 1), False),
+    ],
+    ids=str,
+)
+def test_weights_of_a_pyg_graph_come_back_as_they_were(
+    tmp_path: Path, weights: torch.Tensor, drawn: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    gz.import_pyg(Data(edge_index=TRIANGLE, edge_weight=weights, num_nodes=3), tmp_path / "ds")
+    told = [str(w.message) for w in recwarn if "data.edge_weight: a column, but" in str(w.message)]
+    assert bool(told) == (not drawn)
+    graph = gz.Graph(tmp_path / "ds", verify=True)
+    assert graph.has_weights == drawn
+    if drawn:
+        assert graph.get_weights(0).tolist() == [float(weights[0].float())]
+    is_exact = drawn and weights.dtype == torch.float32
+    assert (tmp_path / "ds/edge_weight.gd").exists() != is_exact
+    if not is_exact:
+        stored = torch.as_tensor(column(tmp_path / "ds", "edge_weight"))
+        assert stored.dtype == weights.dtype
+        assert torch.allclose(stored, weights, rtol=0, atol=0, equal_nan=True)
+
+
+def test_weights_of_another_name(tmp_path: Path) -> None:
+    data = Data(edge_index=TRIANGLE, distance=torch.tensor([1.0, 2, 3]), num_nodes=3)
+    gz.import_pyg(data, tmp_path / "ds", weight_attr="distance")
+    graph = gz.Graph(tmp_path / "ds", verify=True)
+    assert graph.get_weights(2).tolist() == [3.0]
+    assert graph._topology.weight_name == "distance"
+    assert column(tmp_path / "ds", "distance").tolist() == [1, 2, 3]
+    # The name goes with the graph, also through an export and through another conversion.
+    for kind in ("npy", "parquet"):
+        gz.export_dataset(tmp_path / "ds", tmp_path / kind, format=kind)
+        gz.import_folder(tmp_path / kind, tmp_path / f"{kind}-again")
+        assert gz.Graph(tmp_path / f"{kind}-again")._topology.weight_name == "distance"
+    gz.import_files(tmp_path / "ds/graph.gl", tmp_path / "again")
+    assert gz.Graph(tmp_path / "again")._topology.weight_name == "distance"
+    gz.import_pyg(data, tmp_path / "none", weight_attr=None)
+    assert not gz.Graph(tmp_path / "none").has_weights
+    with pytest.raises(InputError, match=r"weight_attr: found no data.cost, expected one of"):
+        gz.import_pyg(data, tmp_path / "other", weight_attr="cost")
+    data.distance[1] = -1
+    with pytest.raises(InputError, match=r"data.distance: found -1.0 for edge 1, expected finite"):
+        gz.import_pyg(data, tmp_path / "other", weight_attr="distance")

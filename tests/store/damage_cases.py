@@ -100,7 +100,9 @@ def _sections(original: bytes, count: int) -> Iterator[tuple[int, int, int]]:
 
 _NAMES = {
     rw.CHECKSUMS: "checksums",
+    rw.WEIGHT_NAME: "weight_name",
     rw.ROWS: "rows",
+    rw.ROW_SHAPE: "row_shape",
     **{
         first + step: f"{direction}.{name}"
         for direction, first in rw.FIRST_KIND.items()

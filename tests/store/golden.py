@@ -28,6 +28,7 @@ class GoldenGraph:
     edge_ids: Sequence[Sequence[int]] | None = None
     in_neighbours: Sequence[Sequence[int]] | None = None
     symmetric: bool = False
+    weight_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,14 @@ GRAPHS = [
         in_neighbours=[[], [0, 0, 2], [1], [0]],
     ),
     GoldenGraph(
+        "named_weights.gl",
+        neighbours=[[1, 1, 3], [2], [1], []],
+        weights=[[0.5, 2.5, 0.0], [1.0], [1.5], []],
+        edge_ids=[[0, 2, 3], [4], [1], []],
+        in_neighbours=[[], [0, 0, 2], [1], [0]],
+        weight_name="distance",
+    ),
+    GoldenGraph(
         "symmetric.gl",
         neighbours=[[1], [0, 2], [1, 2]],
         edge_ids=[[0], [0, 1], [1, 2]],
@@ -90,6 +99,12 @@ MATRICES = [
     GoldenMatrix("int64_1d.gd", np.array([7, -1, 2**40], np.int64), "int64"),
     GoldenMatrix("uint8_column.gd", np.array([[1], [255]], np.uint8), "uint8"),
     GoldenMatrix("bool_edges.gd", np.array([[True, False], [False, False]]), "bool", role="edge"),
+    GoldenMatrix(
+        "cube.gd",
+        np.arange(1, 13, dtype=np.int16).reshape(2, 2, 3),
+        "int16",
+        row_stride=16,
+    ),
     GoldenMatrix("split.gd", np.array([3, 0, 2], np.int64), "int64", role="ids"),
 ]
 LEGACY_MATRICES = [
@@ -108,6 +123,8 @@ def reference_bytes(name: str) -> bytes:
             return rw.legacy_matrix(matrix.values)
     if name == "directed.gl":
         return rw.topology(4, DIRECTED_EDGES).bytes()
+    if name == "named_weights.gl":
+        return rw.topology(4, DIRECTED_EDGES, extra=[rw.weight_name("distance")]).bytes()
     if name == "symmetric.gl":
         flags = rw.SORTED | rw.SYMMETRIC
         return rw.topology(

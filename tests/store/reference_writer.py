@@ -6,6 +6,7 @@ with it that the engine never writes: damaged, hostile, from the future, larger 
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ DTYPES = {
     "uint32": 12,
     "uint64": 13,
 }
-CHECKSUMS, ROWS = 1, 64
+CHECKSUMS, WEIGHT_NAME, ROWS, ROW_SHAPE = 1, 48, 64, 65
 INDPTR, INDICES, WEIGHTS, EDGE_IDS, TIMES = range(5)
 FIRST_KIND = {"out": 16, "in": 32}
 ROLES = {"node": 0, "edge": 1, "ids": 2}
@@ -219,15 +220,22 @@ def matrix(
     row_stride: int | None = None,
     dtype: str | None = None,
 ) -> Image:
-    rows = array.shape[0]
-    cols = array.shape[1] if array.ndim == 2 else 1
+    rows, *row_shape = array.shape
+    cols = math.prod(row_shape)
     width = cols * array.itemsize
     stride = width if row_stride is None else row_stride
     data = b"".join(row.tobytes().ljust(stride, b"\0") for row in array)
-    section = Section(ROWS, DTYPES[dtype or array.dtype.name], rows, len(data), data)
-    return container(
-        MATRIX_MAGIC, matrix_properties(rows, cols, stride, array.ndim, role), [section]
-    )
+    sections = [Section(ROWS, DTYPES[dtype or array.dtype.name], rows, len(data), data)]
+    if len(row_shape) > 1:
+        shape = np.array(row_shape, np.uint64)
+        sections.insert(0, array_section(ROW_SHAPE, shape, must_understand=False))
+    properties = matrix_properties(rows, cols, stride, min(array.ndim, 2), role)
+    return container(MATRIX_MAGIC, properties, sections)
+
+
+def weight_name(name: str) -> Section:
+    text = np.frombuffer(name.encode(), np.uint8)
+    return array_section(WEIGHT_NAME, text, must_understand=False)
 
 
 def zero_matrix(rows: int, cols: int, dtype: str) -> Image:

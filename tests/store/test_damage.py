@@ -11,12 +11,14 @@ WORKER = Path(__file__).parent / "damage_worker.py"
 # One of each layout; every case of a file runs in one process.
 FILES = [
     "directed.gl",
+    "named_weights.gl",
     "symmetric.gl",
     "graphzero02.gl",
     "graphzero02_weighted.gl",
     "float32.gd",
     "float16_padded.gd",
     "bool_edges.gd",
+    "cube.gd",
     "split.gd",
     "graphzero02.gd",
     "graphzero02_int64.gd",

@@ -69,6 +69,7 @@ def _topology(graph: _engine.Topology) -> dict[str, Any]:
         "sorted": graph.sorted,
         "multi_edges_dropped": graph.multi_edges_dropped,
         "weights": graph.has_weights,
+        "weight_name": graph.weight_name or None,
         "edge_ids": graph.has_edge_ids,
         "times": graph.has_times,
         "degrees": {name: _degrees(graph, name) for name in stored},
@@ -99,11 +100,10 @@ def _degree_classes() -> Iterator[tuple[int, int]]:
 
 
 def _matrix(matrix: _engine.Matrix, file_name: str) -> dict[str, Any]:
-    shape = [matrix.rows] if matrix.ndim == 1 else [matrix.rows, matrix.cols]
     return {
         "kind": "matrix",
         "dtype": matrix.dtype,
-        "shape": shape,
+        "shape": [matrix.rows, *matrix.row_shape],
         "row_stride": matrix.row_stride,
         "role": ROLES[matrix.role],
         "values": summarize_values(matrix, file_name),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from graphzero._errors import InputError
 from graphzero._export_manifest import MANIFEST, ExportedColumn, Manifest, read_manifest
 from graphzero._files import ORIGINAL_IDS
-from graphzero._inputs.streams import EdgeStream, RowStream, array_edges, array_rows
+from graphzero._inputs.streams import EdgeStream, RowChunk, RowStream, array_edges, array_rows
 from graphzero._plan import ColumnSource, Plan, Role
 
 
@@ -23,7 +25,7 @@ def plan_export(folder: Path) -> Plan:
     relabelled = manifest.ids == "original"
     reader = _NpyFiles(folder) if manifest.format == "npy" else _ParquetFiles(folder, manifest)
     return Plan(
-        reader.edges(manifest.weights),
+        reader.edges(manifest),
         [_column(name, column, reader) for name, column in _stored_columns(manifest)],
         None if relabelled else manifest.num_nodes,
         reader.original_ids() if manifest.ids == "column" else None,
@@ -31,6 +33,7 @@ def plan_export(folder: Path) -> Plan:
         direction=cast(Any, manifest.direction),
         dedup=manifest.dedup,
         edge_ids=manifest.edge_ids,
+        weight_name=manifest.weight_name,
         relabel="auto" if relabelled else None,
         node_ids=reader.node_ids() if relabelled else None,
     )
@@ -44,11 +47,28 @@ def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles
     is_split = column.role == "ids"
     return ColumnSource(
         name,
-        reader.column(name, column.role),
+        _shaped(reader.column(name, column.role), column.row_shape),
         None if is_split else column.dtype,
         cast(Role, column.role),
         row_align=None if is_split else column.row_bytes,
     )
+
+
+def _shaped(rows: RowStream, row_shape: list[int] | None) -> RowStream:
+    """Rows of several dimensions, which a table has as one list."""
+    if row_shape is None or rows.row_shape == tuple(row_shape):
+        return rows
+    if math.prod(rows.row_shape) != math.prod(row_shape):
+        raise InputError(
+            f"{rows.name}: found rows of shape {rows.row_shape}, expected {tuple(row_shape)} as "
+            f"{MANIFEST} says"
+        )
+
+    def chunks() -> Iterator[RowChunk]:
+        for chunk in rows.open():
+            yield chunk._replace(rows=chunk.rows.reshape(-1, *row_shape))
+
+    return replace(rows, open=chunks, row_shape=tuple(row_shape))
 
 
 class _NpyFiles:
@@ -57,14 +77,15 @@ class _NpyFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def edges(self, weighted: bool) -> EdgeStream:
+    def edges(self, manifest: Manifest) -> EdgeStream:
         index = self._load("edge_index")
         if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
             raise InputError(
                 f"{self._folder / 'edge_index.npy'}: found {index.dtype} of shape {index.shape}, "
                 "expected integers of shape (2, E)"
             )
-        weights = self._load("edge_weight") if weighted else None
+        name = manifest.weight_column or "edge_weight"
+        weights = self._load(name) if manifest.weights else None
         return array_edges(str(self._folder / "edge_index.npy"), index[0], index[1], weights)
 
     def column(self, name: str, role: str) -> RowStream:
@@ -92,11 +113,12 @@ class _ParquetFiles:
         self._folder = folder
         self._manifest = manifest
 
-    def edges(self, weighted: bool) -> EdgeStream:
+    def edges(self, manifest: Manifest) -> EdgeStream:
         from graphzero._inputs.edges import table_edges
         from graphzero._inputs.names import EdgeColumns
 
-        columns = EdgeColumns("source", "target", "weight" if weighted else None)
+        name = manifest.weight_column or "weight"
+        columns = EdgeColumns("source", "target", name if manifest.weights else None)
         return table_edges(self._table("edges"), columns)
 
     def column(self, name: str, role: str) -> RowStream:

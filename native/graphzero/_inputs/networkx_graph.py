@@ -117,8 +117,8 @@ def _attribute(graph: Any, name: str, nodes: _Nodes) -> Array:
         if name not in graph.nodes[node]:
             raise InputError(f"networkx node {node!r}: found no attribute {name!r}, expected one")
         row = _numbers(graph.nodes[node][name])
-        if row is None or row.ndim > 1 or (rows and row.shape != rows[0].shape):
-            expected = "a number, or a list of numbers of one length for all nodes"
+        if row is None or (rows and row.shape != rows[0].shape):
+            expected = "a number, or a list of numbers of one shape for all nodes"
             raise InputError(
                 f"networkx node {node!r}: found {name}={graph.nodes[node][name]!r}, expected "
                 f"{expected}"

@@ -190,7 +190,7 @@ def _column(file: Path, array: Array, num_nodes: int | None, num_edges: int) -> 
     split = _SPLIT.fullmatch(stem)
     if split is not None and array.ndim == 1 and array.dtype.kind in "iub":
         return ColumnSource(split[1], array_rows(str(file), array), role="ids")
-    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
+    if array.ndim == 0 or 0 in array.shape[1:] or array.dtype.kind not in "biuf":
         return f"{file.name}: left out, found {array.dtype} of shape {array.shape}"
     name = re.sub(r"\W", "_", _NAMES.get(stem, stem), flags=re.ASCII)
     if stem.startswith("edge") and array.shape[0] == num_edges:

@@ -16,10 +16,15 @@ from graphzero._matrix_types import MATRIX_DTYPES
 from graphzero._plan import ColumnSource, Plan, Role
 
 _MASK = "_mask"
+# What batches call the weights that a graph stores.
+_WEIGHTS = "edge_weight"
 
 
-def plan_pyg(data: Any) -> Plan:
-    """A torch_geometric Data, or a dataset that holds one."""
+def plan_pyg(data: Any, weight_attr: str | None) -> Plan:
+    """A torch_geometric Data, or a dataset that holds one.
+
+    `weight_attr` has the weights that edges are drawn by.
+    """
     pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph needs PyG")
     if isinstance(data, pyg.HeteroData):
         raise InputError(
@@ -29,30 +34,55 @@ def plan_pyg(data: Any) -> Plan:
         if len(data) != 1:
             raise InputError(f"{data}: found {len(data)} graphs, expected one")
         data = data[0]
-    if not isinstance(data, pyg.Data) or data.edge_index is None:
-        raise InputError(f"{type(data).__name__}: expected a PyG Data with edge_index")
-    index = _host(data.edge_index)
+    index = _edge_index(data, pyg.Data)
     if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
         raise InputError(
             f"data.edge_index: found {index.dtype} of shape {index.shape}, expected integers of "
             "shape (2, E)"
         )
     src, dst = index
-    weights = data.get("edge_weight") if hasattr(data, "get") else data.edge_weight
     plan = _Attributes("data")
+    if weight_attr not in (None, _WEIGHTS) and weight_attr not in data:
+        known = ", ".join(data.keys())
+        raise InputError(f"weight_attr: found no data.{weight_attr}, expected one of {known}")
+    weights = plan.take_weights(data, weight_attr, len(src), required=weight_attr != _WEIGHTS)
     for name, value in data:
-        if name in ("edge_index", "edge_weight", "num_nodes"):
+        if name in ("edge_index", "num_nodes") or name in plan.taken:
             continue
         if not (hasattr(value, "shape") and value.ndim):
-            plan.leave_out(name, f"found {type(value).__name__}, expected a tensor")
+            plan.leave_out(name, f"found {_short(value)}, expected a row for each node or edge")
         elif data.is_node_attr(name):
             plan.add(name, value, "node")
         elif data.is_edge_attr(name):
             plan.add(name, value, "edge")
         else:
-            plan.leave_out(name, f"found shape {tuple(value.shape)}, expected a row for each node")
-    edges = array_edges("edge_index", src, dst, None if weights is None else _host(weights))
-    return Plan(edges, plan.columns, int(data.num_nodes), notes=tuple(plan.notes))
+            rows = f"{data.num_nodes} rows for the nodes or {len(src)} for the edges"
+            plan.leave_out(name, f"found shape {tuple(value.shape)}, expected {rows}")
+    edges = array_edges("edge_index", src, dst, weights)
+    return Plan(
+        edges,
+        plan.columns,
+        int(data.num_nodes),
+        notes=tuple(plan.notes),
+        weight_name=weight_attr if weights is not None and weight_attr != _WEIGHTS else None,
+    )
+
+
+def _edge_index(data: Any, expected: Any) -> Array:
+    """Of a graph that says how many nodes it has, none is no edge."""
+    if not isinstance(data, expected):
+        raise InputError(f"{type(data).__name__}: expected a PyG Data with edge_index")
+    if data.edge_index is not None:
+        return _host(data.edge_index)
+    other = next((name for name in ("adj_t", "adj") if name in data), None)
+    if other is not None:
+        raise InputError(
+            f"data.{other}: found edges as a sparse matrix, expected a PyG Data with edge_index; "
+            "transforms.ToSparseTensor can be left out"
+        )
+    if data.num_nodes is None:
+        raise InputError(f"{data}: expected a PyG Data with edge_index, or with num_nodes and none")
+    return np.empty((2, 0), np.int64)
 
 
 def plan_dgl(graph: Any) -> Plan:
@@ -62,11 +92,10 @@ def plan_dgl(graph: Any) -> Plan:
         raise InputError("DGLGraph: found several types, expected one; dgl.to_homogeneous()")
     src, dst = (_host(end) for end in graph.edges(order="eid"))
     plan = _Attributes("graph", {"feat": "x", "label": "y"})
-    weights = None
+    names = [name for name in ("w", "weight", "edge_weight") if name in graph.edata]
+    weights = plan.take_weights(graph.edata, names[0] if names else None, len(src))
     for name, value in graph.edata.items():
-        if name in ("w", "weight", "edge_weight") and value.ndim == 1:
-            weights = _host(value)
-        elif not name.startswith("_"):  # dgl.EID and its like
+        if not name.startswith("_") and name not in plan.taken:  # dgl.EID and its like
             plan.add(name, value, "edge")
     for name, value in graph.ndata.items():
         if not name.startswith("_"):
@@ -100,10 +129,8 @@ def plan_scipy(matrix: Any, columns: Mapping[str, Any], weights: bool | None) ->
 def _array(name: str, value: Any) -> Any:
     """An array or tensor, or what NumPy makes one of."""
     array = value if hasattr(value, "ndim") and hasattr(value, "dtype") else np.asarray(value)
-    if array.ndim not in (1, 2):
-        raise InputError(
-            f"columns[{name!r}]: found {array.ndim} dimensions, expected a row for each node"
-        )
+    if array.ndim == 0:
+        raise InputError(f"columns[{name!r}]: found one value, expected a row for each node")
     return array
 
 
@@ -113,8 +140,31 @@ class _Attributes:
     def __init__(self, owner: str, names: dict[str, str] | None = None) -> None:
         self.columns: list[ColumnSource] = []
         self.notes: list[str] = []
+        self.taken: set[str] = set()  # attributes that are the graph's and no columns
         self._owner = owner
         self._names = names or {}
+
+    def take_weights(
+        self, attributes: Any, name: str | None, num_edges: int, required: bool = False
+    ) -> Array | None:
+        """The weights that edges are drawn by, as float32; None if there are none.
+
+        They are no column as well if nothing is lost by that: the graph has them exactly, and
+        batches call them edge_weight. `required`: the user chose the name, which batches have then,
+        and numbers that nothing can be drawn by are an error; else they are only a column.
+        """
+        if name is None or name not in attributes:
+            return None
+        value = attributes[name]
+        problem = _weight_problem(value, num_edges)
+        if problem is not None and required:
+            raise InputError(f"{self._owner}.{name}: {problem}")
+        if problem is not None:
+            self.notes.append(f"{self._owner}.{name}: a column, but nothing draws by it: {problem}")
+            return None
+        if dtype_name(value.dtype) == "float32" and not required:
+            self.taken.add(name)
+        return _host(value.float() if hasattr(value, "float") else value).astype(np.float32)
 
     def add(self, name: str, value: Any, role: Role) -> None:
         stored = self._names.get(name, name) if role == "node" else name
@@ -124,8 +174,7 @@ class _Attributes:
         problem = _problem(value)
         taken = {column.name for column in self.columns}
         if stored in taken or not is_column_name(stored, role):
-            why = "the name is taken" if stored in taken | RESERVED else "not a name for a column"
-            self.leave_out(name, why)
+            self.leave_out(name, _name_problem(stored, taken))
         elif problem is not None:
             self.leave_out(name, problem)
         else:
@@ -146,12 +195,40 @@ class _Attributes:
         self.notes.append(f"{self._owner}.{name}: left out, {why}")
 
 
+def _weight_problem(value: Any, num_edges: int) -> str | None:
+    """Why edges cannot be drawn by these weights; None: they can."""
+    if not hasattr(value, "shape") or tuple(value.shape) != (num_edges,):
+        shape = f"shape {tuple(value.shape)}" if hasattr(value, "shape") else _short(value)
+        return f"found {shape}, expected a number for each of {num_edges} edges"
+    if dtype_name(value.dtype) not in MATRIX_DTYPES:
+        return f"found {dtype_name(value.dtype)}, expected numbers"
+    numbers = _host(value.float() if dtype_name(value.dtype) == "bfloat16" else value)
+    with np.errstate(over="ignore"):
+        weights = numbers.astype(np.float32)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if not bad.any():
+        return None
+    edge = int(np.argmax(bad))
+    return f"found {numbers[edge]} for edge {edge}, expected finite numbers of at least 0"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else type(value).__name__
+
+
+def _name_problem(name: str, taken: set[str]) -> str:
+    if name in taken:
+        return "there is another column or split of that name"
+    if name in RESERVED:
+        return "every batch has a field of that name"
+    return "not a name for a column: a letter, then up to 63 letters, digits and underscores"
+
+
 def _problem(value: Any) -> str | None:
     """Why an array or tensor cannot be a column; None: it can."""
     if getattr(value, "layout", None) is not None and "strided" not in str(value.layout):
         return f"found a tensor of layout {value.layout}, expected a dense one (.to_dense())"
-    if value.ndim > 2:
-        return f"found {value.ndim} dimensions, expected 1 or 2"
     if 0 in value.shape[1:]:
         return f"found shape {tuple(value.shape)}, expected a value in each row"
     if dtype_name(value.dtype) not in MATRIX_DTYPES:

@@ -46,8 +46,8 @@ def npy_rows(source: str) -> RowStream:
     from graphzero._compile_column import load_npy
 
     array = load_npy(source)
-    if array.ndim not in (1, 2):
-        raise InputError(f"{source}: found {array.ndim} dimensions, expected 1 or 2")
+    if array.ndim == 0:
+        raise InputError(f"{source}: found a single value, expected a row for each node")
     return array_rows(source, array)
 
 

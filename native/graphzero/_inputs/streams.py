@@ -100,7 +100,7 @@ class RowStream:
 
     name: str  # for messages
     open: Callable[[], Iterator[RowChunk]]
-    row_shape: tuple[int, ...]  # () or (columns,)
+    row_shape: tuple[int, ...]  # the dimensions of a row: none, one or several
     dtype: str
     rows: int | None = None  # None: not known before it is read
     has_ids: bool = False
