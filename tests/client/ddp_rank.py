@@ -4,6 +4,7 @@ Trains one epoch for each count of seeds and prints the seeds it saw, a line for
 with a batch more than another would wait for it in backward() for ever.
 """
 
+import os
 import sys
 from datetime import timedelta
 
@@ -41,3 +42,4 @@ with gz.connect(address) as client:
             seen += batch.n_id[: batch.batch_size].tolist()
         print(len(loader), *seen, flush=True)
 distributed.destroy_process_group()
+os._exit(0)  # torch's threads may abort the end of the interpreter, see end_to_end/ddp_rank.py
