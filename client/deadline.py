@@ -1,39 +1,58 @@
-"""Time limits that count only while this process runs."""
+"""Time limits that count only while this process runs.
+
+A process that is stopped, by SIGSTOP or with a laptop's lid, finds the system's clock far ahead
+when it goes on, and unread in its sockets what it was waiting for. So the clock here is looked at
+every second, by whoever waits and by a thread of each session, and a gap between two looks that is
+much longer does not count.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 
 # The longest wait at a time.
-_STEP_S = 1.0
-# How late a look at the clock may come and still count, on a busy machine for instance.
+STEP_S = 1.0
+# How late a look may come on a busy machine, or while other code keeps the interpreter to itself.
 _LATE_S = 5.0
 
 
-class Deadline:
-    """A time limit for something that may take several steps. Not thread-safe.
+class _AwakeClock:
+    """Seconds that this process ran. Thread-safe."""
 
-    A process that is stopped, by SIGSTOP for instance, finds the clock far ahead when it goes on,
-    and unread in its sockets what it was waiting for. So whoever waits does it in steps of
-    `step()`. Of one that took much longer, half counts: there is time left to read the answer.
-    """
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._looked = time.monotonic()
+        self._stopped_s = 0.0
+
+    def now(self) -> float:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked > STEP_S + _LATE_S:
+                self._stopped_s += now - self._looked
+            self._looked = now
+            return now - self._stopped_s
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+
+
+awake = _AwakeClock()
+os.register_at_fork(after_in_child=awake._after_fork)
+
+
+class Deadline:
+    """A time limit for something that may take several steps. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._left = seconds
-        self._step = 0.0
-        self._looked = time.monotonic()
+        self._end = awake.now() + seconds
 
     def remaining(self) -> float:
         """Seconds; 0 when the time is up."""
-        now = time.monotonic()
-        elapsed = now - self._looked
-        self._left -= elapsed if elapsed <= self._step + _LATE_S else self._step / 2
-        self._looked, self._step = now, 0.0
-        return max(0.0, self._left)
+        return max(0.0, self._end - awake.now())
 
     def step(self) -> float:
-        """How long to wait until the next look."""
-        step = min(self.remaining(), _STEP_S)
-        self._step = step
-        return step
+        """How long to wait until the next look at the clock."""
+        return min(self.remaining(), STEP_S)

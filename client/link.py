@@ -200,7 +200,7 @@ class Link:
         wait_s = deadline.remaining()
         for message in messages:
             message.request_id = request_id
-            message.timeout_ms = max(1, min(int(wait_s * 1000), 2**32 - 1))
+            message.timeout_ms = max(1, int(min(wait_s * 1000, 2**32 - 1)))
         future: RequestFuture[T] = RequestFuture(lambda: self._give_up(request_id), deadline)
         self._require_session()
         with self._lock:
@@ -211,7 +211,7 @@ class Link:
             session.send(messages)
             self._notice_end(session)
         elif not reconnecting:
-            self._fail(request_id, ServerUnavailable("the daemon went away"))
+            self._fail(request_id, self._gone())
         return future
 
     def deadline(self, timeout: float | None) -> Deadline:
@@ -376,6 +376,11 @@ class Link:
         """For a session that ended before it was known here, when on_end was not for us yet."""
         if session.ended is not None:
             self._on_end(session, session.ended)
+
+    def _gone(self) -> ClientError:
+        if self._closed:
+            return RequestCancelled("the client was closed")
+        return ServerUnavailable("the daemon went away")
 
     def _give_up(self, request_id: int) -> None:
         with self._lock:

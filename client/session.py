@@ -25,7 +25,7 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero._dtypes import DataType
 from graphzero._errors import GraphZeroError
-from graphzero.client.deadline import Deadline
+from graphzero.client.deadline import STEP_S, Deadline, awake
 from graphzero.client.errors import (
     ClientError,
     RequestCancelled,
@@ -56,8 +56,6 @@ PROTOCOL_VERSION = 1
 
 _DTYPES = {dtype.label: dtype for dtype in DataType}
 
-# How long the thread that sends releases sleeps when there are none; a release wakes it at once.
-_IDLE_S = 1.0
 # How long a release waits for a request that takes it along.
 _LINGER_S = 0.004
 # How long close() waits for threads that are about to end; only a bug makes it wait in vain.
@@ -303,7 +301,9 @@ class Session:
     def _send_releases(self) -> None:
         keep_from_users()
         while not self._ending:
-            block_ids = self._releases.take_left_over(_IDLE_S, _LINGER_S)
+            awake.now()  # this thread is one of those that look at the clock every second
+            # When there are none it sleeps; a release wakes it at once.
+            block_ids = self._releases.take_left_over(STEP_S, _LINGER_S)
             if block_ids:
                 self._stream.send(SessionRequest(release=Release(block_ids=block_ids)))
         self._stream.close()

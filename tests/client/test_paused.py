@@ -53,7 +53,8 @@ TRAINER = """
 import sys
 import graphzero as gz
 from graphzero.client import deadline, link
-deadline._LATE_S = link._GRACE_S = 0.2
+link._GRACE_S = 0.2
+deadline._LATE_S = 0.2 - deadline.STEP_S
 client = gz.connect(sys.argv[1], retry=sys.argv[2] == "True")
 print("connected", flush=True)
 sys.stdin.readline()
