@@ -78,7 +78,7 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 .PHONY: crash
 crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments, and attack a daemon, for a quarter of an hour
 	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 GRAPHZERO_HOSTILE_S=10 \
-	  GRAPHZERO_CHANGED_ROUNDS=20 GRAPHZERO_PAUSE_S=100 GRAPHZERO_EXITS=20 GRAPHZERO_LEFT_EPOCHS=150 \
+	  GRAPHZERO_CHANGED_ROUNDS=20 GRAPHZERO_CUTS=200 GRAPHZERO_PAUSE_S=100 GRAPHZERO_EXITS=20 GRAPHZERO_LEFT_EPOCHS=150 \
 	  $(BIN)/python -m pytest -s tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
 	  tests/client/test_fork.py $(PYTEST_ARGS)
 

@@ -15,7 +15,6 @@
 #include "compile/edge_text.h"
 #include "compile/edge_topology.h"
 #include "compile/topology_compiler.h"
-#include "store/guarded_read.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;
@@ -157,16 +156,14 @@ TopologyReport CompileGraph(const store::TopologyReader& graph, const std::strin
 class EdgeReader {
  public:
   explicit EdgeReader(const store::TopologyReader& graph)
-      : file_(graph.file()), source_(store::ReadGuarded(*file_, [&] {
-          return std::make_unique<compile::TopologyEdgeSource>(graph);
-        })) {}
+      : source_(std::make_unique<compile::TopologyEdgeSource>(graph)) {}
 
   nb::object Next() {
     compile::EdgeBatch batch;
     bool more;
     {
       GilRelease release;
-      more = store::ReadGuarded(*file_, [&] { return source_->Next(&batch); });
+      more = source_->Next(&batch);
     }
     source_->ThrowIfFailed();
     if (!more) return nb::none();
@@ -186,7 +183,6 @@ class EdgeReader {
         std::vector<int64_t>(values.begin(), values.begin() + static_cast<ptrdiff_t>(size)));
   }
 
-  std::shared_ptr<const store::MappedFile> file_;
   std::unique_ptr<compile::TopologyEdgeSource> source_;
 };
 

@@ -52,6 +52,7 @@ namespace {
 using store::Adjacency;
 using store::MatrixReader;
 using store::TopologyReader;
+using RowBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 AnyArray View(const TopologyReader& graph, const void* data, uint64_t width,
               nb::dlpack::dtype dtype, const store::SlotRange& range) {
@@ -120,9 +121,45 @@ AnyArray Tensor(const MatrixReader& matrix) {
                   strides.data(), NumpyType(matrix.dtype()));
 }
 
+void ReadRows(const MatrixReader& matrix, uint64_t first, const RowBytes& out) {
+  if (matrix.row_bytes() == 0 || out.size() % matrix.row_bytes() != 0) {
+    throw std::invalid_argument("out has " + std::to_string(out.size()) +
+                                " bytes, expected whole rows of " +
+                                std::to_string(matrix.row_bytes()));
+  }
+  GilRelease release;
+  matrix.ReadRows(first, std::as_writable_bytes(std::span(out.data(), out.size())));
+}
+
 nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
   return nb::bytes(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size());
 }
+
+// A file of another kind, mapped, for libraries that read memory.
+struct ForeignFile {
+  std::shared_ptr<const store::MappedFile> file;
+};
+
+AnyArray Bytes(const ForeignFile& foreign) {
+  const size_t size = foreign.file->size();
+  return AnyArray(foreign.file->bytes().data(), 1, &size, KeepAlive(foreign.file), nullptr,
+                  nb::dtype<uint8_t>());
+}
+
+// ReadGuarded() as a context of Python. Entered and left by one thread.
+class ReadingContext {
+ public:
+  explicit ReadingContext(const ForeignFile& foreign) : file_(foreign.file) {}
+  void Enter() { access_ = std::make_unique<store::MappedAccess>(); }
+  void Exit(const nb::object&, const nb::object&, const nb::object&) {
+    access_.reset();
+    file_->ThrowIfDamaged();
+  }
+
+ private:
+  std::shared_ptr<const store::MappedFile> file_;
+  std::unique_ptr<store::MappedAccess> access_;
+};
 
 // What both kinds of file can be asked to do with the page cache.
 template <typename Reader>
@@ -227,7 +264,24 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("fingerprint", [](const MatrixReader& s) { return AsBytes(s.fingerprint()); })
       .def_prop_ro("file_bytes", [](const MatrixReader& s) { return s.file()->size(); })
       .def_prop_ro("sections", [](const MatrixReader& s) { return Sections(s.container()); })
-      .def("tensor", &Tensor);
+      .def("tensor", &Tensor)
+      .def("read_rows", &ReadRows, "first"_a, "out"_a,
+           "Fills `out` with the bytes of consecutive rows, read from the file.");
+
+  nb::class_<ReadingContext>(m, "ReadingContext")
+      .def("__enter__", &ReadingContext::Enter)
+      .def("__exit__", &ReadingContext::Exit, "kind"_a.none(), "error"_a.none(),
+           "traceback"_a.none());
+  nb::class_<ForeignFile>(m, "ForeignFile")
+      .def_static(
+          "open",
+          [](const std::string& path) { return ForeignFile{store::MappedFile::Open(path)}; },
+          "path"_a)
+      .def("bytes", &Bytes, "A view of all of it.")
+      .def(
+          "reading", [](const ForeignFile& foreign) { return ReadingContext(foreign); },
+          "A block in which this thread may read views of it: what cannot be read is zero there, "
+          "and the block then ends with an OSError.");
 
   m.def("rename_to_new", &store::RenameToNew, "source"_a, "target"_a);
   m.def("exchange_names", &store::ExchangeNames, "first"_a, "second"_a);

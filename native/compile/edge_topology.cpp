@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "store/errors.h"
+#include "store/guarded_read.h"
 
 namespace graphzero::compile {
 namespace {
@@ -24,7 +25,7 @@ void CheckIndptr(const store::TopologyReader& graph, const store::Adjacency& a) 
 
 TopologyEdgeSource::TopologyEdgeSource(store::TopologyReader graph)
     : graph_(std::move(graph)), adjacency_(&graph_.any()), turned_(graph_.out() == nullptr) {
-  CheckIndptr(graph_, *adjacency_);
+  store::ReadGuarded(*graph_.file(), [this] { CheckIndptr(graph_, *adjacency_); });
 }
 
 EdgeEstimate TopologyEdgeSource::Estimate() const {
@@ -40,7 +41,8 @@ bool TopologyEdgeSource::Next(EdgeBatch* batch) {
   const uint64_t first = next_.fetch_add(kBatch);
   if (first >= adjacency_->edges) return false;
   try {
-    Fill(first, std::min(first + kBatch, adjacency_->edges), batch);
+    store::ReadGuarded(*graph_.file(),
+                       [&] { Fill(first, std::min(first + kBatch, adjacency_->edges), batch); });
   } catch (...) {
     error_.Report(first, std::current_exception());
   }
@@ -51,13 +53,19 @@ void TopologyEdgeSource::Fill(uint64_t first, uint64_t last, EdgeBatch* batch) c
   const store::Adjacency& a = *adjacency_;
   batch->Reset(last - first, weighted(), true);
   batch->input_units = last - first;
-  uint64_t row =
-      static_cast<uint64_t>(std::upper_bound(a.indptr, a.indptr + a.rows + 1, first) - a.indptr) -
-      1;
+  // The first row that ends after the slot. Row starts were rising when they were checked; the file
+  // may have changed or been cut since.
+  uint64_t row = static_cast<uint64_t>(
+      std::upper_bound(a.indptr + 1, a.indptr + a.rows + 1, first) - (a.indptr + 1));
+  uint64_t row_end = row < a.rows ? store::ReadOnce(a.indptr + row + 1) : 0;
   for (uint64_t slot = first; slot < last; ++slot) {
-    while (a.indptr[row + 1] <= slot) ++row;
+    while (slot >= row_end) {
+      if (row + 1 >= a.rows) ThrowNoRow(slot);
+      ++row;
+      row_end = store::ReadOnce(a.indptr + row + 1);
+    }
     const uint64_t neighbour = a.neighbours[slot];
-    const float weight = a.weights ? a.weights[slot] : 0.0f;
+    const float weight = a.weights ? store::ReadOnce(a.weights + slot) : 0.0f;
     const uint64_t edge = a.edge_ids.present() ? a.edge_ids[slot] : slot;
     if (neighbour >= a.neighbour_bound || !std::isfinite(weight) || weight < 0) {
       throw FormatError(
@@ -76,6 +84,13 @@ void TopologyEdgeSource::Fill(uint64_t first, uint64_t last, EdgeBatch* batch) c
     if (a.weights) batch->weight[i] = weight;
     batch->rows[i] = edge;
   }
+}
+
+void TopologyEdgeSource::ThrowNoRow(uint64_t slot) const {
+  throw FormatError(graph_.file()->path(), "indptr",
+                    "no row that edge slot " + std::to_string(slot) + " belongs to",
+                    "rising row starts up to " + std::to_string(adjacency_->edges) +
+                        ", as a moment before; the file was changed while it was read");
 }
 
 }  // namespace graphzero::compile

@@ -11,7 +11,8 @@
 namespace graphzero::compile {
 
 // Walks the rows of the stored adjacency (out-edges, or in-edges turned round). The input row
-// number of an edge is its stored edge id, or its slot when the file has none.
+// number of an edge is its stored edge id, or its slot when the file has none. A file that is cut
+// short or changes meanwhile is an error: IoError or FormatError.
 class TopologyEdgeSource final : public EdgeSource {
  public:
   explicit TopologyEdgeSource(store::TopologyReader graph);
@@ -26,6 +27,7 @@ class TopologyEdgeSource final : public EdgeSource {
 
  private:
   void Fill(uint64_t first, uint64_t last, EdgeBatch* batch) const;
+  [[noreturn]] void ThrowNoRow(uint64_t slot) const;
 
   store::TopologyReader graph_;
   const store::Adjacency* adjacency_;

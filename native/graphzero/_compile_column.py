@@ -143,13 +143,21 @@ def _open(source: "str | TextInput | RowStream", request: ColumnRequest) -> "Tex
 
 def _matrix_rows(source: str, request: ColumnRequest) -> "tuple[RowStream, ColumnRequest]":
     """Another matrix file, which knows what its rows belong to."""
-    from graphzero._features import FeatureStore
-    from graphzero._inputs.streams import array_rows
+    from graphzero._features import FeatureStore, rows_in_order
+    from graphzero._inputs.streams import RowChunk, RowStream
 
     store = FeatureStore(source)
     # Only a matrix of nodes has a row for each of them.
     rows = request.rows if store.role == "node" else None
-    return array_rows(source, store.get_tensor()), replace(request, role=store.role, rows=rows)
+    stream = RowStream(
+        source,
+        lambda: (RowChunk(None, piece) for piece in rows_in_order(store)),
+        store.shape[1:],
+        store.dtype.label,
+        rows=store.num_nodes,
+        stored_bytes=store.byte_size,
+    )
+    return stream, replace(request, role=store.role, rows=rows)
 
 
 def _compile_text(
@@ -187,23 +195,6 @@ def _compile_text(
         "filled": result.filled,
         "nans": result.nans,
     }
-
-
-def load_npy(source: str) -> Any:
-    import numpy as np
-
-    with Path(source).open("rb"):  # a missing file is OSError, not what NumPy makes of it
-        pass
-    try:
-        array = np.load(source, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        try:  # an array without elements cannot be mapped
-            array = np.load(source, allow_pickle=False)
-        except (ValueError, EOFError):
-            raise InputError(f"{source}: not a readable .npy file: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise InputError(f"{source}: found an archive of arrays, expected one array")
-    return array
 
 
 def parse_number(value: Number, what: str) -> int | float:

@@ -103,11 +103,6 @@ def compile_edges(
                 "does not have"
             )
         return _compile_topology(name, target, options, resources, report)
-    if Path(name).suffix == ".npy" and not names.given:
-        from graphzero._inputs.edges import npy_edge_ends
-
-        src, dst = npy_edge_ends(name)
-        return _compile_arrays(name, src, dst, None, target, options, resources, report)
     if has_stream(name):
         from graphzero._inputs.edges import stream_edges
 

@@ -151,18 +151,20 @@ def _rows_of(column: ColumnSource, graph: GraphReport) -> int | None:
 
 def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
     """The list is short beside the graph, so it is looked at once more instead of on the way."""
-    from graphzero._features import FeatureStore
-    from graphzero._matrix_arrays import pieces_of
+    from graphzero._features import FeatureStore, rows_in_order
 
     row = 0
-    split = FeatureStore(file).get_tensor()
-    if len(split) == num_nodes > 2 and int(split.max()) <= 1:
+    split = FeatureStore(file)
+    largest = max((int(ids.max()) for ids in rows_in_order(split)), default=0)
+    if split.num_nodes == num_nodes > 2 and largest <= 1:
         raise InputError(
             f"{_label(column.source)}: found only 0 and 1 in {num_nodes} rows, as many as there "
             "are nodes, expected node ids; a mask has bool values (in .npy, .npz or Parquet)"
         )
-    for ids in pieces_of(split):
-        if ids.size and int(ids.max()) >= num_nodes:
+    if largest < num_nodes:
+        return
+    for ids in rows_in_order(split):
+        if int(ids.max()) >= num_nodes:
             bad = int((ids >= num_nodes).argmax())
             raise InputError(
                 f"{_label(column.source)} row {row + bad}: found node id {ids[bad]}, expected 0 to "

@@ -200,6 +200,26 @@ class Matrix:
 
     def tensor(self) -> NDArray: ...
 
+    def read_rows(self, first: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Fills `out` with the bytes of consecutive rows, read from the file."""
+
+class ReadingContext:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object | None, error: object | None, traceback: object | None) -> None: ...
+
+class ForeignFile:
+    @staticmethod
+    def open(path: str) -> ForeignFile: ...
+
+    def bytes(self) -> NDArray:
+        """A view of all of it."""
+
+    def reading(self) -> ReadingContext:
+        """
+        A block in which this thread may read views of it: what cannot be read is zero there, and the block then ends with an OSError.
+        """
+
 def rename_to_new(source: str, target: str) -> None: ...
 
 def exchange_names(first: str, second: str) -> None: ...

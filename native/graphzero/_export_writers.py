@@ -6,9 +6,9 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -138,7 +138,7 @@ class ParquetWriter(Writer):
                 writer = self._append(writer, "nodes", columns)
                 tell(report, "writing nodes", int(ids[-1]) + 1, total)
             for name, split in self._of_role("ids").items():
-                ids = split.get_tensor()
+                ids = split.gather(np.arange(split.num_nodes))
                 self._append(None, name, {"node": self._names.of(np.asarray(ids, np.int64))})
 
     def _append(self, writer: Any, name: str, columns: dict[str, Any]) -> Any:
@@ -157,13 +157,47 @@ class ParquetWriter(Writer):
         return writer
 
 
-def _reserve(file: Path) -> None:
-    """Room on the disk for all of it: a store to a mapping that finds none ends the process."""
-    with file.open("r+b") as opened:
+class _NpyFile:
+    """A .npy file that is filled in any order. Written and not mapped: a store to a mapping that
+    finds no room on the disk, or no file any more, ends the process."""
+
+    def __init__(self, file: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        np_format: Any = np.lib.format  # which has no types
+        self._path = file
+        self._dtype = dtype
+        self._file = file.open("xb", buffering=0)
+        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+        np_format.write_array_header_1_0(self._file, header)
+        self._offset = self._file.tell()
+        size = math.prod(shape) * dtype.itemsize
+        if size > 0:
+            # At once, so that a disk without room for all of it is known before the work begins.
+            with self._named():
+                os.posix_fallocate(self._file.fileno(), self._offset, size)
+
+    def __enter__(self) -> _NpyFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def write(self, first: int, values: Array) -> None:
+        """Puts values, in their order in memory, at the first-th one of the file."""
+        own = np.ascontiguousarray(values, self._dtype).reshape(-1)
+        data = memoryview(cast(Any, own.view(np.uint8)))
+        place = self._offset + first * self._dtype.itemsize
+        with self._named():
+            while data:
+                done = os.pwrite(self._file.fileno(), data, place)
+                data, place = data[done:], place + done
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of the system say of which file."""
         try:
-            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
+            yield
         except OSError as error:
-            raise OSError(error.errno, os.strerror(error.errno or 0), str(file)) from error
+            raise OSError(error.errno, os.strerror(error.errno or 0), str(self._path)) from error
 
 
 class NpyWriter(Writer):
@@ -175,36 +209,36 @@ class NpyWriter(Writer):
         self._require_distinct(
             "files", ("edge_index", self.weight_name, "num_nodes"), [*self._edge_columns(), *others]
         )
-        rows = count_edges(dataset)
+        self._rows = count_edges(dataset)
         self._at = 0
-        self._index = self._new("edge_index", np.dtype(np.int64), (2, rows))
-        self._weights = None
-        if dataset.graph.has_weights:
-            self._weights = self._new(self.weight_name, np.dtype(np.float32), (rows,))
-        self._columns = [
-            (column, self._new(name, _dtype(column), (rows, *column.shape[1:])))
-            for name, column in self._edge_columns().items()
-        ]
+        with ExitStack() as files:  # which are closed if one of them cannot be made
+            open_file = files.enter_context
+            self._index = open_file(self._new("edge_index", np.dtype(np.int64), (2, self._rows)))
+            self._weights = None
+            if dataset.graph.has_weights:
+                weights = self._new(self.weight_name, np.dtype(np.float32), (self._rows,))
+                self._weights = open_file(weights)
+            self._columns = [
+                (column, open_file(self._new(name, _dtype(column), self._edge_shape(column))))
+                for name, column in self._edge_columns().items()
+            ]
+            self._stack = files.pop_all()
 
-    def _new(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-        file = self._directory / f"{name}.npy"
-        if 0 in shape:  # cannot be mapped
-            np.save(file, np.empty(shape, dtype))
-            return np.empty(shape, dtype)
-        mapped: Array = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
-            file, "w+", dtype, shape
-        )
-        _reserve(file)
-        return mapped
+    def _edge_shape(self, column: FeatureStore) -> tuple[int, ...]:
+        return (self._rows, *column.shape[1:])
+
+    def _new(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> _NpyFile:
+        return _NpyFile(self._directory / f"{name}.npy", dtype, shape)
 
     def add_edges(self, edges: Edges) -> None:
-        rows = slice(self._at, self._at + len(edges.src))
-        self._at = rows.stop
-        self._index[0, rows], self._index[1, rows] = edges.src, edges.dst
+        first = self._at
+        self._at += len(edges.src)
+        self._index.write(first, edges.src)
+        self._index.write(self._rows + first, edges.dst)
         if self._weights is not None and edges.weights is not None:
-            self._weights[rows] = edges.weights
-        for column, array in self._columns:
-            array[rows] = _values(column, edges.ids)
+            self._weights.write(first, edges.weights)
+        for column, file in self._columns:
+            file.write(first * column.feature_dim, _values(column, edges.ids))
 
     def write_columns(self, report: Report | None) -> None:
         np.save(self._directory / "num_nodes.npy", np.int64(self._dataset.graph.num_nodes))
@@ -212,16 +246,16 @@ class NpyWriter(Writer):
             if name == ORIGINAL_IDS and column.dtype is DataType.UINT8:
                 self._write_texts(column)
                 continue
-            array = self._new(name, _dtype(column), column.shape)
-            for ids in _ranges(column.num_nodes, column.row_bytes):
-                array[ids[0] : ids[-1] + 1] = _values(column, ids)
-                tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_nodes)
+            with self._new(name, _dtype(column), column.shape) as file:
+                for ids in _ranges(column.num_nodes, column.row_bytes):
+                    file.write(int(ids[0]) * column.feature_dim, _values(column, ids))
+                    tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_nodes)
 
     def _write_texts(self, column: FeatureStore) -> None:
         dtype = np.dtype(f"S{column.feature_dim}")
-        array = self._new(ORIGINAL_IDS, dtype, (column.num_nodes,))
-        for ids in _ranges(column.num_nodes, column.row_bytes):
-            array[ids[0] : ids[-1] + 1] = column.gather(ids).view(dtype).reshape(-1)
+        with self._new(ORIGINAL_IDS, dtype, (column.num_nodes,)) as file:
+            for ids in _ranges(column.num_nodes, column.row_bytes):
+                file.write(int(ids[0]), column.gather(ids).view(dtype).reshape(-1))
 
 
 def _ranges(rows: int, row_bytes: int) -> Iterator[npt.NDArray[np.int64]]:

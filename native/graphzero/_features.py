@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -26,6 +27,7 @@ from graphzero._ids import Ids, checked_id, id_array
 from graphzero._torch import import_torch
 from graphzero._warm import warm_file
 
+_BYTES_AT_ONCE = 8 << 20  # of rows_in_order()
 # By the numbers that files use for them.
 ROLES = ("node", "edge", "ids")
 
@@ -227,6 +229,17 @@ class FeatureStore:
 
     def __repr__(self) -> str:
         return f"FeatureStore({os.fspath(self._path)!r}: {self._dtype.label} {self.shape})"
+
+
+def rows_in_order(store: FeatureStore) -> Iterator[Any]:
+    """All rows, a few megabytes at a time, copied from the file: without what was written to views,
+    and with an OSError if the file is cut short meanwhile."""
+    step = max(1, _BYTES_AT_ONCE // max(1, store.row_bytes))
+    for first in range(0, store.num_nodes, step):
+        count = min(step, store.num_nodes - first)
+        piece = store._new((count, *store.shape[1:]))
+        store._matrix.read_rows(first, _flat_bytes(piece))
+        yield store._as_users_type(piece)
 
 
 def _reopen(kind: type[FeatureStore], path: str, io: str, row_cache: int | None) -> FeatureStore:

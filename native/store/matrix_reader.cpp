@@ -1,7 +1,11 @@
 #include "store/matrix_reader.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "store/bytes.h"
 #include "store/errors.h"
@@ -123,6 +127,27 @@ void MatrixReader::OpenLegacy() {
   row_stride_ = row_bytes();
   row_shape_.push_back(cols_);
   data_ = file_->bytes().data() + legacy.data_offset;
+}
+
+void MatrixReader::ReadRows(uint64_t first, std::span<std::byte> out) const {
+  const uint64_t bytes = row_bytes();
+  const uint64_t count = bytes == 0 ? 0 : out.size() / bytes;
+  if (first > rows_ || count > rows_ - first) {
+    throw std::out_of_range("rows " + Number(first) + " to " + Number(first + count) +
+                            " are outside " + file_->path() + ", which has " + Number(rows_));
+  }
+  if (bytes == row_stride_) return file_->Read(data_offset() + first * bytes, out);
+  constexpr uint64_t kAtOnce = uint64_t{1} << 20;
+  const uint64_t step = std::max<uint64_t>(1, kAtOnce / row_stride_);
+  std::vector<std::byte> padded(std::min(step, count) * row_stride_);
+  for (uint64_t row = 0; row < count; row += step) {
+    const uint64_t now = std::min(step, count - row);
+    file_->Read(data_offset() + (first + row) * row_stride_,
+                std::span(padded).first(now * row_stride_));
+    for (uint64_t i = 0; i < now; ++i) {
+      std::memcpy(out.data() + (row + i) * bytes, padded.data() + i * row_stride_, bytes);
+    }
+  }
 }
 
 Fingerprint MatrixReader::fingerprint() const {

@@ -72,7 +72,7 @@ class RowWalk {
     uint64_t slot = first_;
     // indptr was sound when it was checked; someone may have written to the file since.
     while (slot < end && row < adjacency_.rows) {
-      const uint64_t row_end = std::clamp(indptr[row + 1], slot, end);
+      const uint64_t row_end = std::clamp(ReadOnce(indptr + row + 1), slot, end);
       if (rules_.sorted) {
         // The pair over the block's edge belongs to this block, if its row began before.
         const uint64_t from = indptr[row] < slot ? slot : slot + 1;

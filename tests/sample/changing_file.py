@@ -1,4 +1,4 @@
-"""Samples from a graph whose file changes all the time: changing_file.py KIND ROUNDS IO DIRECTORY.
+"""Reads a graph whose file changes all the time: changing_file.py KIND ROUNDS IO DIRECTORY.
 
 Prints how many calls gave a result and how many an error that names the file. Any other error, and
 a signal, end the process.
@@ -51,16 +51,24 @@ def sample_negatives(graph: gz.Graph, seeds: Any) -> Any:
     return graph.sample_links(*ends, [1], negatives=negatives, direction="out")
 
 
+def read_edges(graph: gz.Graph, seeds: Any) -> None:
+    reader = _engine.EdgeReader(graph._topology)
+    while (edges := reader.next()) is not None:
+        if max(int(edges[0].max()), int(edges[1].max())) >= NODES:
+            raise AssertionError("an edge between nodes that are not there")
+
+
 class Kind(NamedTuple):
-    """One way to sample."""
+    """One way to read."""
 
     write: Callable[[Path], None]
-    moved: int  # by so much the first edge of node 0 moves to and fro
+    changed: tuple[int, int]  # a place of indptr, and what it has now and then
     calls: int  # enough to meet most faults in one round
     call: Callable[[gz.Graph, Any], Any]
 
 
-HUB = HUB_EDGES - 1
+HUB = (0, HUB_EDGES - 1)  # the hub has one edge
+LAST = (NODES, 0)  # the last node has fewer than none
 KINDS = {
     "excluded": Kind(write_hub, HUB, 40, lambda g, s: sample(g, s, 5, exclude=PAIRS)),
     "excluded-weighted": Kind(
@@ -68,27 +76,30 @@ KINDS = {
     ),
     "weighted": Kind(write_weighted_hub, HUB, 4, lambda g, s: sample(g, s, -1, weighted=True)),
     "induced": Kind(write_hub, HUB, 4, lambda g, s: sample(g, s, 1, subgraph="induced")),
-    "negatives": Kind(write_star, NODES // 2, 60, sample_negatives),
+    "negatives": Kind(write_star, (0, NODES // 2), 60, sample_negatives),
     "walk": Kind(write_hub, HUB, 10, lambda g, s: g.random_walk(s, 10)),
     "node2vec": Kind(write_hub, HUB, 4, lambda g, s: g.random_walk(s[:2_000], 10, p=0.1, q=9)),
     "fanout": Kind(write_hub, HUB, 10, lambda g, s: g.batch_random_fanout(s, 20)),
+    "edges": Kind(write_hub, LAST, 20, read_edges),
+    "verify": Kind(write_hub, LAST, 5, lambda g, s: _engine.verify(g._topology, threads=2)),
 }
 
 
 def main(kind: str, rounds: int, io: str, directory: Path) -> None:
-    write, moved, calls, call = KINDS[kind]
+    write, (place, value), calls, call = KINDS[kind]
     path = directory / "g.gl"
     write(path)
     sections = {section.name: section for section in _engine.Topology.open(str(path)).sections}
     offset = sections["out.indptr"].offset
     indptr = np.memmap(path, np.uint64, "r+", offset, (NODES + 1,))
+    sound = indptr[place]
     stop = threading.Event()
 
     def change() -> None:
         while not stop.is_set():
             for _ in range(100):
-                indptr[0] = moved
-                indptr[0] = 0
+                indptr[place] = value
+                indptr[place] = sound
 
     sys.setswitchinterval(1e-5)
     changer = threading.Thread(target=change)

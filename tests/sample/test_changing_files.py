@@ -1,4 +1,4 @@
-"""A file that somebody writes to while it is sampled from: results or errors, never a crash.
+"""A file that somebody writes to while it is read: results or errors, never a crash.
 
 What was read is used as it was when it was checked and when memory was sized for it.
 GRAPHZERO_CHANGED_ROUNDS sets how often each kind is tried; `make crash` sets it high.
@@ -17,7 +17,7 @@ from changing_file import KINDS
 ROUNDS = int(os.environ.get("GRAPHZERO_CHANGED_ROUNDS", "1"))
 PROGRAM = Path(__file__).with_name("changing_file.py")
 # Where faults were found; a campaign tries the others too.
-ALWAYS = ("excluded", "excluded-weighted", "negatives")
+ALWAYS = ("excluded", "excluded-weighted", "negatives", "edges")
 TRIED = [kind for kind in KINDS if kind in ALWAYS or ROUNDS > 1]
 DEADLINE_S = 60 * (1 + ROUNDS)
 

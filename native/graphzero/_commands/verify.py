@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import FormatError
-from graphzero._features import FeatureStore
+from graphzero._features import FeatureStore, rows_in_order
 from graphzero._files import (
     COLUMN_SUFFIX,
     GRAPH_FILE,
@@ -23,9 +25,6 @@ from graphzero._files import (
 )
 from graphzero._progress import JobProgress
 from graphzero._text import size_text
-
-# Ids of a split that are compared with the graph at a time.
-_CHUNK = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,27 +87,35 @@ def _mismatches(dataset: Path) -> Iterator[str]:
 
 def _out_of_order(store: FeatureStore) -> Iterator[str]:
     """Original ids are found by bisection."""
-    ids = store.get_tensor()
-    if ids.ndim == 2:  # texts, in the order of their bytes
-        ids = np.ascontiguousarray(ids).view(f"S{ids.shape[1]}").reshape(-1)
-    for first in range(0, len(ids) - 1, _CHUNK):
-        piece = ids[first : first + _CHUNK + 1]
-        wrong = np.flatnonzero(piece[:-1] >= piece[1:])
+    row = 0  # of the first id of `ids`
+    before: npt.NDArray[Any] | None = None  # the last id of the piece before
+    for piece in rows_in_order(store):
+        ids = piece
+        if ids.ndim == 2:  # texts, in the order of their bytes
+            ids = ids.view(f"S{ids.shape[1]}").reshape(-1)
+        if before is not None:
+            ids = np.concatenate([before, ids])
+        wrong = np.flatnonzero(ids[:-1] >= ids[1:])
         if wrong.size:
-            row = first + int(wrong[0])
-            found = f"{ids[row].item()!r} before {ids[row + 1].item()!r}"
-            yield f"{store.path}: row {row}: found {found}, expected ascending ids"
+            at = int(wrong[0])
+            found = f"{ids[at].item()!r} before {ids[at + 1].item()!r}"
+            yield f"{store.path}: row {row + at}: found {found}, expected ascending ids"
             return
+        row += len(ids) - 1
+        before = ids[-1:]
 
 
 def _ids_outside(store: FeatureStore, num_nodes: int) -> Iterator[str]:
-    ids = store.get_tensor()
-    for first in range(0, len(ids), _CHUNK):
-        wrong = np.flatnonzero(ids[first : first + _CHUNK] >= num_nodes)
+    first = 0
+    for ids in rows_in_order(store):
+        wrong = np.flatnonzero(ids >= num_nodes)
         if wrong.size:
-            row = first + int(wrong[0])
-            yield f"{store.path}: row {row}: found node {ids[row]}, expected below {num_nodes}"
+            at = int(wrong[0])
+            yield (
+                f"{store.path}: row {first + at}: found node {ids[at]}, expected below {num_nodes}"
+            )
             return
+        first += len(ids)
 
 
 def _print_problems(path: Path, problems: list[str]) -> bool:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from graphzero._errors import InputError
+from graphzero._inputs.file_array import FileArray, open_npy
 from graphzero._inputs.locations import Location, is_table, require_no_member
 from graphzero._inputs.names import EdgeColumns, EdgeNames
-from graphzero._inputs.streams import EdgeChunk, EdgeStream, array_edges, rows_per_chunk
+from graphzero._inputs.streams import EdgeChunk, EdgeStream, pair_edges, rows_per_chunk
 
 if TYPE_CHECKING:
     from graphzero._inputs.tables import Table
-
-Ends = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]
 
 
 def stream_edges(source: str, names: EdgeNames) -> EdgeStream:
@@ -43,8 +41,7 @@ def stream_edges(source: str, names: EdgeNames) -> EdgeStream:
         from graphzero._inputs.npz import NpzArray
 
         return NpzArray(*location).edges()
-    src, dst = npy_edge_ends(require_no_member(location))
-    return array_edges(location.path, src, dst, None)
+    return pair_edges(location.path, npy_edge_pairs(require_no_member(location)), None)
 
 
 def table_edges(table: Table, names: EdgeColumns) -> EdgeStream:
@@ -87,11 +84,10 @@ def table_edges(table: Table, names: EdgeColumns) -> EdgeStream:
     )
 
 
-def npy_edge_ends(source: str) -> Ends:
-    """The two rows of a (2, E) array or the two columns of an (E, 2) one; (2, 2) counts as rows."""
-    from graphzero._compile_column import load_npy
-
-    array = load_npy(source)
+def npy_edge_pairs(source: str) -> FileArray:
+    """The ends of each edge in a row: an (E, 2) array, or a (2, E) one turned; (2, 2) counts as the
+    latter."""
+    array = open_npy(source)
     if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
         raise InputError(
             f"{source}: found {array.dtype} of shape {array.shape}, expected integers of shape "
@@ -103,4 +99,4 @@ def npy_edge_ends(source: str) -> Ends:
             "(2, E) or (E, 2) in the byte order of this machine; save it anew with "
             "array.astype(array.dtype.newbyteorder('='))"
         )
-    return (array[0], array[1]) if array.shape[0] == 2 else (array[:, 0], array[:, 1])
+    return array.T if array.shape[0] == 2 else array

@@ -11,7 +11,8 @@ from typing import Any, cast
 from graphzero._errors import InputError
 from graphzero._export_manifest import MANIFEST, ExportedColumn, Manifest, read_manifest
 from graphzero._files import ORIGINAL_IDS
-from graphzero._inputs.streams import EdgeStream, RowChunk, RowStream, array_edges, array_rows
+from graphzero._inputs.file_array import FileArray, open_npy
+from graphzero._inputs.streams import EdgeStream, RowChunk, RowStream, array_rows, pair_edges
 from graphzero._plan import ColumnSource, Plan, Role
 
 
@@ -86,24 +87,20 @@ class _NpyFiles:
             )
         name = manifest.weight_column or "edge_weight"
         weights = self._load(name) if manifest.weights else None
-        return array_edges(str(self._folder / "edge_index.npy"), index[0], index[1], weights)
+        return pair_edges(str(self._folder / "edge_index.npy"), index.T, weights)
 
     def column(self, name: str, role: str) -> RowStream:
         return array_rows(str(self._folder / f"{name}.npy"), self._load(name))
 
     def original_ids(self) -> RowStream:
-        ids = self._load(ORIGINAL_IDS)
-        if ids.dtype.kind == "S":
-            ids = ids.view("u1").reshape(len(ids), -1)
+        ids = self._load(ORIGINAL_IDS).texts_as_bytes()
         return array_rows(str(self._folder / f"{ORIGINAL_IDS}.npy"), ids)
 
     def node_ids(self) -> RowStream:
         raise InputError(f"{self._folder / MANIFEST}: found original ids in edges of .npy files")
 
-    def _load(self, name: str) -> Any:
-        from graphzero._compile_column import load_npy
-
-        return load_npy(str(_existing(self._folder, f"{name}.npy")))
+    def _load(self, name: str) -> FileArray:
+        return open_npy(str(_existing(self._folder, f"{name}.npy")))
 
 
 class _ParquetFiles:

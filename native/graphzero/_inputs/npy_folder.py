@@ -22,12 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from graphzero._columns import RESERVED
-from graphzero._compile_column import load_npy
 from graphzero._errors import InputError
 from graphzero._files import ORIGINAL_IDS
-from graphzero._inputs.edges import npy_edge_ends
-from graphzero._inputs.streams import Array, EdgeStream, RowStream, array_edges, array_rows
-from graphzero._matrix_arrays import pieces_of
+from graphzero._inputs.edges import npy_edge_pairs
+from graphzero._inputs.file_array import FileArray, NpyHeader, open_npy
+from graphzero._inputs.streams import EdgeStream, RowStream, array_rows, pair_edges
 from graphzero._plan import ColumnSource, Plan
 
 EDGE_FILES = ("edge_index.npy", "edges.npy")
@@ -53,7 +52,7 @@ def plan_npy_folder(folder: Path) -> Plan:
     columns: list[ColumnSource] = []
     notes: list[str] = []
     num_nodes = _count_nodes(nodes)
-    num_edges = len(npy_edge_ends(str(edges))[0])
+    num_edges = len(npy_edge_pairs(str(edges)))
     for file in sorted({*nodes.glob("*.npy"), *edges.parent.glob("*.npy")}):
         if file.name in EDGE_FILES or file.stem in (NUM_NODES, ORIGINAL_IDS, WEIGHTS):
             continue
@@ -80,12 +79,10 @@ def _column_or_note(file: Path, num_nodes: int | None, num_edges: int) -> Column
     return _column(file, values, num_nodes, num_edges)
 
 
-def _load(file: Path) -> Array:
+def _load(file: Path) -> FileArray:
     """The array of a file, or the plain values of one of IGB's."""
-    array: Array
     if _has_header(file) or file.stem not in ("node_feat", *_IGB_LABELS):
-        array = load_npy(str(file))
-        return array
+        return open_npy(str(file))
     size = file.stat().st_size
     width = _IGB_WIDTH if file.stem == "node_feat" else 1
     if size == 0 or size % (4 * width):
@@ -94,8 +91,8 @@ def _load(file: Path) -> Array:
             f"{width} float32 values, as IGB ships its largest sizes"
         )
     shape = (size // 4,) if width == 1 else (size // 4 // width, width)
-    array = np.memmap(file, np.float32, "r", 0, shape)
-    return array
+    header = NpyHeader(shape, fortran_order=False, dtype=np.dtype(np.float32))
+    return FileArray.open(str(file), str(file), 0, header)
 
 
 def _has_header(file: Path) -> bool:
@@ -103,7 +100,7 @@ def _has_header(file: Path) -> bool:
         return opened.read(len(_NPY_MAGIC)) == _NPY_MAGIC
 
 
-def _igb_label(file: Path, labels: Array) -> ColumnSource:
+def _igb_label(file: Path, labels: FileArray) -> ColumnSource:
     """Labels of few classes are `y`, if both are there; nodes beyond the last label have none."""
     others = [file.with_name(f"{stem}.npy") for stem in _IGB_LABELS if stem != file.stem]
     is_y = file.stem == _IGB_LABELS[0] or not others[0].is_file()
@@ -151,14 +148,14 @@ def _edges(file: Path) -> str | EdgeStream:
     weights = file.with_name(f"{WEIGHTS}.npy")
     if not weights.is_file():
         return str(file)
-    src, dst = npy_edge_ends(str(file))
-    values = load_npy(str(weights))
-    if values.shape != src.shape or values.dtype.kind not in "iuf":
+    pairs = npy_edge_pairs(str(file))
+    values = open_npy(str(weights))
+    if values.shape != pairs.shape[:1] or values.dtype.kind not in "iuf":
         raise InputError(
             f"{weights}: found {values.dtype} of shape {values.shape}, expected a number for each "
-            f"of {len(src)} edges"
+            f"of {len(pairs)} edges"
         )
-    return array_edges(str(file), src, dst, values)
+    return pair_edges(str(file), pairs, values)
 
 
 def _original_ids(nodes: Path) -> RowStream | None:
@@ -166,17 +163,14 @@ def _original_ids(nodes: Path) -> RowStream | None:
     file = nodes / f"{ORIGINAL_IDS}.npy"
     if not file.is_file():
         return None
-    ids = load_npy(str(file))
-    if ids.dtype.kind == "S":
-        ids = ids.view("u1").reshape(len(ids), -1)
-    return array_rows(str(file), ids)
+    return array_rows(str(file), open_npy(str(file)).texts_as_bytes())
 
 
 def _count_nodes(nodes: Path) -> int | None:
     """As a file tells, or the rows of the features: nodes without an edge count too."""
     told = nodes / f"{NUM_NODES}.npy"
     if told.is_file():
-        return int(load_npy(str(told)))
+        return int(open_npy(str(told)).whole())
     for name in ("node_feat", "x", "feat", "features"):
         file = nodes / f"{name}.npy"
         if file.is_file():
@@ -184,7 +178,9 @@ def _count_nodes(nodes: Path) -> int | None:
     return None
 
 
-def _column(file: Path, array: Array, num_nodes: int | None, num_edges: int) -> ColumnSource | str:
+def _column(
+    file: Path, array: FileArray, num_nodes: int | None, num_edges: int
+) -> ColumnSource | str:
     """What a file is, by its name and length; a text if it is nothing to take along."""
     stem = file.stem
     split = _SPLIT.fullmatch(stem)
@@ -204,11 +200,11 @@ def _column(file: Path, array: Array, num_nodes: int | None, num_edges: int) -> 
     return ColumnSource(name if name not in RESERVED else f"node_{name}", rows)
 
 
-def _are_classes(labels: Array) -> bool:
+def _are_classes(labels: FileArray) -> bool:
     """Whether floating labels are whole numbers or NaN; else they are values to predict."""
     return all(
         bool(np.all(np.isnan(piece) | (np.isfinite(piece) & (np.floor(piece) == piece))))
-        for piece in pieces_of(labels)
+        for piece in labels.pieces()
     )
 
 

@@ -1,6 +1,7 @@
 """Arrays inside .npz archives, without unpacking them.
 
-What is stored as it is, is mapped; what is compressed comes as a stream of rows.
+What is stored as it is, is read like a file of its own; what is compressed comes as a stream of
+rows.
 """
 
 from __future__ import annotations
@@ -9,34 +10,25 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from graphzero._errors import InputError
+from graphzero._inputs.file_array import FileArray, NpyHeader, np_format, read_npy_header
 from graphzero._inputs.streams import (
     Array,
     EdgeChunk,
     EdgeStream,
     RowChunk,
     RowStream,
-    array_edges,
     array_rows,
+    pair_edges,
     rows_per_chunk,
 )
 
-np_format: Any = np.lib.format  # which has no types
-
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _LOCAL_MAGIC = b"PK\x03\x04"
-
-
-class _Header(NamedTuple):
-    """Of a .npy file."""
-
-    shape: tuple[int, ...]
-    fortran_order: bool
-    dtype: np.dtype[Any]
 
 
 class NpzArray:
@@ -62,23 +54,21 @@ class NpzArray:
     def dtype(self) -> np.dtype[Any]:
         return self._header.dtype
 
-    def mapped(self) -> Array | None:
+    def stored(self) -> FileArray | None:
         """The array without reading it; None if it is compressed."""
         if self._info.compress_type != zipfile.ZIP_STORED or 0 in self.shape:
             return None
         with Path(self._path).open("rb") as file:
             file.seek(self._info.header_offset)
-            fields = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+            header = file.read(_LOCAL_HEADER.size)
+        if len(header) < _LOCAL_HEADER.size:
+            raise InputError(f"{self}: damaged archive: it ends too soon; copy it again")
+        fields = _LOCAL_HEADER.unpack(header)
         if fields[0] != _LOCAL_MAGIC:
             raise InputError(f"{self}: damaged archive: found no entry at its offset")
         start = self._info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
-        return np.memmap(
-            self._path,
-            self.dtype,
-            "r",
-            start + self._data_offset,
-            self.shape,
-            "F" if self._header.fortran_order else "C",
+        return FileArray.open(
+            str(self), self._path, start + self._data_offset, self._header, ".npz archive"
         )
 
     def whole(self) -> Array:
@@ -109,9 +99,9 @@ class NpzArray:
 
     def rows(self) -> RowStream:
         """As the rows of a matrix."""
-        mapped = self.mapped()
-        if mapped is not None:
-            return array_rows(str(self), mapped)
+        stored = self.stored()
+        if stored is not None:
+            return array_rows(str(self), stored)
         if self.dtype.kind not in "biuf" or len(self.shape) not in (1, 2):
             raise InputError(
                 f"{self}: found {self.dtype} of shape {self.shape}, expected numbers in one or two "
@@ -145,10 +135,9 @@ class NpzArray:
                 "(2, E) or (E, 2)"
             )
         rows_are_ends = self.shape[0] == 2
-        mapped = self.mapped()
-        if mapped is not None:
-            ends = mapped if rows_are_ends else mapped.T
-            return array_edges(str(self), ends[0], ends[1], None)
+        stored = self.stored()
+        if stored is not None:
+            return pair_edges(str(self), stored.T if rows_are_ends else stored, None)
         count = self.shape[1] if rows_are_ends else self.shape[0]
         # In the file, either all sources come before all targets, or the two of each edge together.
         together = rows_are_ends == self._header.fortran_order
@@ -197,14 +186,8 @@ def _find_member(archive: zipfile.ZipFile, path: str, member: str | None) -> str
     raise InputError(f"{path}: found {found}, expected one of {known}, as {path}#NAME")
 
 
-def _read_header(file: Any, name: str) -> _Header:
-    def read() -> _Header:
-        version = np_format.read_magic(file)
-        if version == (1, 0):
-            return _Header(*np_format.read_array_header_1_0(file))
-        return _Header(*np_format.read_array_header_2_0(file))
-
-    header: _Header = _checked(name, read)
+def _read_header(file: Any, name: str) -> NpyHeader:
+    header: NpyHeader = _checked(name, lambda: read_npy_header(file))
     if header.dtype.hasobject:
         raise InputError(f"{name}: found Python objects, expected numbers")
     if not header.dtype.isnative:

@@ -95,12 +95,16 @@ def _column_name(stem: str) -> str:
 
 def _text_node_count(raw: Path) -> int | None:
     import gzip
+    import zlib
 
     file = raw / "num-node-list.csv.gz"
     if not file.is_file():
         return None
-    with gzip.open(file, "rt") as lines:
-        text = lines.read().split()
+    try:
+        with gzip.open(file, "rt") as lines:
+            text = lines.read().split()
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: damaged gzip data ({error}); copy the file again") from error
     if len(text) != 1 or not text[0].isdigit():
         raise InputError(
             f"{file}: found {len(text)} lines, expected one number: a dataset of one graph"

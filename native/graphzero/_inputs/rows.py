@@ -43,9 +43,9 @@ def stream_rows(source: str, *, role: str, nan: Number | None = None) -> RowStre
 
 
 def npy_rows(source: str) -> RowStream:
-    from graphzero._compile_column import load_npy
+    from graphzero._inputs.file_array import open_npy
 
-    array = load_npy(source)
+    array = open_npy(source)
     if array.ndim == 0:
         raise InputError(f"{source}: found a single value, expected a row for each node")
     return array_rows(source, array)
@@ -114,13 +114,7 @@ def select_ids(ids: IdColumn, chosen: Array) -> IdColumn:
 
     if not isinstance(ids, Texts):
         return ids[chosen]
-    places = np.flatnonzero(chosen)
-    lengths = np.diff(ids.offsets)[places]
-    offsets = np.zeros(len(places) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    # Where each byte of the result comes from: its text's start, and its place in the text.
-    starts = np.repeat(ids.offsets[places] - offsets[:-1], lengths)
-    return Texts(offsets, ids.data[starts + np.arange(offsets[-1])])
+    return ids.take(np.flatnonzero(chosen))
 
 
 def _table_split(table: Table, member: str | None) -> RowStream:

@@ -44,6 +44,15 @@ class Texts(NamedTuple):
     def num_texts(self) -> int:
         return max(len(self.offsets) - 1, 0)
 
+    def take(self, places: Array) -> Texts:
+        """The texts at these places, in this order."""
+        lengths = np.diff(self.offsets)[places]
+        offsets = np.zeros(len(places) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        # Where each byte of the result comes from: its text's start, and its place in the text.
+        starts = np.repeat(self.offsets[places] - offsets[:-1], lengths)
+        return Texts(offsets, self.data[starts + np.arange(offsets[-1])])
+
     def text(self, position: int) -> str:
         first, end = self.offsets[position : position + 2]
         return bytes(self.data[first:end]).decode(errors="replace")
@@ -135,8 +144,29 @@ def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> Edg
     return EdgeStream(name, chunks, weights is not None, count=len(src), stored_bytes=size)
 
 
+def pair_edges(name: str, pairs: Any, weights: Any) -> EdgeStream:
+    """Edges of an array that has their two ends in each row, and of one of weights or None; arrays
+    that are read as slices of them are taken will do."""
+    if weights is not None and weights.shape != pairs.shape[:1]:
+        raise InputError(
+            f"{name}: found weights of shape {weights.shape}, expected {pairs.shape[:1]}, a number "
+            "for each edge"
+        )
+
+    def chunks() -> Iterator[EdgeChunk]:
+        step = rows_per_chunk(16)
+        for first in range(0, len(pairs), step):
+            piece = slice(first, first + step)
+            ends = pairs[piece]
+            weight = None if weights is None else np.asarray(weights[piece], np.float32)
+            yield EdgeChunk(ends[:, 0], ends[:, 1], weight)
+
+    size = pairs.nbytes + (0 if weights is None else weights.nbytes)
+    return EdgeStream(name, chunks, weights is not None, count=len(pairs), stored_bytes=size)
+
+
 def array_rows(name: str, array: Any) -> RowStream:
-    """Rows of an array or tensor that is there, in order."""
+    """Rows of an array, a tensor or an array in a file, in order."""
     from graphzero._matrix_arrays import dtype_name, pieces_of
 
     def chunks() -> Iterator[RowChunk]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from graphzero import _engine
 from graphzero._errors import InputError
 from graphzero._extras import import_extra
 from graphzero._inputs.arrow_types import same_kind
@@ -31,6 +33,11 @@ class Piece(NamedTuple):
     batch: Any  # a pyarrow.RecordBatch
     file: str
     first_row: int  # in that file
+    mapped: _engine.ForeignFile | None  # the file, if the batch lies in a mapping of it
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Values of the batch must be read, and copied, inside of this."""
+        return reading(self.mapped)
 
     def where(self, column: str) -> str:
         """For messages."""
@@ -108,17 +115,18 @@ class Table(ABC):
         """At most so many rows at a time, with these columns in this order."""
         for file in self._files:
             row = 0
-            for batch in _readable(file.path, self._batches(file.path, columns, rows)):
+            opened = self._batches(file.path, columns, rows)
+            for batch in opened:
                 for first in range(0, batch.num_rows, rows):
                     part = batch.slice(first, rows).select(list(columns))
-                    yield Piece(part, file.path, row)
+                    yield Piece(part, file.path, row, opened.mapped)
                     row += part.num_rows
 
     @abstractmethod
     def _look_at(self, file: str) -> _File: ...
 
     @abstractmethod
-    def _batches(self, file: str, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
         """Record batches that have these columns."""
 
 
@@ -127,11 +135,9 @@ class _ParquetTable(Table):
         opened = self._open(file)
         return _File(file, opened.schema_arrow, opened.metadata.num_rows)
 
-    def _batches(self, file: str, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        batches: Iterator[Any] = self._open(file).iter_batches(
-            batch_size=rows, columns=list(columns)
-        )
-        return batches
+    def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
+        opened = self._open(file)
+        return _Batches(file, opened.iter_batches(batch_size=rows, columns=list(columns)))
 
     def _open(self, file: str) -> Any:
         _pyarrow(file)
@@ -147,37 +153,59 @@ class _ParquetTable(Table):
 
 
 class _ArrowTable(Table):
-    """Arrow IPC, files and streams; Feather is the former."""
+    """Arrow IPC, files and streams; Feather is the former.
+
+    Mapped: pyarrow would otherwise read all columns of a batch, and batches may be of any size.
+    """
 
     def _look_at(self, file: str) -> _File:
-        reader = self._open(file)
+        mapped = _map(file)
+        with reading(mapped):
+            reader = self._open(file, mapped)
         if not hasattr(reader, "num_record_batches"):
             return _File(file, reader.schema, None)  # a stream
         numbers = range(reader.num_record_batches)
-        batches = _readable(file, (reader.get_batch(number) for number in numbers))
+        batches = _Batches(file, (reader.get_batch(number) for number in numbers), mapped)
         return _File(file, reader.schema, sum(batch.num_rows for batch in batches))
 
-    def _batches(self, file: str, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        reader = self._open(file, columns)
+    def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
+        mapped = _map(file)
+        with reading(mapped):
+            reader = self._open(file, mapped, columns)
         if not hasattr(reader, "num_record_batches"):
-            return iter(reader)
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+            return _Batches(file, iter(reader), mapped)
+        numbers = range(reader.num_record_batches)
+        return _Batches(file, (reader.get_batch(number) for number in numbers), mapped)
 
-    def _open(self, file: str, columns: Sequence[str] | None = None) -> Any:
+    def _open(
+        self, file: str, mapped: _engine.ForeignFile | None, columns: Sequence[str] | None = None
+    ) -> Any:
         pyarrow = _pyarrow(file)
-        with Path(file).open("rb") as opened:
-            is_file = opened.read(6) == b"ARROW1"
+        content = b"" if mapped is None else mapped.bytes()
         try:
-            source = pyarrow.memory_map(file)
-            if not is_file:
-                return pyarrow.ipc.open_stream(source)
-            options = pyarrow.ipc.IpcReadOptions()
+            source = pyarrow.BufferReader(pyarrow.py_buffer(content))
+            # Only this thread is allowed to meet the end of a file that was cut.
+            options = pyarrow.ipc.IpcReadOptions(use_threads=False)
+            if bytes(content[:6]) != b"ARROW1":
+                return pyarrow.ipc.open_stream(source, options=options)
             if columns is not None:
                 names = pyarrow.ipc.open_file(source).schema.names
                 options.included_fields = [names.index(column) for column in columns]
             return pyarrow.ipc.open_file(source, options=options)
         except (ValueError, OSError) as error:
             raise InputError(f"{file}: not a readable Arrow file: {_one_line(error)}") from error
+
+
+def _map(file: str) -> _engine.ForeignFile | None:
+    """None for an empty file, which cannot be mapped."""
+    return _engine.ForeignFile.open(file) if Path(file).stat().st_size > 0 else None
+
+
+def reading(mapped: _engine.ForeignFile | None) -> AbstractContextManager[None]:
+    """For blocks that read the mapping of a file, if there is one: they end with an OSError that
+    names it if it was cut short meanwhile. Not to be held over a yield, because it belongs to the
+    thread."""
+    return nullcontext() if mapped is None else mapped.reading()
 
 
 def open_table(path: str) -> Table:
@@ -190,16 +218,25 @@ def open_table(path: str) -> Table:
     return _ParquetTable(path) if of_parquet[0] else _ArrowTable(path)
 
 
-def _readable(file: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """The batches; an error of pyarrow becomes one that names the file."""
-    while True:
-        try:
-            batch = next(batches, None)
-        except (ValueError, OSError) as error:
-            raise InputError(f"{file}: cannot be read: {_one_line(error)}") from error
-        if batch is None:
-            return
-        yield batch
+class _Batches:
+    """Record batches of a file; an error of pyarrow becomes one that names the file."""
+
+    def __init__(
+        self, file: str, batches: Iterator[Any], mapped: _engine.ForeignFile | None = None
+    ) -> None:
+        self._file = file
+        self._batches = batches
+        self.mapped = mapped  # what the batches lie in, if they do
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> Any:
+        with reading(self.mapped):
+            try:
+                return next(self._batches)
+            except (ValueError, OSError) as error:
+                raise InputError(f"{self._file}: cannot be read: {_one_line(error)}") from error
 
 
 def _one_line(error: Exception) -> str:
