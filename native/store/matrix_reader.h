@@ -36,9 +36,9 @@ class MatrixReader {
   // Where row 0 lies in the file.
   uint64_t data_offset() const { return static_cast<uint64_t>(data_ - file_->bytes().data()); }
 
-  // Copies the rows from `first` on, as many as `out` has room for, without their padding. Reads the
-  // file and not the mapping: what was written to views is not seen, and a file that is cut short
-  // meanwhile is an error. Throws IoError, std::out_of_range.
+  // Copies the rows from `first` on, as many as `out` has room for, without their padding. Reads
+  // the file and not the mapping: what was written to views is not seen, and a file that is cut
+  // short meanwhile is an error. Throws IoError, std::out_of_range.
   void ReadRows(uint64_t first, std::span<std::byte> out) const;
 
   Fingerprint fingerprint() const;
