@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphzero._columns import is_reserved
 from graphzero._files import ORIGINAL_IDS
 from graphzero.proto import graphzero_pb2
 
@@ -85,7 +86,8 @@ class DatasetInfo:
             has_in_edges=message.has_in_edges,
             has_out_edges=message.has_out_edges,
             symmetric=message.symmetric,
-            columns={column.name: column for column in columns},
+            # An older daemon may serve columns that would hide fields of a batch.
+            columns={c.name: c for c in columns if not is_reserved(c.name, c.role)},
             weight_name=message.weight_name,
         )
 

@@ -273,6 +273,10 @@ class Session:
 
     def _readable(self, request_id: int, result: Result) -> Reply | ClientError:
         inline = self._chunks.pop(request_id, bytearray())
+        names = [ref.name for ref in result.tensors]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            return ServerError(f"the daemon described a result with two tensors called {twice!r}")
         try:
             if result.HasField("block"):
                 tensors = self._tensors_in_block(result)

@@ -104,6 +104,11 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
     if problem := engine_problem():
         yield problem
     for dataset in datasets:
+        for name in dataset.left_out:
+            yield (
+                f"{dataset.name}/{name} is not served: batches have a field of that name; write "
+                "the column under another one"
+            )
         for column in dataset.columns.values():
             if column._rows.fallback:
                 yield (

@@ -18,7 +18,9 @@ RESERVED = frozenset(
         "edge_label_index",
         "edge_weight",
         "input_id",
+        "lengths",
         "n_id",
+        "nodes",
         "num_edges",
         "num_nodes",
         "num_sampled_edges",
@@ -26,6 +28,8 @@ RESERVED = frozenset(
         "ptr",
         "seed",
         "seeds",
+        "source_index",
+        "target_index",
         # Methods of a batch.
         "clone",
         "layers",
@@ -43,19 +47,28 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 _EDGE_COLUMNS = frozenset({"edge_attr", "edge_weight"})
 
 
+def is_reserved(name: str, role: str) -> bool:
+    """Whether a column of that name would hide a field of a batch."""
+    return name in RESERVED and not (role == "edge" and name in _EDGE_COLUMNS)
+
+
 def check_column_name(name: str, role: str = "node") -> None:
     if name == ORIGINAL_IDS:
         raise InputError(
             f"column {name!r}: this name is for the ids that --relabel stores; choose another"
         )
-    if name in RESERVED and not (role == "edge" and name in _EDGE_COLUMNS):
-        raise InputError(
-            f"column {name!r}: this is a field of every batch; choose another name "
-            f"(reserved: {', '.join(sorted(RESERVED))})"
-        )
+    check_not_reserved(name, role)
     if _NAME.fullmatch(name) is None:
         raise InputError(
             f"column {name!r}: expected a letter, then up to 63 letters, digits and underscores"
+        )
+
+
+def check_not_reserved(name: str, role: str) -> None:
+    if is_reserved(name, role):
+        raise InputError(
+            f"column {name!r}: this is a field of every batch; choose another name "
+            f"(reserved: {', '.join(sorted(RESERVED))})"
         )
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphzero._columns import check_not_reserved
 from graphzero._compile_column import compile_column
+from graphzero._files import COLUMN_SUFFIX
 from graphzero._publish import new_file
 from graphzero._resources import make_resources
 
@@ -45,6 +47,7 @@ def write_features(
         pieces = array
     spec = MatrixSpec(tuple(int(size) for size in shape), dtype_name(dtype), role, row_align, nan)
     spec.check()
+    check_not_reserved(Path(path).name.removesuffix(COLUMN_SUFFIX), role)
     with new_file(path, overwrite=overwrite) as draft:
         write_pieces(draft, spec, pieces)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from graphzero._columns import is_reserved
 from graphzero._errors import InputError
 from graphzero._features import FeatureStore
 from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
@@ -36,6 +37,8 @@ class Dataset:
     settled: bool = field(repr=False)
     """Whether any change after it was opened shows in its identity. The times of a file that was
     written just before may not tell."""
+    left_out: tuple[str, ...] = ()
+    """Columns that would hide a field of a batch, such as n_id; older releases wrote them."""
     residency: Residency = field(default_factory=Residency, repr=False)
 
     @cached_property
@@ -74,6 +77,8 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
                 file.name.removesuffix(COLUMN_SUFFIX): FeatureStore(file)
                 for file in _column_files(path)
             }
+            left_out = tuple(n for n, column in columns.items() if is_reserved(n, column.role))
+            columns = {n: column for n, column in columns.items() if n not in left_out}
             after = dataset_identity(path)
         except FileNotFoundError as error:
             failure = error  # moved away just now, or not there: the next attempts tell
@@ -90,6 +95,7 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
                 fingerprint=_fingerprint(graph, columns),
                 identity=before.files,
                 settled=before.changed_ns < time.time_ns() - _SETTLED_NS,
+                left_out=left_out,
             )
     if isinstance(failure, FileNotFoundError) and path.is_dir():
         raise InputError(f"{path}: found no {GRAPH_FILE}, which every dataset has") from failure

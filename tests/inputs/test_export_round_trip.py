@@ -30,6 +30,17 @@ def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
 def datasets(draw: Any) -> dict[str, Any]:
     """What to make a dataset of."""
     names = draw(st.permutations(NAMES))
+    columns = [
+        (
+            name,
+            draw(st.sampled_from(DTYPES)),
+            draw(st.sampled_from([(), (1,), (3,), (2, 3), (1, 1, 2)])),
+            # A batch has edge weights: only edges may have a column of that name.
+            "edge" if name == "edge_weight" else draw(st.sampled_from(["node", "edge", "ids"])),
+            draw(st.sampled_from([None, 64])),
+        )
+        for name in names[: draw(st.integers(0, 4))]
+    ]
     return {
         "seed": draw(st.integers(0, 2**32)),
         "nodes": draw(st.integers(1, 6)),
@@ -40,16 +51,7 @@ def datasets(draw: Any) -> dict[str, Any]:
         "dedup": draw(st.booleans()),
         "edge_ids": draw(st.booleans()),
         "original": draw(st.sampled_from([None, "integer", "text"])),
-        "columns": [
-            (
-                names.pop(),
-                draw(st.sampled_from(DTYPES)),
-                draw(st.sampled_from([(), (1,), (3,), (2, 3), (1, 1, 2)])),
-                draw(st.sampled_from(["node", "edge", "ids"])),
-                draw(st.sampled_from([None, 64])),
-            )
-            for _ in range(draw(st.integers(0, 4)))
-        ],
+        "columns": columns,
     }
 
 
