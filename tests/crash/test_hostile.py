@@ -109,7 +109,8 @@ class Scene:
         with attack(self.daemon.address, name) as answers:
             rate = batches_per_second(self.healthy, seconds)
         print(name, *answers, sep="\n  ")
-        assert any(re.match(ANSWERS.get(name, ""), line) for line in answers), answers
+        if seconds >= 3:  # in less, the first answer may not have come
+            assert any(re.match(ANSWERS.get(name, ""), line) for line in answers), answers
         assert self.daemon.process.poll() is None, self.daemon.output()[-3000:]
         assert self.group.killed == 0
         return rate
