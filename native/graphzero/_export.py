@@ -110,10 +110,14 @@ def _manifest(
 
 
 def _left_out(dataset: Dataset) -> tuple[str, ...]:
-    if dataset.graph.has_edge_ids:
-        return ()
-    return tuple(
-        f"{name}: left out, the graph has no edge ids, which tell its rows"
-        for name, column in dataset.columns.items()
-        if column.role == "edge"
-    )
+    notes = [
+        f"{name}: left out, this is a field of every batch; rename {name}.gd"
+        for name in dataset.left_out
+    ]
+    if not dataset.graph.has_edge_ids:
+        notes += [
+            f"{name}: left out, the graph has no edge ids, which tell its rows"
+            for name, column in dataset.columns.items()
+            if column.role == "edge"
+        ]
+    return tuple(notes)

@@ -67,14 +67,18 @@ def values_text(info: dict[str, Any]) -> str:
 
 
 def _some_rows(matrix: _engine.Matrix) -> npt.NDArray[Any]:
-    """A copy of all rows, or of some."""
-    rows: npt.NDArray[Any] = matrix.tensor()
+    """All rows, or some, read from the file: a view would end the process if the file is cut."""
+    view: npt.NDArray[Any] = matrix.tensor()
     most = max(_PIECES, _MOST_BYTES // max(1, matrix.row_bytes))
-    if len(rows) > most:
-        starts = np.linspace(0, len(rows) - most // _PIECES, _PIECES).astype(np.int64)
-        rows = np.concatenate([rows[first : first + most // _PIECES] for first in starts])
-    rows = np.array(rows)
-    matrix.throw_if_damaged()  # else what was cut off would be zeros
+    if matrix.rows <= most:
+        firsts, count = [0], matrix.rows
+    else:
+        count = most // _PIECES
+        firsts = np.linspace(0, matrix.rows - count, _PIECES).astype(np.int64).tolist()
+    rows = np.empty((len(firsts) * count, *view.shape[1:]), view.dtype)
+    for index, first in enumerate(firsts):
+        piece = rows[index * count : (index + 1) * count]
+        matrix.read_rows(first, piece.reshape(-1).view(np.uint8))
     dtype = DataType[matrix.dtype.upper()]
     return widen(rows, dtype) if dtype.is_half else rows
 
