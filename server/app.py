@@ -68,6 +68,7 @@ class _Daemon:
         self._lock = lock
         self._plan = ReadPlan(config.io, config.memory)
         self._catalog = Catalog(config.data, self._plan, config.limits.max_sessions)
+        _engine.return_freed_memory()
         _engine.set_thread_limit(config.limits.threads)
         _engine.set_workspace_limit(config.limits.work_memory // 2)
         _engine.set_work_limit(config.limits.work_memory)

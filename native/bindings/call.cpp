@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/heap.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "sample/buffer.h"
@@ -72,6 +73,8 @@ void BindCall(nb::module_& m) {
   m.def("work_memory", &base::GetWorkMemory);
   m.def("work_ids", &WorkIds, "count"_a);
   m.def("check_stopped", &base::CheckStopped);
+  m.def("return_freed_memory", &base::ReturnFreedMemory,
+        "Lets large blocks go back to the system when they are freed, in this whole process.");
 }
 
 }  // namespace graphzero::bindings

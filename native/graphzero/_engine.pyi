@@ -56,6 +56,11 @@ def work_ids(count: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]
 
 def check_stopped() -> None: ...
 
+def return_freed_memory() -> None:
+    """
+    Lets large blocks go back to the system when they are freed, in this whole process.
+    """
+
 class SectionInfo:
     @property
     def name(self) -> str: ...

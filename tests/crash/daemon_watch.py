@@ -51,9 +51,14 @@ class Watch:
         return next((s for s in self.stats().sessions if s.client_name == client_name), None)
 
     def descriptors(self) -> list[str]:
-        """What is open, but for what the threads keep: sockets without their numbers."""
-        opened = (target for target in self._opened() if target not in OF_THREADS)
-        return sorted(target.partition(":[")[0] for target in opened)
+        """What is open, but for what the threads keep: sockets without their numbers. A file of a
+        dataset counts once: it is opened again, for good, when its rows first are not in memory."""
+        opened = [target for target in self._opened() if target not in OF_THREADS]
+        files = {target for target in opened if target.endswith((".gl", ".gd"))}
+        for file in files:
+            assert opened.count(file) <= 2, file
+        others = (target for target in opened if target not in files)
+        return sorted([*files, *(target.partition(":[")[0] for target in others)])
 
     def _opened(self) -> Iterator[str]:
         for link in (self._process / "fd").iterdir():

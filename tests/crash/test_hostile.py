@@ -30,6 +30,9 @@ from processes import Trainer
 
 SECONDS = float(os.environ.get("GRAPHZERO_HOSTILE_S", "0"))
 MEMORY = 1 << 30
+# What the daemon may add to its own memory: its plan's quarter for batches, which are messages for
+# who asks for that, its 15 percent for requests at work, and something for Python and gRPC.
+OWN_MEMORY = int(0.4 * MEMORY) + (96 << 20)
 # Attackers that open so many sessions are to be counted as so many.
 SESSIONS = {"unfinished_ids": 4, "inline_results": 20, "weighted_hubs": 8, "forged_names": 3}
 # What the culprit is told, where it is told anything: an error's code, and what to change.
@@ -81,12 +84,15 @@ def attack(address: str, name: str) -> Iterator[list[str]]:
         lines += process.communicate()[0].splitlines()
 
 
-def batches_per_second(trainer: Trainer, seconds: float) -> float:
+def batches_per_second(
+    trainer: Trainer, seconds: float, after_each: Callable[[], None] = lambda: None
+) -> float:
     """At least one batch."""
     started, count = time.monotonic(), 0
     while not count or time.monotonic() - started < seconds:
         trainer.advance()
         count += 1
+        after_each()
     return count / (time.monotonic() - started)
 
 
@@ -101,19 +107,24 @@ class Scene:
         self.group = group
         self.watch = Watch(daemon)
         self._descriptors = self.watch.descriptors()
+        self._own_memory = self.watch.private_bytes()
         self.healthy = Trainer(daemon.address, "healthy", **LOADER)
         self.healthy.advance(3)
 
     def suffer(self, name: str, seconds: float) -> float:
         """Batches per second of the healthy trainer while the attack goes on."""
         with attack(self.daemon.address, name) as answers:
-            rate = batches_per_second(self.healthy, seconds)
+            rate = batches_per_second(self.healthy, seconds, self._expect_little_memory)
         print(name, *answers, sep="\n  ")
         if seconds >= 3:  # in less, the first answer may not have come
             assert any(re.match(ANSWERS.get(name, ""), line) for line in answers), answers
         assert self.daemon.process.poll() is None, self.daemon.output()[-3000:]
         assert self.group.killed == 0
         return rate
+
+    def _expect_little_memory(self) -> None:
+        more = self.watch.private_bytes() - self._own_memory
+        assert more <= OWN_MEMORY, f"{more >> 20} MiB more than before"
 
     def expect_no_harm(self) -> None:
         """Everything is given back, and the healthy trainer's batches are those it gets alone."""
