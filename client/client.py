@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from graphzero._dtypes import DataType
 from graphzero._ids import Ids
-from graphzero._links import ExcludeSeedEdges, Negatives, link_request
+from graphzero._links import Candidates, ExcludeSeedEdges, Negatives, link_request
 from graphzero._sampling import Direction, Subgraph, resolve_seed
 from graphzero.client.batch import (
     Batch,
@@ -38,6 +38,7 @@ from graphzero.client.requests import (
     walk_messages,
     wire_ids,
 )
+from graphzero.client.seeds import find_split, node_ids
 from graphzero.client.session import Reply, Tensor
 from graphzero.client.signatures import with_arguments_of
 from graphzero.client.stream import list_datasets
@@ -173,6 +174,7 @@ class Client:
             self._node_ids(targets, "targets", original_ids, deadline),
             negatives,
             exclude_seed_edges,
+            self._candidates(negatives),
         )
         return self._pool.direct().wait(self._submit(links, options, seed, deadline))
 
@@ -377,6 +379,19 @@ class Client:
     def _deadline(self, timeout: float | None) -> Deadline:
         """Of one call, over all the requests that it takes."""
         return Deadline(self._options.timeout if timeout is None else timeout)
+
+    def _candidates(self, negatives: Negatives | None) -> Candidates:
+        """What negatives are drawn from, once it is known that there are such nodes."""
+        candidates = Candidates.of(negatives, self._dataset.num_nodes)
+        if not candidates.are_all_nodes:
+            self._require_features(["candidates"])
+        given = {"candidates": candidates.targets, "source_candidates": candidates.sources}
+        for name, nodes in given.items():
+            if isinstance(nodes, str):
+                find_split(nodes, self._dataset)
+            elif nodes is not None:
+                node_ids(nodes, self._dataset, f"{name} of negatives")
+        return candidates
 
     def _require_features(self, features: Iterable[str]) -> None:
         for feature in features:

@@ -115,7 +115,9 @@ def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[Ses
     links = None
     if isinstance(seeds, LinkRequest):
         links = _links(seeds)
-        seeds = np.concatenate([seeds.sources, seeds.targets])
+        candidates = (seeds.candidates.targets, seeds.candidates.sources)
+        listed = [ids for ids in candidates if isinstance(ids, np.ndarray)]
+        seeds = np.concatenate([seeds.sources, seeds.targets, *listed])
     pieces = _pieces(seeds)
     first = Sample(
         seeds=pieces[0],
@@ -193,6 +195,7 @@ def wire_ids(ids: Any, what: str) -> npt.NDArray[np.int64]:
 
 
 def _links(request: LinkRequest) -> Links:
+    targets, sources = request.candidates.targets, request.candidates.sources
     return Links(
         num_sources=len(request.sources),
         num_links=request.num_links,
@@ -201,6 +204,10 @@ def _links(request: LinkRequest) -> Links:
         negative_weights=_NEGATIVE_WEIGHTS[request.negative_weights],
         reject_edges=request.reject,
         exclude=_EXCLUDES[request.exclude],
+        num_candidates=len(targets) if isinstance(targets, np.ndarray) else 0,
+        num_source_candidates=len(sources) if isinstance(sources, np.ndarray) else 0,
+        candidates_column=targets if isinstance(targets, str) else "",
+        source_candidates_column=sources if isinstance(sources, str) else "",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def resolve_seeds(
     if isinstance(seeds, slice):
         return np.arange(*seeds.indices(dataset.num_nodes), dtype=np.int64)
     if isinstance(seeds, str):
-        seeds = _read_split(_split(seeds, dataset), link, deadline or link.deadline(None))
+        seeds = _read_split(find_split(seeds, dataset), link, deadline or link.deadline(None))
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
@@ -51,16 +52,21 @@ def node_ids(ids: Any, dataset: DatasetInfo, what: str) -> npt.NDArray[np.int64]
     return array
 
 
-def _split(name: str, dataset: DatasetInfo) -> ColumnInfo:
+def find_split(name: str, dataset: DatasetInfo) -> ColumnInfo:
+    """The column of that name, which must tell nodes."""
     splits = {
         column.name: column
         for column in dataset.columns.values()
-        if column.role == "ids" or (column.role == "node" and column.dtype == "bool")
+        if column.role == "ids" or (column.role == "node" and _is_mask(column))
     }
     if name not in splits:
         known = ", ".join(splits) or "none"
         raise NotFound(f"dataset {dataset.name!r} has no split {name!r}, it has {known}")
     return splits[name]
+
+
+def _is_mask(column: ColumnInfo) -> bool:
+    return column.dtype == "bool" and math.prod(column.shape[1:]) == 1
 
 
 def _read_split(column: ColumnInfo, link: Link, deadline: Deadline) -> npt.NDArray[Any]:

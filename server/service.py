@@ -38,7 +38,7 @@ log = logging.getLogger("graphzero.server")
 
 PROTOCOL_VERSION = 1
 # Requests and fields of requests that came after the first version of the contract.
-FEATURES = ("disjoint", "find_nodes", "links", "subgraph")
+FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
 MAX_CLIENT_NAME_BYTES = 200

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from graphzero._links import ExcludeSeedEdges, LinkRequest
+from graphzero._links import Candidates, ExcludeSeedEdges, LinkRequest
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
@@ -26,6 +26,7 @@ class LinkItems:
     labels: torch.Tensor | None
     plan: NegativePlan
     num_nodes: int
+    candidates: Candidates
 
     @classmethod
     def of(
@@ -40,6 +41,7 @@ class LinkItems:
         labels = checked_labels(plan, edge_label)
         num_nodes = client.info().dataset.num_nodes
         plan.check(exclude, num_nodes)
+        candidates = client._candidates(plan.engine)
         if edge_label_index is None:
             sources, targets = _every_link(client, edge_label)
         else:
@@ -49,14 +51,19 @@ class LinkItems:
                 f"edge_label has {len(labels)} items, expected {len(sources)}, one for each link "
                 "of edge_label_index"
             )
-        return cls(sources, targets, labels, plan, num_nodes)
+        return cls(sources, targets, labels, plan, num_nodes, candidates)
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def request(self, positions: IdArray, exclude: ExcludeSeedEdges, seed: int) -> LinkRequest:
         return self.plan.request(
-            self.sources[positions], self.targets[positions], exclude, self.num_nodes, seed
+            self.sources[positions],
+            self.targets[positions],
+            exclude,
+            self.num_nodes,
+            self.candidates,
+            seed,
         )
 
     def digest(self) -> str:

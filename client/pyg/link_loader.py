@@ -33,8 +33,9 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
     data: as in NeighborLoader.
     edge_label_index: (2, links) global ids; None for all edges, which must then fit in memory.
     original_ids: they are original ids of a relabelled dataset: integers, or two lists of texts.
-    neg_sampling: as PyG takes it, or graphzero.Negatives, which can also draw by degree and reject
-    what is an edge. The daemon draws, unless NegativeSampling has weights: then torch does, here.
+    neg_sampling: as PyG takes it, or graphzero.Negatives, which can also draw by degree or from
+    candidates, and reject what is an edge. The daemon draws, unless NegativeSampling has weights:
+    then torch does, here.
     exclude_seed_edges: True leaves edges that are links of a batch out of its sample, "both" their
     reverses too. PyG leaves them in, where a model can read the answer from them.
 

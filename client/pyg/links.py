@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from graphzero._links import ExcludeSeedEdges, LinkRequest, Negatives, link_request
+from graphzero._links import Candidates, ExcludeSeedEdges, LinkRequest, Negatives, link_request
 from graphzero.client.batch import Batch
 from torch_geometric.sampler import NegativeSampling
 
@@ -61,7 +61,7 @@ class NegativePlan:
 
     def check(self, exclude: ExcludeSeedEdges, num_nodes: int) -> None:
         """Raises for what every request would raise for."""
-        link_request(_NO_IDS, _NO_IDS, None, exclude)
+        link_request(_NO_IDS, _NO_IDS, None, exclude, Candidates())
         for name in ("src_weight", "dst_weight"):
             weight = getattr(self.given, name, None)
             if weight is not None and weight.numel() != num_nodes:
@@ -76,16 +76,20 @@ class NegativePlan:
         targets: IdArray,
         exclude: ExcludeSeedEdges,
         num_nodes: int,
+        candidates: Candidates,
         seed: int | None = None,
     ) -> LinkRequest:
-        """`seed`: of draws that are made here; None takes them from torch's generator as it is."""
+        """`candidates`: those of `engine`, which a client has checked.
+
+        `seed`: of draws that are made here; None takes them from torch's generator as it is.
+        """
         num_links = len(sources)
         if self.given is not None:
             with nullcontext() if seed is None else torch.random.fork_rng([]):
                 if seed is not None:
                     torch.manual_seed(seed)
                 sources, targets = self._with_negatives(self.given, sources, targets, num_nodes)
-        return link_request(sources, targets, self.engine, exclude, num_links)
+        return link_request(sources, targets, self.engine, exclude, candidates, num_links)
 
     @staticmethod
     def _with_negatives(

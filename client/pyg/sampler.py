@@ -175,7 +175,11 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         client = self.client
         client._require_features(["links"])
         request = plan.request(
-            inputs.row.numpy(), inputs.col.numpy(), self.exclude_seed_edges, self.num_nodes
+            inputs.row.numpy(),
+            inputs.col.numpy(),
+            self.exclude_seed_edges,
+            self.num_nodes,
+            client._candidates(plan.engine),
         )
         options = client._sample_options(**self.options(), columns=[])
         return client._pool.direct().wait(client._submit(request, options, _draw_seed(), None))

@@ -171,12 +171,16 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
 void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bool rows_are_sources,
                    const IdArray& given_sources, sample::NegativeWeights weights, bool reject,
                    uint64_t seed, int threads, const Output<int64_t>& sources,
-                   const Output<int64_t>& targets, const sample::StagedTopology* staged) {
+                   const Output<int64_t>& targets, const std::optional<IdArray>& target_candidates,
+                   const std::optional<IdArray>& source_candidates,
+                   const sample::StagedTopology* staged) {
   CheckSize("sources", sources.size(), targets.size());
   if (given_sources.size() > 0) CheckSize("given_sources", given_sources.size(), targets.size());
   const sample::NegativeRequest request{.adjacency = Stored(graph, adjacency),
                                         .rows_are_sources = rows_are_sources,
                                         .sources = View(given_sources),
+                                        .target_candidates = View(target_candidates),
+                                        .source_candidates = View(source_candidates),
                                         .weights = weights,
                                         .reject = reject,
                                         .seed = seed,
@@ -270,7 +274,8 @@ void BindSample(nb::module_& m) {
         "forced_set"_a = nb::none());
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
         "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
-        "sources"_a, "targets"_a, "staged"_a = nb::none());
+        "sources"_a, "targets"_a, "target_candidates"_a = nb::none(),
+        "source_candidates"_a = nb::none(), "staged"_a = nb::none());
   m.def("number_ends", &NumberEnds, "ends"_a, "index"_a);
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -49,6 +49,12 @@ class Negatives:
     """ "degree": sources by their out-degree, targets by their in-degree."""
     reject: bool = False
     """Draw again what is an edge of the graph, or a node with itself."""
+    candidates: Any = field(default=None, compare=False)
+    """Nodes that targets are drawn from, uniformly: ids, of which one that occurs twice is twice as
+    likely, or a bool mask over the nodes; of a client also the name of a split or bool column,
+    which is the way to give many: ids travel with every request. None: all nodes."""
+    source_candidates: Any = field(default=None, compare=False)
+    """The same for the sources of pairs."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("pairs", "targets"):
@@ -63,10 +69,81 @@ class Negatives:
             raise ValueError(
                 f"amount of negatives is {self.amount}, expected a whole number of targets"
             )
+        if self.source_candidates is not None and self.kind == "targets":
+            raise ValueError(
+                "source_candidates of negative targets: their sources are those of the links, "
+                'expected None, or negatives of kind "pairs"'
+            )
+        for name in ("candidates", "source_candidates"):
+            given = getattr(self, name)
+            if given is not None and self.weights != "uniform":
+                raise ValueError(
+                    f"{name} of negatives are drawn uniformly, found weights {self.weights!r}; "
+                    "leave one of them out"
+                )
+            object.__setattr__(self, name, _as_candidates(given, name))
 
     def count(self, num_links: int) -> int:
         """How many for so many links."""
         return math.ceil(num_links * self.amount)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What the ends of negatives are drawn from, as a request has it: ids, the name of a column, or
+    None for all nodes."""
+
+    targets: Int64Array | str | None = None
+    sources: Int64Array | str | None = None
+
+    @classmethod
+    def of(cls, negatives: Negatives | None, num_nodes: int) -> Candidates:
+        if negatives is None:
+            return cls()
+        return cls(
+            _candidate_ids(negatives.candidates, num_nodes, "candidates"),
+            _candidate_ids(negatives.source_candidates, num_nodes, "source_candidates"),
+        )
+
+    @property
+    def are_all_nodes(self) -> bool:
+        return self.targets is None and self.sources is None
+
+    def ids(self) -> tuple[Int64Array | None, Int64Array | None]:
+        """Of targets and of sources. Raises ValueError for a name, which a graph does not know."""
+        for given in (self.targets, self.sources):
+            if isinstance(given, str):
+                raise ValueError(
+                    f"candidates of negatives are called {given!r}, expected ids or a mask: a "
+                    "graph has no columns; gz.FeatureStore reads one, and a client takes its name"
+                )
+        return self.targets, self.sources  # type: ignore[return-value]
+
+
+def _as_candidates(given: Any, what: str) -> Any:
+    """A name, an array of ids or a mask, in memory of its own."""
+    if given is None or isinstance(given, str):
+        return given
+    array = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
+    if array.dtype == np.bool_ and array.ndim == 1:
+        return array.copy()
+    return id_array(array, None, f"{what} of negatives").copy()
+
+
+def _candidate_ids(given: Any, num_nodes: int, what: str) -> Int64Array | str | None:
+    if given is None or isinstance(given, str):
+        return given
+    if given.dtype == np.bool_:
+        if len(given) != num_nodes:
+            raise ValueError(
+                f"{what} of negatives: found a mask of {len(given)} values, expected {num_nodes}, "
+                "one for each node"
+            )
+        given = np.flatnonzero(given).astype(np.int64, copy=False)
+    ids: Int64Array = given
+    if not len(ids):
+        raise ValueError(f"{what} of negatives: found none, expected nodes to draw from")
+    return ids
 
 
 @dataclass(frozen=True)
@@ -83,6 +160,7 @@ class LinkRequest:
     negative_weights: NegativeWeights
     reject: bool
     exclude: ExcludeSeedEdges
+    candidates: Candidates = Candidates()
 
     def __post_init__(self) -> None:
         if self.num_links > min(len(self.sources), len(self.targets)):
@@ -92,6 +170,13 @@ class LinkRequest:
             )
         if self.num_negatives and self.negative_kind is None:
             raise ValueError(f"{self.num_negatives} negatives of no kind")
+        if self.candidates.sources is not None and self.negative_kind == "targets":
+            raise ValueError("candidates for the sources of negative targets, expected none")
+        if not self.candidates.are_all_nodes and self.negative_weights != "uniform":
+            raise ValueError(
+                f"negatives from candidates with weights {self.negative_weights!r}, expected "
+                '"uniform"'
+            )
         uneven = self.num_negatives and (not self.num_links or self.num_negatives % self.num_links)
         if self.negative_kind == "targets" and uneven:
             raise ValueError(
@@ -167,6 +252,7 @@ class LinkSamplingMixin(SamplingMixin):
             id_array(targets, None, "targets"),
             negatives,
             exclude_seed_edges,
+            Candidates.of(negatives, self._topology.num_nodes),
         )
         resolved = resolve_seed(seed)
         seeds = draw_links(self, request, disjoint=disjoint, seed=resolved, threads=threads)
@@ -197,6 +283,7 @@ def link_request(
     targets: Int64Array,
     negatives: Negatives | None,
     exclude: ExcludeSeedEdges,
+    candidates: Candidates,
     num_links: int | None = None,
 ) -> LinkRequest:
     """For links as given; with num_links, what follows those are negatives as given."""
@@ -214,6 +301,7 @@ def link_request(
         negative_weights=negatives.weights if negatives else "uniform",
         reject=bool(negatives and negatives.reject),
         exclude=exclude,
+        candidates=candidates,
     )
 
 
@@ -294,6 +382,7 @@ def _draw_negatives(
         each = request.num_negatives // request.num_links
         _fill(given, lambda begin, end: request.sources[np.arange(begin, end) // each])
         sources = given  # the engine writes back what it was given
+    target_candidates, source_candidates = request.candidates.ids()
     stored = "out" if graph._topology.has_out else "in"
     _engine.draw_negatives(
         graph._topology,
@@ -306,5 +395,7 @@ def _draw_negatives(
         threads=thread_count(threads),
         sources=sources,
         targets=targets,
+        target_candidates=target_candidates,
+        source_candidates=source_candidates,
         staged=graph._staged,
     )

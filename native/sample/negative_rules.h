@@ -14,8 +14,25 @@ namespace graphzero::sample {
 // all nodes gets there once in a thousand times.
 inline constexpr int kMaxRejected = 64;
 
+// The nodes that an end of a negative can be: all of the graph, or a list.
+class Candidates {
+ public:
+  Candidates(std::span<const int64_t> list, uint64_t nodes) : list_(list), nodes_(nodes) {}
+
+  bool all() const { return list_.empty(); }
+  uint64_t size() const { return all() ? nodes_ : list_.size(); }
+  uint64_t operator[](uint64_t position) const {
+    return all() ? position : static_cast<uint64_t>(list_[position]);
+  }
+
+ private:
+  std::span<const int64_t> list_;
+  uint64_t nodes_;
+};
+
 // Throws InputError: for this source, or for any, all pairs are edges.
-[[noreturn]] void ThrowNoNegative(const Rows& rows, const std::optional<uint64_t>& source);
+[[noreturn]] void ThrowNoNegative(const Rows& rows, const NegativeRequest& request,
+                                  const std::optional<uint64_t>& source);
 
 struct StagedNegatives {
   const NegativeRequest& request;

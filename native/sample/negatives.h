@@ -20,6 +20,10 @@ struct NegativeRequest {
   bool rows_are_sources = true;                 // of that adjacency: out-edges
   // A negative for each of these, from this source; or empty: sources are drawn too.
   std::span<const int64_t> sources;
+  // Targets, and sources that are drawn, come from these lists, where a node that occurs twice is
+  // twice as likely; empty: from all nodes. Such draws are uniform.
+  std::span<const int64_t> target_candidates;
+  std::span<const int64_t> source_candidates;
   NegativeWeights weights = NegativeWeights::kUniform;
   bool reject = false;  // no edge of the graph, and no node with itself
   uint64_t seed = 0;
@@ -29,8 +33,9 @@ struct NegativeRequest {
 };
 
 // Fills `sources` and `targets`, of one length, which is that of request.sources if those are
-// given. Throws std::out_of_range for a source outside the graph, std::invalid_argument for a graph
-// that has no nodes to draw, InputError if there is no negative, FormatError for a damaged file.
+// given. Throws std::out_of_range for a source or candidate outside the graph,
+// std::invalid_argument for a graph that has no nodes to draw and for candidates with weights,
+// InputError if there is no negative, FormatError for a damaged file.
 void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& request,
                    std::span<int64_t> sources, std::span<int64_t> targets);
 

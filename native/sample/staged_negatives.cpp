@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/call.h"
 #include "sample/negative_rules.h"
 #include "sample/random.h"
 #include "sample/staged_rows.h"
@@ -16,6 +17,11 @@ constexpr size_t kExhaustedSide = 16;
 // Rows whose bounds are read at a time where all rows are gone through.
 constexpr uint64_t kRowsAtOnce = 65536;
 constexpr uint64_t kSlotsAtOnce = uint64_t{1} << 19;
+// Candidates between two looks at whether the call is to end.
+constexpr uint64_t kCheckedTargets = 4096;
+
+// Its size follows the row of one node, which a request chooses.
+using Targets = std::vector<uint64_t, base::WorkAllocator<uint64_t>>;
 
 template <class Id>
 class Drawer {
@@ -25,6 +31,8 @@ class Drawer {
         adjacency_(negatives.rows.adjacency),
         out_(negatives),
         rows_(rounds, negatives.rows, negatives.sorted),
+        sources_(request_.source_candidates, adjacency_.rows),
+        targets_(request_.target_candidates, adjacency_.rows),
         draws_(RequestDraws(request_.seed, Domain::kNegatives)) {}
 
   Reading<void> Draw(size_t number) {
@@ -33,8 +41,8 @@ class Drawer {
     if (!request_.sources.empty()) given = static_cast<uint64_t>(request_.sources[number]);
     for (int attempt = 0; attempt < kMaxRejected; ++attempt) {
       uint64_t from = given.value_or(0);
-      if (!given) from = co_await DrawEnd(draws, /*row=*/request_.rows_are_sources);
-      const uint64_t to = co_await DrawEnd(draws, /*row=*/!request_.rows_are_sources);
+      if (!given) from = co_await DrawEnd(draws, sources_, /*row=*/request_.rows_are_sources);
+      const uint64_t to = co_await DrawEnd(draws, targets_, /*row=*/!request_.rows_are_sources);
       bool accepted = true;
       if (request_.reject) accepted = co_await IsNegative(from, to);
       if (!accepted) continue;
@@ -51,16 +59,16 @@ class Drawer {
     Draws draws = exhausted_[place].draws;
     const std::optional<uint64_t> given = exhausted_[place].given;
     const size_t number = exhausted_[place].number;
-    const uint64_t first = given ? *given : draws.Below(Nodes());
-    const uint64_t most = given ? 1 : Nodes();
+    const uint64_t first = given ? 0 : draws.Below(sources_.size());
+    const uint64_t most = given ? 1 : sources_.size();
     for (uint64_t step = 0; step < most; ++step) {
-      const uint64_t from = (first + step) % Nodes();
+      const uint64_t from = given ? *given : sources_[(first + step) % sources_.size()];
       const std::optional<uint64_t> to = co_await DrawAmongAll(from, draws);
       if (!to) continue;
       Write(number, from, *to);
       co_return;
     }
-    ThrowNoNegative(rows_.rows(), given);
+    ThrowNoNegative(rows_.rows(), request_, given);
   }
 
  private:
@@ -77,8 +85,10 @@ class Drawer {
     out_.targets[number] = static_cast<int64_t>(to);
   }
 
-  Reading<uint64_t> DrawEnd(Draws& draws, bool row) {
-    if (request_.weights == NegativeWeights::kUniform) co_return draws.Below(Nodes());
+  Reading<uint64_t> DrawEnd(Draws& draws, const Candidates& candidates, bool row) {
+    if (request_.weights == NegativeWeights::kUniform) {
+      co_return candidates[draws.Below(candidates.size())];
+    }
     const uint64_t slot = draws.Below(adjacency_.edges);
     if (row) co_return co_await RowOf(slot);
     Id id;
@@ -105,36 +115,13 @@ class Drawer {
     co_return !linked;
   }
 
+  // Uniform among all targets that make a negative with this source; nothing if there are none.
   Reading<std::optional<uint64_t>> DrawAmongAll(uint64_t source, Draws& draws) {
-    if (request_.rows_are_sources) co_return co_await DrawAmongTargetsOf(source, draws);
-    uint64_t left = 0;
-    const auto count = [&](uint64_t) {
-      ++left;
-      return true;
-    };
-    co_await ForNegativeTargets(source, count);
-    if (left == 0) co_return std::nullopt;
-    uint64_t chosen = draws.Below(left);
-    std::optional<uint64_t> found;
-    const auto choose = [&](uint64_t target) {
-      if (chosen-- == 0) found = target;
-      return !found.has_value();
-    };
-    co_await ForNegativeTargets(source, choose);
-    if (!found) rows_.rows().ThrowChangedRow(source);
-    co_return found;
-  }
-
-  // Where rows are those of sources: one row tells all.
-  Reading<std::optional<uint64_t>> DrawAmongTargetsOf(uint64_t source, Draws& draws) {
-    const store::SlotRange row = co_await rows_.Row(source);
-    const ReadRounds::Ranges loaded = co_await rows_.rounds().Load({rows_.IdBytes(row)});
-    const std::span<const Id> ids = rows_.template As<Id>(loaded[0]);
-    std::vector<uint64_t> others(ids.begin(), ids.end());  // that make no negative
+    Targets others = co_await TargetsOf(source);  // that make no negative
     others.push_back(source);
     std::sort(others.begin(), others.end());
     others.erase(std::unique(others.begin(), others.end()), others.end());
-    std::erase_if(others, [&](uint64_t id) { return id >= Nodes(); });  // a damaged file
+    if (!targets_.all()) co_return DrawAmongListed(others, draws);
     if (others.size() >= Nodes()) co_return std::nullopt;
     const uint64_t chosen = draws.Below(Nodes() - others.size());
     uint64_t skipped = 0;
@@ -145,10 +132,33 @@ class Drawer {
     co_return chosen + skipped;
   }
 
-  // Where rows are those of targets, all rows are gone through, in order and in long reads. Calls
-  // take(target) for each target without an edge from `source`, until it says false.
-  template <class Take>
-  Reading<void> ForNegativeTargets(uint64_t source, const Take& take) {
+  std::optional<uint64_t> DrawAmongListed(const Targets& others, Draws& draws) const {
+    const auto is_negative = [&](uint64_t i) {
+      if (i % kCheckedTargets == 0) base::CheckStopped();
+      return !std::binary_search(others.begin(), others.end(), targets_[i]);
+    };
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < targets_.size(); ++i) left += is_negative(i);
+    if (left == 0) return std::nullopt;
+    uint64_t chosen = draws.Below(left);
+    uint64_t i = 0;
+    while (!is_negative(i) || chosen-- != 0) ++i;
+    return targets_[i];
+  }
+
+  Reading<Targets> TargetsOf(uint64_t source) {
+    if (!request_.rows_are_sources) co_return co_await TargetsInAllRows(source);
+    const store::SlotRange row = co_await rows_.Row(source);
+    const ReadRounds::Ranges loaded = co_await rows_.rounds().Load({rows_.IdBytes(row)});
+    const std::span<const Id> ids = rows_.template As<Id>(loaded[0]);
+    Targets targets(ids.begin(), ids.end());
+    std::erase_if(targets, [&](uint64_t id) { return id >= Nodes(); });  // a damaged file
+    co_return targets;
+  }
+
+  // Where rows are those of targets, all of them are gone through, in order and in long reads.
+  Reading<Targets> TargetsInAllRows(uint64_t source) {
+    Targets targets;
     std::vector<uint64_t> bounds;
     for (uint64_t first = 0; first < Nodes(); first += kRowsAtOnce) {
       const uint64_t last = std::min(first + kRowsAtOnce, Nodes());
@@ -164,7 +174,6 @@ class Drawer {
           rows_.rows().ThrowDamagedRow(target, row);
         }
       }
-      std::vector<bool> linked(last - first);
       uint64_t target = first;
       const uint64_t end = bounds.back();
       for (uint64_t begin = bounds.front(); begin < end; begin += kSlotsAtOnce) {
@@ -174,19 +183,19 @@ class Drawer {
         for (uint64_t slot = piece.begin; slot < piece.end; ++slot) {
           if (ids[slot - piece.begin] != source) continue;
           while (bounds[target - first + 1] <= slot) ++target;
-          linked[target - first] = true;
+          targets.push_back(target);
         }
       }
-      for (uint64_t at = first; at < last; ++at) {
-        if (at != source && !linked[at - first] && !take(at)) co_return;
-      }
     }
+    co_return targets;
   }
 
   const NegativeRequest& request_;
   const store::Adjacency& adjacency_;
   const StagedNegatives& out_;
   const StagedRows<Id> rows_;
+  const Candidates sources_;
+  const Candidates targets_;
   const Draws draws_;
   std::vector<Exhausted> exhausted_;
 };

@@ -12,11 +12,18 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
-from graphzero._links import ExcludeSeedEdges, LinkRequest, NegativeKind, NegativeWeights
+from graphzero._links import (
+    Candidates,
+    ExcludeSeedEdges,
+    LinkRequest,
+    NegativeKind,
+    NegativeWeights,
+)
 from graphzero._sampling import Direction, as_fanout
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.work.base import Ids, column_of
+from graphzero.server.work.candidates import candidate_column, read_candidates
 
 # What the weights of the edges are called in a result.
 WEIGHTS = "edge_weight"
@@ -77,6 +84,9 @@ class SampleRecipe:
     direction: Direction | None
     subgraph: str
     links: pb.Links | None
+    candidates: FeatureStore | None
+    source_candidates: FeatureStore | None
+    """Columns that negatives are drawn from."""
     gathered: tuple[Gathered, ...]
     replaces_weights: bool
     """A column takes the place of the graph's weights in the result."""
@@ -103,13 +113,16 @@ class SampleRecipe:
             direction=_known(_DIRECTIONS, request.direction, "direction"),
             subgraph=subgraph,
             links=links,
+            candidates=candidate_column(dataset, request.links.candidates_column),
+            source_candidates=candidate_column(dataset, request.links.source_candidates_column),
             gathered=gathered,
             replaces_weights=any(column.name == WEIGHTS for column in gathered),
             nodes_per_seed=None if unbounded else _nodes_per_seed(fanout),
         )
 
     def link_request(self, ids: Ids) -> LinkRequest:
-        """The links whose ends are `ids`: sources, then targets."""
+        """The links whose ends are `ids`: sources, then targets, then what negatives are drawn
+        from."""
         links = self.links
         assert links is not None
         if links.num_sources > len(ids):
@@ -118,15 +131,26 @@ class SampleRecipe:
             raise ValueError(
                 f"{links.num_negatives} negatives, expected at most {_MAX_NEGATIVES} in one request"
             )
+        listed = links.num_candidates + links.num_source_candidates
+        last = len(ids) - listed
+        if links.num_sources > last:
+            raise ValueError(
+                f"{links.num_sources} sources of links and {listed} candidates, but {len(ids)} ids"
+            )
+        middle = last + links.num_candidates
         return LinkRequest(
             sources=ids[: links.num_sources],
-            targets=ids[links.num_sources :],
+            targets=ids[links.num_sources : last],
             num_links=links.num_links,
             negative_kind=_known(_NEGATIVE_KINDS, links.negative_kind, "negative_kind"),
             num_negatives=links.num_negatives,
             negative_weights=_known(_NEGATIVE_WEIGHTS, links.negative_weights, "negative_weights"),
             reject=links.reject_edges,
             exclude=_known(_EXCLUDES, links.exclude, "exclude"),
+            candidates=Candidates(
+                _candidates(self.candidates, ids[last:middle], "candidates"),
+                _candidates(self.source_candidates, ids[middle:], "source_candidates"),
+            ),
         )
 
 
@@ -178,6 +202,18 @@ def _named(dataset: Dataset, names: Sequence[str], roles: tuple[RowsOf, ...]) ->
                 "--edge-ids"
             )
         yield Gathered(role, name, column, column.dtype.label, column.shape[1:])
+
+
+def _candidates(column: FeatureStore | None, listed: Ids, what: str) -> Ids | None:
+    """What ends of negatives are drawn from; None for all nodes."""
+    if column is None:
+        return listed if len(listed) else None
+    if len(listed):
+        raise ValueError(f"{what} of negatives are a column and {len(listed)} ids, expected one")
+    nodes = read_candidates(column)
+    if not len(nodes):
+        raise ValueError(f"{what} of negatives: found no node in {column.path.name}")
+    return nodes
 
 
 def _nodes_per_seed(fanout: Sequence[int]) -> int | None:

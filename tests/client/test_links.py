@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,38 @@ def test_links_are_those_of_the_embedded_engine(
         assert not found & {(target, source) for source, target in own}
 
 
+def test_candidates_are_those_of_the_embedded_engine(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path, links: tuple[Any, Any]
+) -> None:
+    data = tmp_path / "masked"
+    shutil.copytree(dataset, data)
+    valid = np.arange(2000) % 7 == 3
+    gz.write_features(data / "valid_mask.gd", valid)
+    train = gz.FeatureStore(data / "train.gd").get_tensor()
+    graph = gz.Graph(data)
+    ways: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"kind": "targets", "candidates": [5, 6, 5]}, {}),
+        ({"kind": "pairs", "source_candidates": valid}, {}),
+        ({"kind": "pairs", "candidates": range(2000), "source_candidates": [7, 8]}, {}),
+        ({"kind": "targets", "candidates": "train"}, {"candidates": train}),
+        (
+            {"kind": "pairs", "candidates": "valid_mask", "source_candidates": "train"},
+            {"candidates": valid, "source_candidates": train},
+        ),
+    ]
+    with gz.connect(start_daemon(data).address) as client:
+        for (asked, embedded), reject in itertools.product(ways, (False, True)):
+            batch, expected = (
+                source.sample_links(
+                    *links, FANOUT, negatives=gz.Negatives(amount=3, reject=reject, **given), seed=2
+                )
+                for source, given in ((client, asked), (graph, {**asked, **embedded}))
+            )
+            same_sample(batch, expected.sample)
+            assert np.array_equal(batch.source_index, expected.source_index)
+            assert np.array_equal(batch.target_index, expected.target_index)
+
+
 def test_a_loader_takes_disjoint_and_subgraph(client: gz.Client, graph: gz.Graph) -> None:
     loader = client.loader(None, FANOUT, 500, disjoint=True, subgraph="induced", columns=[])
     for batch in loader:
@@ -100,6 +134,18 @@ def test_a_loader_takes_disjoint_and_subgraph(client: gz.Client, graph: gz.Graph
         (lambda c: c.sample_links([0], [2000], FANOUT), gz.InvalidRequest, "2000"),
         (lambda c: c.sample_links([0], [1], FANOUT, exclude_seed_edges="all"), ValueError, "all"),
         (lambda c: c.sample(SEEDS, FANOUT, subgraph="all"), ValueError, "all"),
+        (
+            lambda c: links_among(c, candidates=[3, 2000]),
+            gz.InvalidRequest,
+            r"candidates of negatives\[1\] is 2000",
+        ),
+        (
+            lambda c: links_among(c, source_candidates=[-1]),
+            gz.InvalidRequest,
+            r"source_candidates of negatives\[0\] is -1",
+        ),
+        (lambda c: links_among(c, candidates=np.ones(3, bool)), ValueError, "mask of 3 values"),
+        (lambda c: links_among(c, candidates="x"), gz.NotFound, "no split 'x', it has .*train"),
     ],
 )
 def test_errors_have_the_value_and_the_session_lives(
@@ -108,6 +154,10 @@ def test_errors_have_the_value_and_the_session_lives(
     with pytest.raises(kind, match=message):
         call(client)
     assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+
+
+def links_among(client: gz.Client, **candidates: Any) -> gz.Batch:
+    return client.sample_links([0], [1], FANOUT, negatives=gz.Negatives("pairs", **candidates))
 
 
 def test_an_older_daemon_is_not_asked_for_what_it_would_ignore(client: gz.Client) -> None:
@@ -119,6 +169,9 @@ def test_an_older_daemon_is_not_asked_for_what_it_would_ignore(client: gz.Client
         client.loader(None, FANOUT, 10, subgraph="induced")
     with pytest.raises(gz.InvalidRequest, match="cannot do 'links'"):
         client.sample_links([0], [1], FANOUT)
+    client._pool.welcome.features.append("links")
+    with pytest.raises(gz.InvalidRequest, match="cannot do 'candidates'"):
+        links_among(client, candidates=[3])
 
 
 def test_negatives_for_a_node_that_is_linked_to_all_is_a_refused_request(

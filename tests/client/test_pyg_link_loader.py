@@ -152,6 +152,34 @@ def test_rejected_negatives_are_no_edges(
     assert not pairs(torch.stack([sources.flatten(), targets.flatten()])) & pairs(edge_index)
 
 
+@pytest.mark.parametrize("given", ["ids", "mask", "name"])
+def test_negatives_come_from_the_candidates(
+    client: gz.Client, links: torch.Tensor, dataset: Any, given: str
+) -> None:
+    train = torch.from_numpy(gz.FeatureStore(dataset / "train.gd").get_tensor())
+    mask = torch.zeros(client.info().dataset.num_nodes, dtype=torch.bool)
+    mask[train] = True
+    candidates = {"ids": train, "mask": mask, "name": "train"}[given]
+    negatives = gz.Negatives("targets", 20, candidates=candidates)
+    loader = LinkNeighborLoader(client, [1], links, neg_sampling=negatives, batch_size=LINKS)
+    drawn = next(iter(loader))
+    assert drawn.dst_neg_index.shape == (LINKS, 20)
+    found = drawn.n_id[drawn.dst_neg_index].unique()
+    assert mask[found].all()
+    assert len(found) > len(train) // 2
+    by_sampler = loader.link_sampler.sample_from_edges(loader.input_data[[0, 1, 2]], negatives)
+    assert mask[by_sampler.node[by_sampler.metadata[3]]].all()
+
+
+def test_wrong_candidates_are_named_when_the_loader_is_made(
+    client: gz.Client, links: torch.Tensor
+) -> None:
+    with pytest.raises(gz.InvalidRequest, match=r"candidates of negatives\[0\] is 2000"):
+        LinkNeighborLoader(
+            client, [1], links, neg_sampling=gz.Negatives("targets", candidates=[2000])
+        )
+
+
 def test_seed_edges_leak_unless_they_are_excluded(client: gz.Client, links: torch.Tensor) -> None:
     def leaked(exclude: Any, **options: Any) -> set[tuple[int, int]]:
         loader = LinkNeighborLoader(

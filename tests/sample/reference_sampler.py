@@ -166,36 +166,44 @@ class ReferenceSampler:
         sources: list[int] | None = None,
         by_degree: bool = False,
         reject: bool = False,
+        candidates: list[int] | None = None,
+        source_candidates: list[int] | None = None,
         seed: int = 0,
     ) -> tuple[list[int], list[int]]:
         """Of a file that stores out-edges: slots are in the order of (source, target)."""
-        nodes = self.edges.num_nodes
+        nodes = list(range(self.edges.num_nodes))
+        ends = (source_candidates or nodes, candidates or nodes)
         slots = sorted(zip(self.edges.src.tolist(), self.edges.dst.tolist(), strict=True))
         found: list[tuple[int, int]] = []
         for i in range(count):
             draws = request_draws(seed, _NEGATIVES).child(i)
             for _ in range(64):
-                source = sources[i] if sources else self.draw_end(draws, by_degree, slots, 0)
-                target = self.draw_end(draws, by_degree, slots, 1)
+                source = sources[i] if sources else self.draw_end(draws, by_degree, slots, 0, ends)
+                target = self.draw_end(draws, by_degree, slots, 1, ends)
                 if not reject or self.is_negative(source, target):
                     found.append((source, target))
                     break
             else:
-                first = sources[i] if sources else draws.below(nodes)
-                for step in range(1 if sources else nodes):
-                    source = (first + step) % nodes
-                    left = [t for t in range(nodes) if self.is_negative(source, t)]
+                first = 0 if sources else draws.below(len(ends[0]))
+                for step in range(1 if sources else len(ends[0])):
+                    source = sources[i] if sources else ends[0][(first + step) % len(ends[0])]
+                    left = [t for t in ends[1] if self.is_negative(source, t)]
                     if left:
                         found.append((source, left[draws.below(len(left))]))
                         break
         return [source for source, _ in found], [target for _, target in found]
 
     def draw_end(
-        self, draws: Draws, by_degree: bool, slots: list[tuple[int, int]], end: int
+        self,
+        draws: Draws,
+        by_degree: bool,
+        slots: list[tuple[int, int]],
+        end: int,
+        candidates: tuple[list[int], list[int]],
     ) -> int:
-        return (
-            slots[draws.below(len(slots))][end] if by_degree else draws.below(self.edges.num_nodes)
-        )
+        if by_degree:
+            return slots[draws.below(len(slots))][end]
+        return candidates[end][draws.below(len(candidates[end]))]
 
     def is_negative(self, source: int, target: int) -> bool:
         return (

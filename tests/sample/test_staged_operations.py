@@ -126,6 +126,26 @@ def test_negatives(stored: Any, weights: Any, kind: Any, reject: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["pairs", "targets"])
+@pytest.mark.parametrize("reject", [False, True])
+def test_negatives_from_candidates(stored: Any, kind: Any, reject: bool) -> None:
+    direction, pair = stored
+    links = np.random.default_rng(2).integers(0, NODES, (2, 300))
+    links[0] = 1 + links[0] % 9  # hubs, but not the one that has edges to all nodes
+    lists: dict[str, Any] = {"candidates": np.arange(150)}
+    if kind == "pairs":
+        lists["source_candidates"] = [1, 2, 3, 1]
+    assert_same(
+        pair,
+        "sample_links",
+        *links,
+        [2],
+        negatives=gz.Negatives(kind, amount=3, reject=reject, **lists),
+        direction="out" if direction == "out" else "in",
+        seed=3,
+    )
+
+
 @pytest.mark.parametrize("direction", ["in", "out"])
 @pytest.mark.parametrize("kind", ["pairs", "targets"])
 def test_negatives_of_nodes_with_edges_to_nearly_all(
@@ -137,16 +157,17 @@ def test_negatives_of_nodes_with_edges_to_nearly_all(
     linked[np.arange(nodes), np.arange(nodes) - 1] = False  # there is a negative for each
     src, dst = np.nonzero(linked)
     gz.write_graph(tmp_path / "g.gl", src, dst, num_nodes=nodes, direction=direction)
-    assert_same(
-        tuple(gz.Graph(tmp_path / "g.gl", io=io) for io in ("mapped", "staged")),
-        "sample_links",
-        np.arange(nodes),
-        np.arange(nodes),
-        [],
-        negatives=gz.Negatives(kind, amount=2, reject=True),
-        direction=direction,
-        seed=1,
-    )
+    for candidates in (None, np.arange(nodes)[::-1]):
+        assert_same(
+            tuple(gz.Graph(tmp_path / "g.gl", io=io) for io in ("mapped", "staged")),
+            "sample_links",
+            np.arange(nodes),
+            np.arange(nodes),
+            [],
+            negatives=gz.Negatives(kind, amount=2, reject=True, candidates=candidates),
+            direction=direction,
+            seed=1,
+        )
 
 
 @pytest.mark.parametrize("direction", ["in", "out"])

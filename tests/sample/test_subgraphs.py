@@ -197,6 +197,83 @@ def test_negatives_are_those_of_the_reference(
     assert seeds == sorted(set(seeds))
 
 
+@pytest.mark.parametrize("reject", [False, True])
+@pytest.mark.parametrize("kind", ["pairs", "targets"])
+def test_negatives_from_candidates_are_those_of_the_reference(
+    graph: gz.Graph, edges: EdgeList, kind: Any, reject: bool
+) -> None:
+    links, amount = 40, 3
+    sources, targets = edges.src[:links], edges.dst[:links]
+    # Few candidates for targets, with a repetition: many pairs are edges.
+    lists: dict[str, Any] = {"candidates": [*edges.dst[:5].tolist(), int(edges.dst[0])]}
+    if kind == "pairs":
+        lists["source_candidates"] = edges.src[:7].tolist()
+    negatives = gz.Negatives(kind, amount, reject=reject, **lists)
+    ours = graph.sample_links(sources, targets, [2], negatives=negatives, seed=11)
+    given = np.repeat(sources, amount).tolist() if kind == "targets" else None
+    expected_sources, expected_targets = ReferenceSampler(edges).negatives(
+        links * amount, sources=given, reject=reject, seed=11, **lists
+    )
+    n_id = ours.sample.n_id
+    assert n_id[ours.target_index[links:]].tolist() == expected_targets
+    assert set(expected_targets) <= set(lists["candidates"])
+    if kind == "pairs":
+        assert n_id[ours.source_index[links:]].tolist() == expected_sources
+
+
+def test_a_mask_of_candidates_draws_as_its_ids_do(graph: gz.Graph, edges: EdgeList) -> None:
+    ids = np.unique(edges.dst[:9])
+    mask = np.zeros(graph.num_nodes, bool)
+    mask[ids] = True
+    by_ids, by_mask = (
+        graph.sample_links(
+            edges.src[:9],
+            edges.dst[:9],
+            [1],
+            negatives=gz.Negatives("targets", 4, candidates=candidates),
+            seed=3,
+        )
+        for candidates in (ids.tolist(), mask)
+    )
+    assert np.array_equal(by_ids.target_index, by_mask.target_index)
+    assert np.array_equal(by_ids.sample.n_id, by_mask.sample.n_id)
+
+
+def test_rejection_among_candidates_is_exact(tmp_path: Path) -> None:
+    # Among the candidates node 0 lacks an edge to 7 alone, which is one of 200 of them.
+    pairs = [(0, b) for b in range(1, 300) if b != 7]
+    graph = open_graph(tmp_path / "g.gl", EdgeList.of(400, pairs))
+    candidates = np.arange(1, 201)
+    _, targets = draw_negatives(graph, 20, [0] * 20, target_candidates=candidates)
+    assert set(targets.tolist()) == {7}
+    sources, targets = draw_negatives(
+        graph, 20, [], source_candidates=np.array([0]), target_candidates=candidates
+    )
+    assert set(zip(sources.tolist(), targets.tolist(), strict=True)) == {(0, 7)}
+    with pytest.raises(gz.InputError, match=r"node 0 of .* has edges to all candidates"):
+        draw_negatives(graph, 1, [0], target_candidates=np.array([1, 2, 0]))
+    with pytest.raises(gz.InputError, match="an edge between any two candidates"):
+        draw_negatives(
+            graph, 1, [], source_candidates=np.array([0]), target_candidates=np.array([1, 2])
+        )
+
+
+def test_candidates_outside_the_graph_are_named(graph: gz.Graph) -> None:
+    negatives = gz.Negatives("targets", candidates=[1, graph.num_nodes])
+    with pytest.raises(IndexError, match=rf"candidate.*{graph.num_nodes}"):
+        graph.sample_links([0], [1], [1], negatives=negatives)
+    for candidates, message in (
+        ([], "candidates of negatives: found none"),
+        (np.zeros(graph.num_nodes, bool), "candidates of negatives: found none"),
+        (np.ones(3, bool), rf"mask of 3 values, expected {graph.num_nodes}"),
+        ("train", "called 'train', expected ids or a mask"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            graph.sample_links(
+                [0], [1], [1], negatives=gz.Negatives("targets", candidates=candidates)
+            )
+
+
 def draw_negatives(graph: gz.Graph, count: int, given: Any, **options: Any) -> Any:
     arguments: dict[str, Any] = {"weights": _engine.NegativeWeights.UNIFORM, "reject": True}
     sources, targets = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -275,8 +352,15 @@ def test_disjoint_links_have_trees_by_link(graph: gz.Graph, edges: EdgeList) -> 
         ({"kind": "pairs", "amount": 0}, "amount of negatives is 0"),
         ({"kind": "targets", "amount": 1.5}, "whole number"),
         ({"kind": "pairs", "weights": "log"}, "weights of negatives is 'log'"),
+        (
+            {"kind": "pairs", "weights": "degree", "candidates": [1]},
+            "candidates of negatives are drawn uniformly, found weights 'degree'",
+        ),
+        ({"kind": "targets", "source_candidates": [1]}, "their sources are those of the links"),
+        ({"kind": "targets", "candidates": [0.5]}, "candidates of negatives"),
+        ({"kind": "targets", "candidates": [[1], [2]]}, "candidates of negatives"),
     ],
 )
 def test_wrong_negatives_are_named(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         gz.Negatives(**options)

@@ -17,6 +17,18 @@ INVALID_ARGUMENT, DEADLINE, NOT_FOUND = 3, 4, 5
 EXHAUSTED, PRECONDITION, CANCELLED = 8, 9, 1
 
 
+def links_from(ids: list[int], **candidates: Any) -> dict[str, Any]:
+    """A request for a negative pair from candidates."""
+    links = pb.Links(
+        num_sources=1,
+        num_links=1,
+        negative_kind=pb.NEGATIVE_KIND_PAIRS,
+        num_negatives=1,
+        **candidates,
+    )
+    return {"seeds": ids, "fanout": [2], "links": links}
+
+
 @pytest.fixture
 def daemon(start_daemon: Callable[..., Any], dataset: Path) -> Any:
     return start_daemon(dataset, "--threads", "2", "--shm-limit", "256M")
@@ -109,6 +121,19 @@ def test_name_of_a_region_is_gone_once_it_is_mapped(session: Any, daemon: Any) -
         ({"seeds": [1], "fanout": [-2]}, INVALID_ARGUMENT, "-2"),
         ({"seeds": [1], "fanout": [2], "columns": ["nope"]}, NOT_FOUND, "nope"),
         ({"seeds": [1], "fanout": [2], "columns": ["train"]}, INVALID_ARGUMENT, "train"),
+        (
+            links_from([1, 2, 3], num_candidates=2**64 - 1, num_source_candidates=2**64 - 1),
+            INVALID_ARGUMENT,
+            "1 sources of links and 36893488147419103230 candidates, but 3 ids",
+        ),
+        (links_from([1, 2, 2000], num_candidates=1), INVALID_ARGUMENT, "2000"),
+        (
+            links_from([1, 2, 3], num_candidates=1, candidates_column="train"),
+            INVALID_ARGUMENT,
+            "are a column and 1 ids",
+        ),
+        (links_from([1, 2], candidates_column="x"), INVALID_ARGUMENT, "'x' is float32 by node"),
+        (links_from([1, 2], candidates_column="nope"), NOT_FOUND, "nope"),
         ({"seeds": list(range(2000)), "fanout": [-1] * 3, "columns": ["x"]}, None, ""),
     ],
 )

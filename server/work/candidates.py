@@ -1,0 +1,59 @@
+"""Columns that negatives are drawn from, as lists of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from graphzero import _engine
+from graphzero._dataset import Dataset
+from graphzero._dtypes import DataType
+from graphzero._features import FeatureStore
+from graphzero.server.work.base import Ids, column_of
+
+# Rows that are read between two looks at whether the call is to end.
+_ROWS_AT_ONCE = 1 << 18
+
+
+def candidate_column(dataset: Dataset, name: str) -> FeatureStore | None:
+    """The column of that name, which must tell nodes; None for no name."""
+    if not name:
+        return None
+    column = column_of(dataset, name)
+    is_mask = column.role == "node" and column.dtype is DataType.BOOL and column.row_bytes == 1
+    if column.role != "ids" and not is_mask:
+        raise ValueError(
+            f"column {name!r} is {column.dtype.label} by {column.role}, expected a split or a bool "
+            "for each node, to draw negatives from"
+        )
+    return column
+
+
+def read_candidates(column: FeatureStore) -> Ids:
+    """All nodes that it tells. The array is the engine's, which counts memory of this size."""
+    if column.role == "ids":
+        nodes = _engine.work_ids(column.num_nodes)
+        for first, ids in _pieces(column):
+            nodes[first : first + len(ids)] = ids
+        return nodes
+    # Twice: the number of nodes is not known before.
+    nodes = _engine.work_ids(sum(int(np.count_nonzero(marks)) for _, marks in _pieces(column)))
+    filled = 0
+    for first, marks in _pieces(column):
+        found = np.flatnonzero(marks) + first
+        nodes[filled : filled + len(found)] = found
+        filled += len(found)
+    return nodes
+
+
+def _pieces(column: FeatureStore) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """Rows of the column, with the number of the first."""
+    for first in range(0, column.num_nodes, _ROWS_AT_ONCE):
+        _engine.check_stopped()
+        rows = np.arange(first, min(first + _ROWS_AT_ONCE, column.num_nodes))
+        values = np.empty(len(rows), column.dtype.storage)
+        column._rows.gather(rows, values.view(np.uint8))
+        # NumPy counts on bools that are 0 or 1, which no file promises.
+        yield first, values.view(np.uint8) != 0 if column.dtype is DataType.BOOL else values
