@@ -28,7 +28,7 @@ from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.files import open_visible
 from graphzero.client.info import ClientInfo, DatasetInfo
 from graphzero.client.link import RequestFuture
-from graphzero.client.original_ids import find_nodes, original_ids
+from graphzero.client.original_ids import categories, find_nodes, original_ids
 from graphzero.client.pool import LinkPool
 from graphzero.client.requests import (
     SampleOptions,
@@ -219,6 +219,15 @@ class Client:
         """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
         found = original_ids(n_id, self._dataset, self._pool.direct(), self._deadline(timeout))
         return users_tensor(found) if isinstance(found, Tensor) else found
+
+    def categories(
+        self, column: str, codes: Ids | None = None, *, timeout: float | None = None
+    ) -> list[Any]:
+        """What codes of a column of categories stand for, str or int; None for -1, which is none.
+        Without codes, all categories in the order of their codes."""
+        self._require_columns([column])
+        deadline = self._deadline(timeout)
+        return categories(column, codes, self._dataset, self._pool.direct(), deadline)
 
     def find_nodes(self, original: Any, *, timeout: float | None = None) -> Any:
         """The nodes of original ids (integers, or a list of str), in that order.

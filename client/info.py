@@ -12,6 +12,7 @@ _ROLES = {
     graphzero_pb2.COLUMN_ROLE_NODE: "node",
     graphzero_pb2.COLUMN_ROLE_EDGE: "edge",
     graphzero_pb2.COLUMN_ROLE_IDS: "ids",
+    graphzero_pb2.COLUMN_ROLE_CATEGORIES: "categories",
 }
 
 
@@ -23,8 +24,16 @@ class ColumnInfo:
     dtype: str
     shape: tuple[int, ...]
     role: str
-    """What a row belongs to: "node", "edge" (by edge id), or "ids": the values are node ids."""
+    """What a row belongs to: "node", "edge" (by edge id), or "ids": the values are node ids; or
+    "categories": row i is what code i of another column stands for."""
     byte_size: int
+    value_names: tuple[str, ...] = ()
+    """Names of the values of a row, as the table had them that it was made of; none of a column
+    whose names take more than 64 KiB."""
+    time_unit: str | None = None
+    """If values are times: "D", "s", "ms", "us" or "ns" since 1970, in UTC."""
+    categories: str | None = None
+    """If values are codes of categories: the column that has these. See Client.categories()."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,16 @@ class DatasetInfo:
     @classmethod
     def from_message(cls, message: graphzero_pb2.Dataset) -> DatasetInfo:
         columns = (
-            ColumnInfo(c.name, c.dtype, tuple(c.shape), _ROLES.get(c.role, "node"), c.byte_size)
+            ColumnInfo(
+                c.name,
+                c.dtype,
+                tuple(c.shape),
+                _ROLES.get(c.role, "node"),
+                c.byte_size,
+                tuple(c.value_names),
+                c.time_unit or None,
+                c.categories or None,
+            )
             for c in message.columns
         )
         return cls(

@@ -1,4 +1,4 @@
-"""Original ids of a relabelled dataset, as a client asks for them."""
+"""Original ids of a relabelled dataset and categories, as a client asks for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from graphzero._categories import decode
 from graphzero._files import ORIGINAL_IDS
 from graphzero._ids import Ids
 from graphzero._original_ids import as_texts, texts_of_rows
@@ -20,6 +21,9 @@ from graphzero.client.requests import (
     wire_ids,
 )
 from graphzero.client.session import Tensor
+
+# Texts have up to 1024 bytes: far below any limit of a result.
+_ROWS_PER_REQUEST = 1 << 16
 
 
 def find_nodes(
@@ -42,6 +46,30 @@ def original_ids(
     kind = _kind(dataset)
     rows = _ask(link, gather_messages(ORIGINAL_IDS, wire_ids(n_id, "n_id")), ORIGINAL_IDS, deadline)
     return rows if kind == "integer" else texts_of_rows(rows.array)
+
+
+def categories(
+    column: str, codes: Ids | None, dataset: DatasetInfo, link: Link, deadline: Deadline
+) -> list[Any]:
+    """What codes stand for; None: all codes."""
+    name = dataset.columns[column].categories
+    if name is None or name not in dataset.columns:
+        known = [found.name for found in dataset.columns.values() if found.categories]
+        raise InvalidRequest(
+            f"column {column!r} of dataset {dataset.name!r} has no categories; those that have: "
+            f"{', '.join(known) or 'none'}"
+        )
+    count = dataset.columns[name].shape[0]
+    found: list[Any] = []
+    wanted = np.arange(count) if codes is None else wire_ids(codes, "codes")
+    for first in range(0, len(wanted), _ROWS_PER_REQUEST):
+        piece = wanted[first : first + _ROWS_PER_REQUEST]
+        rows = None
+        if count:
+            messages = gather_messages(name, np.maximum(piece, 0))
+            rows = _ask(link, messages, name, deadline).array
+        found += decode(piece, rows)
+    return found
 
 
 def _kind(dataset: DatasetInfo) -> str:

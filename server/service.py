@@ -16,6 +16,8 @@ from typing import Any
 from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._errors import GraphZeroError, InputError
+from graphzero._features import FeatureStore
+from graphzero._files import CATEGORIES_SUFFIX
 from graphzero._text import line_text, quoted, size_text
 from graphzero._version import __version__
 from graphzero.proto import graphzero_pb2 as pb
@@ -42,6 +44,8 @@ FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
 MAX_CLIENT_NAME_BYTES = 200
+# Of the names of one column's values, in what a dataset says of itself.
+MAX_VALUE_NAME_BYTES = 64 << 10
 # Sessions and columns that GetStats lists at most: `ping` asks for it too, so its answer must fit
 # into a message whatever they are called.
 MAX_LISTED = 1000
@@ -56,6 +60,7 @@ _ROLES = {
     "node": pb.COLUMN_ROLE_NODE,
     "edge": pb.COLUMN_ROLE_EDGE,
     "ids": pb.COLUMN_ROLE_IDS,
+    "categories": pb.COLUMN_ROLE_CATEGORIES,
 }
 
 
@@ -325,10 +330,19 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
                 shape=column.shape,
                 role=_ROLES[column.role],
                 byte_size=column.byte_size,
+                value_names=_value_names(column),
+                time_unit=column.unit or "",
+                categories=f"{name}{CATEGORIES_SUFFIX}" if column.has_categories else "",
             )
             for name, column in dataset.columns.items()
         ],
     )
+
+
+def _value_names(column: FeatureStore) -> tuple[str, ...]:
+    """None of a column with so many names that they might not fit into a message."""
+    size = sum(len(name.encode()) for name in column.columns)
+    return column.columns if size <= MAX_VALUE_NAME_BYTES else ()
 
 
 def _client_name(hello: pb.Hello) -> str:

@@ -6,6 +6,7 @@ import pytest
 PUBLIC = {
     "AccessDenied",
     "Batch",
+    "Categories",
     "Client",
     "ClientError",
     "DataType",
@@ -68,7 +69,10 @@ GRAPH = {
 FEATURE_STORE = {
     "dtype",
     "byte_size",
+    "columns",
     "feature_dim",
+    "has_categories",
+    "unit",
     "fingerprint",
     "gather",
     "get_data",
@@ -85,6 +89,7 @@ CLIENT = {
     "close",
     "column",
     "datasets",
+    "categories",
     "find_nodes",
     "gather",
     "info",

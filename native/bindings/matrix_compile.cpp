@@ -39,7 +39,9 @@ store::Role RoleOf(const std::string& name) {
   if (name == "node") return store::Role::kNode;
   if (name == "edge") return store::Role::kEdge;
   if (name == "ids") return store::Role::kIds;
-  throw std::invalid_argument("unknown role '" + name + "', expected node, edge or ids");
+  if (name == "categories") return store::Role::kCategories;
+  throw std::invalid_argument("unknown role '" + name +
+                              "', expected node, edge, ids or categories");
 }
 
 MatrixTextReport CompileText(const std::string& source, std::string target,
@@ -71,9 +73,10 @@ MatrixTextReport CompileText(const std::string& source, std::string target,
 
 void InitWriter(MatrixWriter* self, const std::string& path, std::optional<uint64_t> rows,
                 uint64_t cols, uint32_t ndim, const std::string& dtype, const std::string& role,
-                uint64_t row_stride, const std::vector<uint64_t>& row_shape) {
-  new (self)
-      MatrixWriter(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride, row_shape});
+                uint64_t row_stride, const std::vector<uint64_t>& row_shape,
+                const std::string& description) {
+  new (self) MatrixWriter(
+      path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride, row_shape, description});
 }
 
 void Append(MatrixWriter& writer, const RowBytes& rows) {
@@ -138,7 +141,8 @@ void BindMatrixCompile(nb::module_& m) {
 
   nb::class_<MatrixWriter>(m, "MatrixWriter")
       .def("__init__", &InitWriter, "path"_a, nb::kw_only(), "rows"_a.none(), "cols"_a, "ndim"_a,
-           "dtype"_a, "role"_a, "row_stride"_a, "row_shape"_a = std::vector<uint64_t>())
+           "dtype"_a, "role"_a, "row_stride"_a, "row_shape"_a = std::vector<uint64_t>(),
+           "description"_a = "")
       .def("append", &Append, "rows"_a)
       .def_prop_ro("rows_written", &MatrixWriter::rows_written)
       .def("finish", [](MatrixWriter& writer) { writer.Finish(); }, nb::call_guard<GilRelease>());

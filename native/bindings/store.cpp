@@ -264,6 +264,11 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("fingerprint", [](const MatrixReader& s) { return AsBytes(s.fingerprint()); })
       .def_prop_ro("file_bytes", [](const MatrixReader& s) { return s.file()->size(); })
       .def_prop_ro("sections", [](const MatrixReader& s) { return Sections(s.container()); })
+      .def_prop_ro("description",
+                   [](const MatrixReader& s) {
+                     const std::string text = s.description();
+                     return nb::bytes(text.data(), text.size());
+                   })
       .def("tensor", &Tensor)
       .def("read_rows", &ReadRows, "first"_a, "out"_a,
            "Fills `out` with the bytes of consecutive rows, read from the file.");

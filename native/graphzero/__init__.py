@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from graphzero._categories import Categories
     from graphzero._compile_features import convert_csv_to_gd, write_features
     from graphzero._compile_graph import convert_csv_to_gl, write_graph
     from graphzero._dtypes import DataType
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AccessDenied": "client.errors",
     "Batch": "client.batch",
+    "Categories": "_categories",
     "Client": "client.client",
     "ClientError": "client.errors",
     "DataType": "_dtypes",
@@ -88,6 +90,7 @@ _HOMES = {
 __all__ = [
     "AccessDenied",
     "Batch",
+    "Categories",
     "Client",
     "ClientError",
     "DataType",

@@ -21,6 +21,7 @@ from graphzero._column_io import (
     room_for_a_file,
     warn_of_problems,
 )
+from graphzero._description import parse_description
 from graphzero._dtypes import DataType, widen
 from graphzero._files import require_sound
 from graphzero._ids import Ids, checked_id, id_array
@@ -29,7 +30,7 @@ from graphzero._warm import warm_file
 
 _BYTES_AT_ONCE = 8 << 20  # of rows_in_order()
 # By the numbers that files use for them.
-ROLES = ("node", "edge", "ids")
+ROLES = ("node", "edge", "ids", "categories")
 
 
 class FeatureStore:
@@ -82,6 +83,7 @@ class FeatureStore:
         self._opened: _engine.Column | None = None
         self._planned: _engine.ColumnPath | None = None
         self._gave_views = False
+        self._description = parse_description(str(self._path), self._matrix.description)
 
     @property
     def path(self) -> Path:
@@ -110,8 +112,24 @@ class FeatureStore:
 
     @property
     def role(self) -> str:
-        """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids."""
+        """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids;
+        "categories": row i is what code i of another column stands for."""
         return ROLES[self._matrix.role]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns that a row was made of, if the file says."""
+        return self._description.columns
+
+    @property
+    def unit(self) -> str | None:
+        """If values are times: "D", "s", "ms", "us" or "ns" since 1970, in UTC."""
+        return self._description.unit
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether values are codes of categories, see graphzero.Categories; -1 is none."""
+        return self._description.categories
 
     @property
     def row_bytes(self) -> int:

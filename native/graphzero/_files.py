@@ -13,6 +13,8 @@ from graphzero._errors import FormatError, InputError
 GRAPH_FILE = "graph.gl"
 COLUMN_SUFFIX = ".gd"
 ORIGINAL_IDS = "original_id"  # the column of a relabelled dataset
+# After the name of a column: the dictionary of its categories. No name of a column has a point.
+CATEGORIES_SUFFIX = ".categories"
 
 DataFile: TypeAlias = "_engine.Topology | _engine.Matrix"
 Report: TypeAlias = Callable[[str, int, int], None]
@@ -53,6 +55,11 @@ def _may_be(directory: Path) -> bool:
         return is_dataset(directory)
     except PermissionError:
         return directory.name != "lost+found"
+
+
+def categories_file(dataset: Path, column: str) -> Path:
+    """Where the dictionary of a column of categories is."""
+    return dataset / f"{column}{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"
 
 
 def files_of(dataset: Path) -> list[Path]:

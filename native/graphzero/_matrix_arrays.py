@@ -42,6 +42,7 @@ class MatrixSpec:
     nan: float | None = None  # stands for NaN in an integer matrix
     name: str = "array"  # of the source, for messages
     parts: Parts = ()  # its files, if it has several
+    description: str = ""  # what the file says about its values
 
     @property
     def rows(self) -> int:
@@ -136,6 +137,7 @@ def write_pieces(
         role=spec.role,
         row_stride=spec.row_stride,
         row_shape=spec.row_shape,
+        description=spec.description,
     )
     for index, piece in enumerate(pieces):
         first = writer.rows_written

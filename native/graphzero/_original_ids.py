@@ -77,14 +77,14 @@ class OriginalIds:
         return f"OriginalIds({os.fspath(self._store.path)!r}: {len(self)} {kind})"
 
 
-def as_texts(ids: Any) -> list[str]:
+def as_texts(ids: Any, what: str = "original ids") -> list[str]:
     """A sequence of str as a list. Raises TypeError for anything else."""
     if isinstance(ids, str) or not isinstance(ids, Sequence | np.ndarray):
-        raise TypeError(f"original ids: found {type(ids).__name__}, expected a sequence of str")
+        raise TypeError(f"{what}: found {type(ids).__name__}, expected a sequence of str")
     for position, value in enumerate(ids):
         if not isinstance(value, str):
             raise TypeError(
-                f"original ids[{position}]: found {type(value).__name__}, expected str: the ids of "
+                f"{what}[{position}]: found {type(value).__name__}, expected str: the {what} of "
                 "this dataset are texts"
             )
     return [str(value) for value in ids]

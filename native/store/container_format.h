@@ -61,7 +61,8 @@ enum class SectionKind : uint32_t {
   kWeightName = 48,  // UTF-8, one uint8 for each byte; may be ignored
   // Matrix.
   kRows = 64,
-  kRowShape = 65,  // uint64, the dimensions of a row that has several; may be ignored
+  kRowShape = 65,     // uint64, the dimensions of a row that has several; may be ignored
+  kDescription = 66,  // UTF-8 JSON: what the values mean; may be ignored
 };
 
 inline constexpr uint32_t kMustUnderstand = 1;  // bit 0 of SectionEntry::flags

@@ -19,6 +19,7 @@ bool KnownKind(SectionKind kind, const Magic& magic) {
       return true;
     case SectionKind::kRows:
     case SectionKind::kRowShape:
+    case SectionKind::kDescription:
       return magic == kMatrixMagic;
     case SectionKind::kOutIndptr:
     case SectionKind::kOutIndices:
@@ -78,6 +79,8 @@ std::string SectionName(SectionKind kind) {
       return "rows";
     case SectionKind::kRowShape:
       return "row_shape";
+    case SectionKind::kDescription:
+      return "description";
   }
   return "kind " + Number(static_cast<uint32_t>(kind));
 }

@@ -11,10 +11,14 @@ namespace graphzero::store {
 
 // What a row of the matrix belongs to.
 enum class Role : uint32_t {
-  kNode = 0,  // row i describes node i
-  kEdge = 1,  // row i describes the edge with id i
-  kIds = 2,   // the values are node ids: a split such as "train"
+  kNode = 0,        // row i describes node i
+  kEdge = 1,        // row i describes the edge with id i
+  kIds = 2,         // the values are node ids: a split such as "train"
+  kCategories = 3,  // row i is what code i of another matrix stands for
 };
+
+// A longer description is refused.
+inline constexpr uint64_t kMostDescriptionBytes = uint64_t{16} << 20;
 
 struct MatrixProperties {
   uint64_t rows;

@@ -60,9 +60,9 @@ void MatrixReader::OpenVersion1() {
                       Number(p.ndim) + " dimensions with " + Number(p.cols) + " columns",
                       "1 with 1 column, or 2 with at least 1");
   }
-  if (p.role > Role::kIds) {
+  if (p.role > Role::kCategories) {
     throw FormatError(path, "matrix role", Number(static_cast<uint32_t>(p.role)),
-                      "0 (node), 1 (edge) or 2 (ids)");
+                      "0 (node), 1 (edge), 2 (ids) or 3 (categories)");
   }
   const bool integer = data->dtype == DType::kInt32 || data->dtype == DType::kInt64;
   if (p.role == Role::kIds && (p.ndim != 1 || !integer)) {
@@ -148,6 +148,21 @@ void MatrixReader::ReadRows(uint64_t first, std::span<std::byte> out) const {
       std::memcpy(out.data() + (row + i) * bytes, padded.data() + i * row_stride_, bytes);
     }
   }
+}
+
+std::string MatrixReader::description() const {
+  const SectionEntry* entry = container_ ? container_->Find(SectionKind::kDescription) : nullptr;
+  // One that is written in another way says nothing to this reader, which may do without it.
+  if (entry == nullptr || entry->encoding != Encoding::kRaw || entry->dtype != DType::kUInt8) {
+    return "";
+  }
+  if (entry->stored_bytes > kMostDescriptionBytes) {
+    throw FormatError(file_->path(), "description", Number(entry->stored_bytes) + " bytes",
+                      "at most " + Number(kMostDescriptionBytes));
+  }
+  std::string text(entry->stored_bytes, '\0');
+  file_->Read(entry->offset, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 Fingerprint MatrixReader::fingerprint() const {

@@ -41,6 +41,10 @@ class MatrixReader {
   // short meanwhile is an error. Throws IoError, std::out_of_range.
   void ReadRows(uint64_t first, std::span<std::byte> out) const;
 
+  // JSON that says what the values mean, see FORMAT.md; empty if there is none. Throws FormatError
+  // for one that is too long, IoError.
+  std::string description() const;
+
   Fingerprint fingerprint() const;
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
   const Container* container() const { return container_.get(); }

@@ -22,6 +22,9 @@ std::vector<SectionSpec> SectionsOf(const MatrixShape& shape) {
     sections.push_back({SectionKind::kRowShape, DType::kUInt64, count, count * sizeof(uint64_t),
                         /*optional=*/true});
   }
+  if (const uint64_t count = shape.description.size()) {
+    sections.push_back({SectionKind::kDescription, DType::kUInt8, count, count, /*optional=*/true});
+  }
   if (shape.rows) {
     sections.push_back(
         {SectionKind::kRows, shape.dtype, *shape.rows, *shape.rows * shape.row_stride});
@@ -49,6 +52,11 @@ void CheckShape(const MatrixShape& shape) {
                                 std::to_string(kMaxRowDimensions) + " whose product is " +
                                 std::to_string(shape.cols) + ", the number of columns");
   }
+  if (shape.description.size() > kMostDescriptionBytes) {
+    throw std::invalid_argument(
+        "found a description of " + std::to_string(shape.description.size()) +
+        " bytes, expected at most " + std::to_string(kMostDescriptionBytes));
+  }
   const uint64_t item = ItemSize(shape.dtype);
   if (shape.cols > shape.row_stride / item || shape.row_stride % item != 0) {
     throw std::invalid_argument("found a row stride of " + std::to_string(shape.row_stride) +
@@ -63,8 +71,12 @@ void CheckShape(const MatrixShape& shape) {
 
 MatrixWriter::MatrixWriter(const std::string& path, const MatrixShape& shape)
     : shape_(shape), container_(path, kMatrixMagic, SectionsOf(shape)) {
+  size_t section = 0;
   if (!shape_.row_shape.empty()) {
-    container_.stream(0).Append(std::as_bytes(std::span(shape_.row_shape)));
+    container_.stream(section++).Append(std::as_bytes(std::span(shape_.row_shape)));
+  }
+  if (!shape_.description.empty()) {
+    container_.stream(section).Append(std::as_bytes(std::span(shape_.description)));
   }
 }
 

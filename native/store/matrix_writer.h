@@ -22,6 +22,7 @@ struct MatrixShape {
   uint64_t row_stride;  // bytes; at least a row, a multiple of the item size
   // Of rows with several dimensions: these, whose product is cols; ndim is 2 then.
   std::vector<uint64_t> row_shape = {};
+  std::string description = {};  // JSON about the values, see FORMAT.md; empty for none
 
   uint64_t row_bytes() const { return cols * ItemSize(dtype); }
 };
@@ -52,7 +53,11 @@ class MatrixWriter {
   uint64_t rows_written() const { return rows_written_; }
 
  private:
-  SectionStream& Rows() { return container_.stream(shape_.row_shape.empty() ? 0 : 1); }
+  // The rows come last.
+  SectionStream& Rows() {
+    return container_.stream((shape_.row_shape.empty() ? 0u : 1u) +
+                             (shape_.description.empty() ? 0u : 1u));
+  }
 
   MatrixShape shape_;
   ContainerWriter container_;

@@ -280,7 +280,9 @@ def test_a_split_has_no_negative_ids(written: Written) -> None:
 
 
 def test_an_unknown_role_is_refused(written: Written) -> None:
-    with pytest.raises(ValueError, match="unknown role 'nodes', expected node, edge or ids"):
+    with pytest.raises(
+        ValueError, match="unknown role 'nodes', expected node, edge, ids or categories"
+    ):
         written([1], role="nodes")
 
 

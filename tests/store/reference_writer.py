@@ -38,10 +38,10 @@ DTYPES = {
     "uint32": 12,
     "uint64": 13,
 }
-CHECKSUMS, WEIGHT_NAME, ROWS, ROW_SHAPE = 1, 48, 64, 65
+CHECKSUMS, WEIGHT_NAME, ROWS, ROW_SHAPE, DESCRIPTION = 1, 48, 64, 65, 66
 INDPTR, INDICES, WEIGHTS, EDGE_IDS, TIMES = range(5)
 FIRST_KIND = {"out": 16, "in": 32}
-ROLES = {"node": 0, "edge": 1, "ids": 2}
+ROLES = {"node": 0, "edge": 1, "ids": 2, "categories": 3}
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,7 @@ def matrix(
     role: str = "node",
     row_stride: int | None = None,
     dtype: str | None = None,
+    description: bytes = b"",
 ) -> Image:
     rows, *row_shape = array.shape
     cols = math.prod(row_shape)
@@ -226,6 +227,9 @@ def matrix(
     stride = width if row_stride is None else row_stride
     data = b"".join(row.tobytes().ljust(stride, b"\0") for row in array)
     sections = [Section(ROWS, DTYPES[dtype or array.dtype.name], rows, len(data), data)]
+    if description:
+        about = np.frombuffer(description, np.uint8)
+        sections.insert(0, array_section(DESCRIPTION, about, must_understand=False))
     if len(row_shape) > 1:
         shape = np.array(row_shape, np.uint64)
         sections.insert(0, array_section(ROW_SHAPE, shape, must_understand=False))

@@ -25,7 +25,8 @@ def summarize_values(matrix: _engine.Matrix, file_name: str) -> dict[str, Any]:
     """Ready for JSON. `rows_read` says of how many rows the rest tells."""
     array = _some_rows(matrix)
     summary: dict[str, Any] = {"rows_read": len(array)}
-    if file_name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}" and array.ndim == 2:
+    are_texts = file_name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}" or ROLES[matrix.role] == "categories"
+    if are_texts and array.ndim == 2:
         summary["texts"] = True
         if len(array):
             summary["first"], summary["last"] = _text(array[0]), _text(array[-1])

@@ -11,8 +11,9 @@ from typing import Any
 
 from graphzero import _engine
 from graphzero._commands._values import summarize_values, values_text
+from graphzero._description import parse_description
 from graphzero._features import ROLES
-from graphzero._files import datasets, files_of, open_file
+from graphzero._files import categories_file, datasets, files_of, open_file
 from graphzero._text import count_text, size_text, table_text
 
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 def describe_file(path: Path) -> dict[str, Any]:
     """Everything `info` knows about one file, ready for JSON."""
     file = open_file(path)
-    details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file, path.name)
+    details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file, path)
     return {
         "path": str(path),
         "format": "version 1" if file.version else "GraphZero 0.2",
@@ -99,21 +100,22 @@ def _degree_classes() -> Iterator[tuple[int, int]]:
         yield 1 << power, (2 << power) - 1
 
 
-def _matrix(matrix: _engine.Matrix, file_name: str) -> dict[str, Any]:
+def _matrix(matrix: _engine.Matrix, path: Path) -> dict[str, Any]:
     return {
         "kind": "matrix",
         "dtype": matrix.dtype,
         "shape": [matrix.rows, *matrix.row_shape],
         "row_stride": matrix.row_stride,
         "role": ROLES[matrix.role],
-        "values": summarize_values(matrix, file_name),
+        **parse_description(str(path), matrix.description)._asdict(),
+        "values": summarize_values(matrix, path.name),
     }
 
 
 def _summary_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     """What one wants to know of data first."""
     if info["kind"] == "matrix":
-        rows = [_shape_row(info)]
+        rows = [_shape_row(info), *_meaning_rows(info)]
         text = values_text(info)
         return [*rows, ("range", text)] if text else rows
     rows = _topology_rows(info)[:3]
@@ -185,6 +187,7 @@ def _isolated_row(info: dict[str, Any]) -> tuple[str, str]:
 def _matrix_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         _shape_row(info),
+        *_meaning_rows(info),
         ("range", values_text(info) or "no values"),
         ("row stride", f"{count_text(info['row_stride'])} bytes"),
     ]
@@ -196,6 +199,7 @@ def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
         "node": "one row per node",
         "edge": "one row per edge id",
         "ids": "a list of node ids",
+        "categories": "one row per category",
     }
     if "texts" in info["values"]:
         shape = (
@@ -203,3 +207,17 @@ def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
         )
         return "values", f"{shape}, {belongs[info['role']]}"
     return "values", f"{shape} {info['dtype']}, {belongs[info['role']]}"
+
+
+def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the file says about its values."""
+    rows = []
+    if info["columns"]:
+        rows.append(("columns", ", ".join(info["columns"])))
+    if info["unit"] is not None:
+        rows.append(("meaning", f"times in {info['unit']} since 1970-01-01T00:00:00Z"))
+    if info["categories"]:
+        column = Path(info["path"])
+        dictionary = categories_file(column.parent, column.stem).name
+        rows.append(("meaning", f"codes of {dictionary}, -1 for none"))
+    return rows

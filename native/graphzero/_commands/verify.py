@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero._categories import Categories
 from graphzero._cli import EXIT_ERROR, describe
-from graphzero._errors import FormatError
+from graphzero._errors import FormatError, InputError
 from graphzero._features import FeatureStore, rows_in_order
 from graphzero._files import (
     COLUMN_SUFFIX,
@@ -74,19 +75,23 @@ def _mismatches(dataset: Path) -> Iterator[str]:
     rows = {"node": topology.num_nodes, "edge": topology.edge_id_bound}
     for path in files_of(dataset)[1:]:
         store = FeatureStore(path)
+        if store.has_categories:
+            yield from _unknown_codes(store)
         if store.role == "ids":
             yield from _ids_outside(store, topology.num_nodes)
+        elif store.role == "categories":
+            yield from _out_of_order(store, "categories")
         elif store.num_nodes != rows[store.role]:
             yield (
                 f"{path}: rows: found {store.num_nodes}, expected {rows[store.role]}, "
                 f"one for each {store.role} of {GRAPH_FILE}"
             )
         if path.name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}":
-            yield from _out_of_order(store)
+            yield from _out_of_order(store, "ids")
 
 
-def _out_of_order(store: FeatureStore) -> Iterator[str]:
-    """Original ids are found by bisection."""
+def _out_of_order(store: FeatureStore, what: str) -> Iterator[str]:
+    """Original ids and categories are found by bisection."""
     row = 0  # of the first id of `ids`
     before: npt.NDArray[Any] | None = None  # the last id of the piece before
     for piece in rows_in_order(store):
@@ -99,7 +104,7 @@ def _out_of_order(store: FeatureStore) -> Iterator[str]:
         if wrong.size:
             at = int(wrong[0])
             found = f"{ids[at].item()!r} before {ids[at + 1].item()!r}"
-            yield f"{store.path}: row {row + at}: found {found}, expected ascending ids"
+            yield f"{store.path}: row {row + at}: found {found}, expected ascending {what}"
             return
         row += len(ids) - 1
         before = ids[-1:]
@@ -116,6 +121,26 @@ def _ids_outside(store: FeatureStore, num_nodes: int) -> Iterator[str]:
             )
             return
         first += len(ids)
+
+
+def _unknown_codes(store: FeatureStore) -> Iterator[str]:
+    """Codes that the dictionary beside the column does not have."""
+    try:
+        known = len(Categories(store.path))
+    except (InputError, FormatError) as error:
+        yield describe(error)
+        return
+    first = 0
+    for codes in rows_in_order(store):
+        wrong = np.flatnonzero((codes < -1) | (codes >= known))
+        if wrong.size:
+            at = int(wrong[0])
+            yield (
+                f"{store.path}: row {first + at}: found code {codes[at]}, expected -1 to "
+                f"{known - 1}"
+            )
+            return
+        first += len(codes)
 
 
 def _print_problems(path: Path, problems: list[str]) -> bool:
