@@ -17,7 +17,7 @@ void BindSample(nanobind::module_& m);
 void BindShm(nanobind::module_& m);
 void BindEdgeCompile(nanobind::module_& m);
 void BindIdCompile(nanobind::module_& m);
-void BindIdText(nanobind::module_& m);
+void BindTextTable(nanobind::module_& m);
 void BindGenerate(nanobind::module_& m);
 
 }  // namespace graphzero::bindings

@@ -98,9 +98,11 @@ struct ChunkArrays {
   IntegerArray src;
   IntegerArray dst;
   std::optional<WeightArray> weights;
+  std::optional<IdArray> rows;
 };
 
-// Takes what a Python iterator gives: tuples (src, dst, weights or None).
+// Takes what a Python iterator gives: tuples (src, dst, weights or None, row numbers or None, rows
+// so far or None, bytes that it was read from).
 compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
   return [iterator](compile::EdgeChunk* chunk) {
     GilAcquire acquire;
@@ -118,15 +120,23 @@ compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
     arrays->dst = nb::cast<IntegerArray>(item[1]);
     if (!item[2].is_none()) arrays->weights = nb::cast<WeightArray>(item[2]);
     chunk->edges = ViewsOf(arrays->src, arrays->dst, arrays->weights);
+    if (!item[3].is_none()) {
+      arrays->rows = nb::cast<IdArray>(item[3]);
+      if (arrays->rows->size() != chunk->edges.count) {
+        throw std::invalid_argument("src, dst and rows must have the same length");
+      }
+      chunk->edges.rows = arrays->rows->data();
+    }
+    if (!item[4].is_none()) chunk->end_row = nb::cast<uint64_t>(item[4]);
+    chunk->input_units = nb::cast<uint64_t>(item[5]);
     return true;
   };
 }
 
 TopologyReport CompileChunks(const std::string& name, const nb::callable& open_chunks,
-                             const std::vector<std::pair<std::string, uint64_t>>& parts,
-                             bool weighted, uint64_t count, const std::string& path,
-                             const TopologyOptions& options, const Resources& resources,
-                             const nb::object& report) {
+                             const nb::object& place, bool weighted, uint64_t count, uint64_t bytes,
+                             const std::string& path, const TopologyOptions& options,
+                             const Resources& resources, const nb::object& report) {
   TopologyReport result;
   const auto opener = HoldObject(open_chunks);
   const auto open = [opener] {
@@ -134,8 +144,8 @@ TopologyReport CompileChunks(const std::string& name, const nb::callable& open_c
     return ReadChunks(HoldObject(nb::iter((*opener)())));
   };
   RunJob(report, [&](compile::Progress* progress) {
-    compile::ChunkEdgeSource edges({PlacesOf(name, parts), weighted, count, IdLimit(options)},
-                                   open);
+    compile::ChunkEdgeSource edges(
+        {PlacesOf(name, place), weighted, count, IdLimit(options), bytes}, open);
     result = CompileTopology(&edges, path, options, resources, progress);
   });
   return result;
@@ -237,11 +247,13 @@ void BindEdgeCompile(nb::module_& m) {
         "resources"_a, "report"_a.none() = nb::none());
   m.def("compile_edges_arrays", &CompileArrays, "name"_a, "src"_a, "dst"_a, "weights"_a.none(),
         "path"_a, nb::kw_only(), "options"_a, "resources"_a, "report"_a.none() = nb::none());
-  m.def("compile_edges_chunks", &CompileChunks, "name"_a, "open_chunks"_a, nb::kw_only(), "parts"_a,
-        "weighted"_a, "count"_a, "path"_a, "options"_a, "resources"_a,
-        "report"_a.none() = nb::none(),
-        "open_chunks() gives an iterator of (src, dst, weights or None), which is read by a thread "
-        "of its own; it is called again if ids turn out to need 64 bits.");
+  m.def("compile_edges_chunks", &CompileChunks, "name"_a, "open_chunks"_a, nb::kw_only(),
+        "place"_a.none(), "weighted"_a, "count"_a, "bytes"_a = 0, "path"_a, "options"_a,
+        "resources"_a, "report"_a.none() = nb::none(),
+        "open_chunks() gives an iterator of (src, dst, weights or None, row numbers or None, rows "
+        "so far or None, bytes that it was read from), which is read by a thread of its own; it is "
+        "called again if ids turn out "
+        "to need 64 bits. place(row) is what messages call a row.");
   m.def("compile_edges_graph", &CompileGraph, "graph"_a, "path"_a, nb::kw_only(), "options"_a,
         "resources"_a, "report"_a.none() = nb::none());
 }

@@ -5,6 +5,8 @@
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
+#include "bindings/row_places.h"
+#include "bindings/texts.h"
 #include "compile/id_collector.h"
 #include "compile/id_index.h"
 #include "store/matrix_reader.h"
@@ -19,20 +21,14 @@ using compile::IdIndex;
 using compile::IntegerIdCollector;
 using compile::TextIdCollector;
 
-using TextBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-compile::TextView TextsOf(const IdArray& offsets, const TextBytes& data) {
-  const compile::TextView texts{{offsets.data(), offsets.size()},
-                                {reinterpret_cast<const char*>(data.data()), data.size()}};
-  texts.Check();
-  return texts;
-}
-
 template <class Collector>
-uint64_t WriteIds(Collector& collector, const std::string& path, const nb::object& report) {
-  uint64_t count = 0;
-  RunJob(report, [&](compile::Progress* progress) { count = collector.Write(path, progress); });
-  return count;
+compile::IdCounts WriteIds(Collector& collector, const std::string& path, bool categories,
+                           const nb::object& report) {
+  const auto role = categories ? store::Role::kCategories : store::Role::kNode;
+  compile::IdCounts counts;
+  RunJob(report,
+         [&](compile::Progress* progress) { counts = collector.Write(path, role, progress); });
+  return counts;
 }
 
 template <class Keys>
@@ -45,19 +41,69 @@ nb::ndarray<nb::numpy, int64_t> FindRows(const IdIndex& index, const Keys& keys)
   return TakeVector(std::move(rows));
 }
 
+// Texts in the making, as Python takes them.
+struct NewTexts {
+  std::vector<int64_t> offsets{0};
+  std::vector<uint8_t> bytes;
+
+  void Append(std::string_view text) { bytes.insert(bytes.end(), text.begin(), text.end()); }
+  void End() { offsets.push_back(static_cast<int64_t>(bytes.size())); }
+  nb::tuple Take() {
+    return nb::make_tuple(TakeVector(std::move(offsets)), TakeVector(std::move(bytes)));
+  }
+};
+
+nb::tuple PrefixIntegers(const IdArray& ids, const std::string& prefix) {
+  NewTexts texts;
+  {
+    GilRelease release;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      texts.Append(prefix);
+      texts.Append(std::to_string(ids.data()[i]));
+      texts.End();
+    }
+  }
+  return texts.Take();
+}
+
+nb::tuple PrefixTexts(const IdArray& offsets, const TextBytes& data, const std::string& prefix) {
+  const compile::TextView given = TextsOf(offsets, data);
+  NewTexts texts;
+  {
+    GilRelease release;
+    for (size_t i = 0; i < given.size(); ++i) {
+      texts.Append(prefix);
+      texts.Append(given[i]);
+      texts.End();
+    }
+  }
+  return texts.Take();
+}
+
 }  // namespace
 
 void BindIdCompile(nb::module_& m) {
+  nb::class_<compile::IdCounts>(m, "IdCounts")
+      .def_ro("total", &compile::IdCounts::total)
+      .def(
+          "with_sides",
+          [](const compile::IdCounts& counts, uint8_t sides) { return counts.by_sides.at(sides); },
+          "sides"_a, "How many ids have exactly these sides.");
+  m.def("prefix_integers", &PrefixIntegers, "ids"_a, "prefix"_a,
+        "(offsets, bytes) of texts: the prefix and the integer in decimal.");
+  m.def("prefix_texts", &PrefixTexts, "offsets"_a, "data"_a, "prefix"_a,
+        "(offsets, bytes) of texts: the prefix and the text.");
+
   nb::class_<IntegerIdCollector>(m, "IntegerIdCollector")
       .def(nb::init<const compile::Resources&>(), "resources"_a)
       .def(
           "add",
-          [](IntegerIdCollector& collector, const IdArray& ids) {
+          [](IntegerIdCollector& collector, const IdArray& ids, uint8_t sides) {
             GilRelease release;
-            collector.Add({ids.data(), ids.size()});
+            collector.Add({ids.data(), ids.size()}, sides);
           },
-          "ids"_a)
-      .def("write", &WriteIds<IntegerIdCollector>, "path"_a, nb::kw_only(),
+          "ids"_a, nb::kw_only(), "sides"_a = 0)
+      .def("write", &WriteIds<IntegerIdCollector>, "path"_a, nb::kw_only(), "categories"_a = false,
            "report"_a.none() = nb::none());
 
   nb::class_<TextIdCollector>(m, "TextIdCollector")
@@ -65,13 +111,16 @@ void BindIdCompile(nb::module_& m) {
       .def(
           "add",
           [](TextIdCollector& collector, const IdArray& offsets, const TextBytes& data,
-             const std::string& name, uint64_t first_row) {
+             const std::string& name, const nb::object& place, uint64_t first_row,
+             const std::string& what, uint8_t sides) {
             const compile::TextView texts = TextsOf(offsets, data);
+            const compile::RowPlaces places = PlacesOf(name, place);
             GilRelease release;
-            collector.Add(texts, name, first_row);
+            collector.Add(texts, places, first_row, what, sides);
           },
-          "offsets"_a, "data"_a, nb::kw_only(), "name"_a, "first_row"_a)
-      .def("write", &WriteIds<TextIdCollector>, "path"_a, nb::kw_only(),
+          "offsets"_a, "data"_a, nb::kw_only(), "name"_a = "", "place"_a.none() = nb::none(),
+          "first_row"_a, "what"_a = "id", "sides"_a = 0)
+      .def("write", &WriteIds<TextIdCollector>, "path"_a, nb::kw_only(), "categories"_a = false,
            "report"_a.none() = nb::none());
 
   nb::class_<IdIndex>(m, "IdIndex")

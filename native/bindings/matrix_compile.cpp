@@ -48,11 +48,13 @@ MatrixTextReport CompileText(const std::string& source, std::string target,
                              const nb::object& open_stream, uint64_t stored_bytes,
                              const std::string& dtype, const std::string& role,
                              std::optional<uint64_t> num_rows, bool has_ids, bool always_2d,
-                             uint64_t row_align, std::optional<std::string> nan,
-                             std::optional<std::string> fill, bool skip_bad_lines, uint64_t memory,
-                             int threads, std::string temp_dir, const nb::object& report) {
+                             uint64_t row_align, std::string description,
+                             std::optional<std::string> nan, std::optional<std::string> fill,
+                             bool skip_bad_lines, uint64_t memory, int threads,
+                             std::string temp_dir, const nb::object& report) {
   const MatrixTextJob job{
       .target = std::move(target),
+      .description = std::move(description),
       .dtype = DTypeOf(dtype),
       .role = RoleOf(role),
       .num_rows = num_rows,
@@ -85,19 +87,28 @@ void Append(MatrixWriter& writer, const RowBytes& rows) {
 }
 
 void InitCollector(RowCollector* self, const std::string& path, const std::string& name,
-                   const std::vector<std::pair<std::string, uint64_t>>& parts,
+                   const nb::object& place, const nb::object& name_node,
                    std::optional<uint64_t> rows, uint64_t expected_rows, uint64_t cols,
                    uint32_t ndim, const std::string& dtype, const std::string& role,
-                   uint64_t row_stride, uint64_t memory, const std::string& temp_dir,
-                   const std::vector<uint64_t>& row_shape) {
-  new (self)
-      RowCollector(path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride, row_shape},
-                   PlacesOf(name, parts), expected_rows, {memory, 1, temp_dir});
+                   uint64_t row_stride, bool skip_repeated, uint64_t memory,
+                   const std::string& temp_dir, const std::vector<uint64_t>& row_shape,
+                   const std::string& description) {
+  new (self) RowCollector(
+      path, {rows, cols, ndim, DTypeOf(dtype), RoleOf(role), row_stride, row_shape, description},
+      PlacesOf(name, place), DescriberOf(name_node), expected_rows, skip_repeated,
+      {memory, 1, temp_dir});
 }
 
-void AddRows(RowCollector& collector, const IdArray& ids, const RowBytes& rows) {
+void AddRows(RowCollector& collector, const IdArray& ids, const RowBytes& rows,
+             const std::optional<IdArray>& numbers) {
+  std::span<const int64_t> row_numbers;
+  if (numbers) row_numbers = {numbers->data(), numbers->size()};
+  if (numbers && numbers->size() != ids.size()) {
+    throw std::invalid_argument("ids and numbers must have the same length");
+  }
   GilRelease release;
-  collector.Add({ids.data(), ids.size()}, std::as_bytes(std::span(rows.data(), rows.size())));
+  collector.Add({ids.data(), ids.size()}, std::as_bytes(std::span(rows.data(), rows.size())),
+                row_numbers);
 }
 
 RowCollector::Report FinishRows(RowCollector& collector, const RowBytes& fill,
@@ -129,14 +140,15 @@ void BindMatrixCompile(nb::module_& m) {
       .def_ro("ndim", &MatrixTextReport::ndim)
       .def_ro("filled", &MatrixTextReport::filled)
       .def_ro("nans", &MatrixTextReport::nans)
+      .def_ro("missing", &MatrixTextReport::missing)
       .def_ro("skipped", &MatrixTextReport::skipped)
       .def_ro("messages", &MatrixTextReport::messages)
       .def_ro("spilled_bytes", &MatrixTextReport::spilled_bytes);
 
   m.def("compile_matrix_text", &CompileText, "source"_a, "target"_a, nb::kw_only(),
         "open_stream"_a.none() = nb::none(), "stored_bytes"_a = 0, "dtype"_a, "role"_a,
-        "num_rows"_a.none(), "has_ids"_a = true, "always_2d"_a, "row_align"_a, "nan"_a.none(),
-        "fill"_a.none(), "skip_bad_lines"_a, "memory"_a, "threads"_a, "temp_dir"_a,
+        "num_rows"_a.none(), "has_ids"_a = true, "always_2d"_a, "row_align"_a, "description"_a = "",
+        "nan"_a.none(), "fill"_a.none(), "skip_bad_lines"_a, "memory"_a, "threads"_a, "temp_dir"_a,
         "report"_a.none());
 
   nb::class_<MatrixWriter>(m, "MatrixWriter")
@@ -149,13 +161,16 @@ void BindMatrixCompile(nb::module_& m) {
 
   nb::class_<RowCollector::Report>(m, "CollectedRows")
       .def_ro("rows", &RowCollector::Report::rows)
-      .def_ro("filled", &RowCollector::Report::filled);
+      .def_ro("filled", &RowCollector::Report::filled)
+      .def_ro("repeated", &RowCollector::Report::repeated)
+      .def_ro("message", &RowCollector::Report::message);
 
   nb::class_<RowCollector>(m, "RowCollector")
-      .def("__init__", &InitCollector, "path"_a, nb::kw_only(), "name"_a, "parts"_a,
-           "rows"_a.none(), "expected_rows"_a, "cols"_a, "ndim"_a, "dtype"_a, "role"_a,
-           "row_stride"_a, "memory"_a, "temp_dir"_a, "row_shape"_a = std::vector<uint64_t>())
-      .def("add", &AddRows, "ids"_a, "rows"_a)
+      .def("__init__", &InitCollector, "path"_a, nb::kw_only(), "name"_a, "place"_a.none(),
+           "name_node"_a.none(), "rows"_a.none(), "expected_rows"_a, "cols"_a, "ndim"_a, "dtype"_a,
+           "role"_a, "row_stride"_a, "skip_repeated"_a, "memory"_a, "temp_dir"_a,
+           "row_shape"_a = std::vector<uint64_t>(), "description"_a = "")
+      .def("add", &AddRows, "ids"_a, "rows"_a, "numbers"_a.none() = nb::none())
       .def("finish", &FinishRows, "fill"_a, nb::kw_only(), "report"_a.none() = nb::none());
 
   m.def("to_bfloat16", &ToBFloat16, "values"_a);

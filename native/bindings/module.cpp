@@ -17,6 +17,6 @@ NB_MODULE(_engine, m) {
   BindShm(m);
   BindEdgeCompile(m);
   BindIdCompile(m);
-  BindIdText(m);
+  BindTextTable(m);
   BindGenerate(m);
 }

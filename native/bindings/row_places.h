@@ -1,24 +1,30 @@
-// The files of an input, as Python names them.
+// Numbers that Python describes in messages.
 #pragma once
 
-#include <nanobind/stl/pair.h>
+#include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "bindings/gil.h"
+#include "bindings/python_owner.h"
 #include "compile/row_places.h"
 
 namespace graphzero::bindings {
 
-// `parts` are (file, its first row in the whole input), ascending.
-inline compile::RowPlaces PlacesOf(const std::string& name,
-                                   const std::vector<std::pair<std::string, uint64_t>>& parts) {
-  compile::RowPlaces places{name};
-  for (const auto& [file, first_row] : parts) places.parts.push_back({file, first_row});
-  return places;
+// `describe` is a callable int -> str, or None. The result may be called without the GIL.
+inline std::function<std::string(uint64_t)> DescriberOf(const nanobind::object& describe) {
+  if (describe.is_none()) return {};
+  const auto held = HoldObject(describe);
+  return [held](uint64_t number) {
+    GilAcquire acquire;
+    return nanobind::cast<std::string>((*held)(number));
+  };
+}
+
+inline compile::RowPlaces PlacesOf(const std::string& name, const nanobind::object& place) {
+  return {name, DescriberOf(place)};
 }
 
 }  // namespace graphzero::bindings

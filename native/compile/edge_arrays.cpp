@@ -81,10 +81,11 @@ bool ArrayEdgeSource::Next(EdgeBatch* batch) {
 
 void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
                      uint64_t id_limit, EdgeBatch* batch) const {
-  batch->Reset(end - begin, weights != nullptr, false);
+  batch->Reset(end - begin, weights != nullptr, rows != nullptr);
   batch->size = end - begin;
   batch->first_row = first_row + begin;
   batch->input_units = end - begin;
+  if (rows != nullptr) std::copy(rows + begin, rows + end, batch->rows.begin());
   Convert(src, begin, end, batch->src.data());
   Convert(dst, begin, end, batch->dst.data());
   for (size_t i = 0; i < end - begin; ++i) {
@@ -93,7 +94,7 @@ void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const Row
     const IntegerView& view = bad_source ? src : dst;
     const uint64_t found = bad_source ? batch->src[i] : batch->dst[i];
     throw InputError(
-        places.At(batch->first_row + i) + ": found " + (bad_source ? "source " : "target ") +
+        places.At(batch->Row(i)) + ": found " + (bad_source ? "source " : "target ") +
         (view.is_signed ? std::to_string(static_cast<int64_t>(found)) : std::to_string(found)) +
         ", expected " + IdRange(id_limit));
   }
@@ -102,8 +103,8 @@ void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const Row
   for (uint64_t i = begin; i < end; ++i) {
     const auto weight = LoadAt<float>(bytes, weight_stride, i);
     if (!std::isfinite(weight) || weight < 0) {
-      throw InputError(places.At(first_row + i) + ": found weight " + std::to_string(weight) +
-                       ", expected a finite value >= 0");
+      throw InputError(places.At(batch->Row(i - begin)) + ": found weight " +
+                       std::to_string(weight) + ", expected a finite value >= 0");
     }
     batch->weight[i - begin] = weight;
   }

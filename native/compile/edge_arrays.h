@@ -26,10 +26,11 @@ struct EdgeViews {
   IntegerView dst;
   uint64_t count = 0;
   const float* weights = nullptr;
-  int64_t weight_stride = 0;  // bytes
+  int64_t weight_stride = 0;      // bytes
+  const int64_t* rows = nullptr;  // their row numbers, where these are not consecutive
 
-  // Makes `batch` the edges [begin, end), whose input rows begin at first_row + begin. Throws
-  // InputError for an id of id_limit or more and for a weight that is none.
+  // Makes `batch` the edges [begin, end), whose input rows begin at first_row + begin unless there
+  // are row numbers. Throws InputError for an id of id_limit or more and for a weight that is none.
   void Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
             uint64_t id_limit, EdgeBatch* batch) const;
   // The largest of a few thousand ids.

@@ -69,11 +69,13 @@ bool ChunkEdgeSource::FetchOne(const std::stop_token& stop) {
       if ((chunk.edges.weights != nullptr) != facts_.weighted) {
         throw std::logic_error("a chunk of edges with and one without weights");
       }
-      if (chunk.edges.count == 0) return true;
+      const uint64_t count = chunk.edges.count;
       std::unique_lock lock(mutex_);
+      const uint64_t first_row = rows_;
+      rows_ = chunk.end_row.value_or(rows_ + count);
+      if (count == 0) return true;
       if (!changed_.wait(lock, stop, [&] { return ready_.size() < kMostReady; })) return false;
-      ready_.push_back(std::make_shared<const Numbered>(Numbered{std::move(chunk), rows_}));
-      rows_ += ready_.back()->chunk.edges.count;
+      ready_.push_back(std::make_shared<const Numbered>(Numbered{std::move(chunk), first_row}));
       changed_.notify_all();
       return true;
     }
@@ -92,9 +94,13 @@ EdgeEstimate ChunkEdgeSource::Estimate() const {
   std::unique_lock lock(mutex_);
   // The first chunk tells how large ids are.
   changed_.wait(lock, [&] { return ended_ || !ready_.empty(); });
-  const uint64_t first = ready_.empty() ? 0 : ready_.front()->chunk.edges.count;
-  const uint64_t edges = std::max(facts_.edges, first);
-  return {edges, ready_.empty() ? 0 : ready_.front()->chunk.edges.EstimateMaxId(), edges};
+  if (ready_.empty()) return {facts_.edges, 0, std::max(facts_.edges, facts_.input_units)};
+  const EdgeChunk& first = ready_.front()->chunk;
+  uint64_t edges = std::max(facts_.edges, first.edges.count);
+  if (facts_.input_units != 0 && first.input_units != 0) {
+    edges = std::max(edges, first.edges.count * (facts_.input_units / first.input_units));
+  }
+  return {edges, first.edges.EstimateMaxId(), facts_.input_units != 0 ? facts_.input_units : edges};
 }
 
 bool ChunkEdgeSource::Next(EdgeBatch* batch) {
@@ -123,6 +129,7 @@ bool ChunkEdgeSource::Next(EdgeBatch* batch) {
   }
   try {
     from->chunk.edges.Fill(begin, end, from->first_row, facts_.places, facts_.id_limit, batch);
+    if (facts_.input_units != 0) batch->input_units = begin == 0 ? from->chunk.input_units : 0;
   } catch (...) {
     error_.Report(from->first_row + begin, std::current_exception());
     std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -25,6 +26,10 @@ namespace graphzero::compile {
 struct EdgeChunk {
   EdgeViews edges;
   std::shared_ptr<void> owner;
+  // Rows of the input up to here, if some of them gave no edge.
+  std::optional<uint64_t> end_row{};
+  // How much of Facts::input_units it stands for, if these are not edges.
+  uint64_t input_units = 0;
 };
 
 // Gives the next chunk; false at the end. Called by one thread.
@@ -40,6 +45,8 @@ class ChunkEdgeSource final : public EdgeSource {
     // 0 if not known. If it is, it must be right: progress counts to it.
     uint64_t edges;
     uint64_t id_limit;
+    // What progress counts instead, such as bytes of a file; 0: edges.
+    uint64_t input_units = 0;
   };
 
   ChunkEdgeSource(Facts facts, OpenChunks open);

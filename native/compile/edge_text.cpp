@@ -68,7 +68,7 @@ std::string ReadId(std::string_view field, const char* what, uint64_t limit, uin
   const bool negative = field.size() > 1 && field[0] == '-';
   const bool digits = field.find_first_not_of("0123456789", negative ? 1 : 0) == std::string::npos;
   return std::string("found ") + what + " " + Shorten(field) + ", expected " +
-         (!digits || field.empty() ? "an integer id" : IdRange(limit));
+         (!digits || field.empty() ? std::string("an integer id") + IdHint(field) : IdRange(limit));
 }
 
 std::string ReadWeight(std::string_view field, float* weight) {

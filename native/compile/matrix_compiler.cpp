@@ -55,6 +55,7 @@ class Compiler {
   FirstError error_;
   std::atomic<bool> failed_{false};
   std::atomic<uint64_t> nans_{0};
+  std::atomic<uint64_t> missing_{0};
   std::mutex mutex_;  // of what follows
   uint64_t skipped_ = 0;
   std::vector<BadLine> bad_;
@@ -114,6 +115,7 @@ store::MatrixShape MakeShape(const MatrixTextJob& job, const RowFormat& format) 
   shape.row_stride = job.row_align == 0
                          ? format.row_bytes
                          : store::DivideUp(format.row_bytes, job.row_align) * job.row_align;
+  shape.description = job.description;
   return shape;
 }
 
@@ -145,6 +147,7 @@ MatrixTextReport Compiler::Run() {
   report.ndim = out_->shape().ndim;
   report.skipped = skipped_;
   report.nans = nans_;
+  report.missing = missing_;
   KeepFirst(&bad_);
   for (const BadLine& bad : bad_) report.messages.push_back(Describe(*source_, bad));
   out_->Finish();
@@ -160,6 +163,7 @@ void Compiler::Work(int rank) {
       parse_(chunk, dialect_, format_, &batch);
       if (batch.bad_count != 0) NoteBadLines(batch);
       nans_.fetch_add(batch.nan_count, std::memory_order_relaxed);
+      missing_.fetch_add(batch.missing_count, std::memory_order_relaxed);
       if (!Commit(rank, chunk.index, batch)) return;
       progress_->Add(chunk.input_units);
     }

@@ -20,7 +20,8 @@
 namespace graphzero::compile {
 
 struct MatrixTextJob {
-  std::string target;  // must not exist
+  std::string target;       // must not exist
+  std::string description;  // of the values, see store/FORMAT.md; empty for none
   store::DType dtype;
   store::Role role;
   std::optional<uint64_t> num_rows;  // absent: the largest id + 1
@@ -39,6 +40,7 @@ struct MatrixTextReport {
   uint32_t ndim = 0;
   uint64_t filled = 0;                // rows that the input did not have
   uint64_t nans = 0;                  // values that `nan` took the place of
+  uint64_t missing = 0;               // values that are NaN, or were
   uint64_t skipped = 0;               // lines left out
   std::vector<std::string> messages;  // what was wrong with the first of them
   uint64_t spilled_bytes = 0;         // went to a temporary file on the way

@@ -106,6 +106,9 @@ class ChunkParser {
       const char* next = ignored ? nullptr : ParseLine(p);
       if (next != nullptr &&
           Value<T>::Finish({parsed_.get(), format_.cols}, reinterpret_cast<T*>(out))) {
+        batch_->missing_count += line_missing_;
+        // What is missing among integers has got a value, or the line would be a bad one.
+        if constexpr (!std::is_same_v<Parsed, Decimal>) batch_->nan_count += line_missing_;
         batch_->offsets.push_back(OffsetOf(p));
         if (format_.has_ids) batch_->ids.push_back(id_);
         out += format_.row_bytes;
@@ -129,6 +132,7 @@ class ChunkParser {
   // Fills parsed_ and id_ from a line. Returns the next line, or null if this one is no row.
   const char* ParseLine(const char* p) {
     const char delimiter = dialect_.delimiter;
+    line_missing_ = 0;
     if (format_.has_ids) p = ParseId(p);
     if (p == nullptr) return nullptr;
     Parsed* out = parsed_.get();
@@ -177,8 +181,11 @@ class ChunkParser {
     const FieldStatus status = Value<T>::Parse(text, out);
     if (status == FieldStatus::kNan && !format_.nan_value.empty()) {
       std::memcpy(out, format_.nan_value.data(), sizeof(T));  // only integers get here
-      ++batch_->nan_count;
+      ++line_missing_;
       return true;
+    }
+    if constexpr (std::is_same_v<Parsed, Decimal>) {
+      if (std::isnan(out->numerator)) ++line_missing_;
     }
     return status == FieldStatus::kOk;
   }
@@ -216,7 +223,7 @@ class ChunkParser {
   std::string DiagnoseId(std::string_view text) const {
     double value;
     if (ParseDouble(text, &value) != FieldStatus::kOk) {
-      return "column 1: found " + Quoted(text) + ", expected a node id";
+      return "column 1: found " + Quoted(text) + ", expected a node id" + IdHint(text);
     }
     if (text[0] == '-') return "node id " + std::string(text) + " is negative";
     if (text.find_first_not_of("0123456789") != std::string_view::npos) {
@@ -241,6 +248,7 @@ class ChunkParser {
   RowBatch* batch_;
   const uint64_t bound_ = std::min(format_.num_rows.value_or(kIdLimit), kIdLimit);
   uint64_t id_ = 0;
+  uint64_t line_missing_ = 0;  // values of this line that are NaN
   std::unique_ptr<Parsed[]> parsed_ = std::make_unique_for_overwrite<Parsed[]>(format_.cols);
 };
 
@@ -304,6 +312,7 @@ void RowBatch::Reset(uint64_t bytes) {
   bad.clear();
   bad_count = 0;
   nan_count = 0;
+  missing_count = 0;
   if (bytes > capacity_) {
     data_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
     capacity_ = bytes;

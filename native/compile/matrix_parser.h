@@ -54,6 +54,7 @@ class RowBatch {
   std::vector<uint64_t> ids;
   std::vector<uint64_t> offsets;  // of each row's line in the file
   uint64_t nan_count = 0;         // values that nan_value took the place of
+  uint64_t missing_count = 0;     // values that are NaN, or were
   uint64_t bad_count = 0;
   std::vector<BadLine> bad;
 

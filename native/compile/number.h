@@ -90,6 +90,22 @@ inline unsigned FindIn16(const char* p, char c) {
 #endif
 }
 
+// Where the first `a` or `b` from `p` on is; there must be one.
+inline const char* FindEither(const char* p, char a, char b) {
+#if defined(__SSE2__)
+  for (;; p += 16) {
+    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i found = _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8(a)),
+                                       _mm_cmpeq_epi8(text, _mm_set1_epi8(b)));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(found));
+    if (mask != 0) return p + std::countr_zero(mask);
+  }
+#else
+  while (*p != a && *p != b) ++p;
+  return p;
+#endif
+}
+
 // A number of few characters: [-]digits[.digits], at most eight characters after the sign.
 struct ShortNumber {
   uint64_t digits;    // without the point; below 10^8

@@ -4,6 +4,7 @@
 // is a header if its first field is not a number.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -28,6 +29,17 @@ bool IsIgnoredLine(const char* line);
 
 // Fields of one line, without its newline.
 uint64_t CountFields(std::string_view line, char delimiter);
+
+// What to advise about a field that is no node id: texts as ids take an option.
+inline const char* IdHint(std::string_view field) {
+  const auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+  const auto is_text = [&](char c) {
+    return is_letter(c) || static_cast<unsigned char>(c) >= 0x80;
+  };
+  const bool number = !field.empty() && field.find_first_not_of("0123456789+-.eE") == field.npos;
+  const bool text = !number && std::any_of(field.begin(), field.end(), is_text);
+  return text ? "; --relabel takes texts" : "";
+}
 
 // A field without the quotes around it: some programs quote numbers too.
 inline std::string_view Unquoted(std::string_view field) {

@@ -5,17 +5,18 @@ NumPy is imported only for arrays: a conversion of text starts without it.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from graphzero import _engine
 from graphzero._errors import InputError
-from graphzero._files import COLUMN_SUFFIX
+from graphzero._files import COLUMN_SUFFIX, categories_file
 
 if TYPE_CHECKING:
     from graphzero._inputs.streams import RowStream
     from graphzero._inputs.texts import TextInput
+    from graphzero._plan import ColumnSource, Role
 
 Report = Callable[[str, int, int], None]  # (phase, done, total)
 Number = int | float | str  # a string is taken as it stands, so that no digit is lost
@@ -31,9 +32,17 @@ class ColumnReport:
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
     filled: int  # rows that the source did not have
-    nans: int  # NaNs that became the value given for them
+    nans: int  # values that were missing, or NaN, and became the value given for them
     seconds: float
     bytes: int  # of the file written
+    # Values that were missing or NaN, by the column of the table; "" where these have no names.
+    missing: dict[str, int] = field(default_factory=dict)
+    categories: int | None = None  # how many there are, of a column of categories
+    words_for_nothing: tuple[str, ...] = ()  # categories such as "NA", which may mean none
+    unit: str | None = None  # of dates and times
+    times: tuple[int, int] | None = None  # the first and the last of them
+    rounded_times: int = 0  # that were finer than the unit
+    rounded_integers: int = 0  # that the type of the column does not hold exactly
 
 
 @dataclass(frozen=True)
@@ -54,12 +63,17 @@ class ColumnRequest:
     memory: int
     threads: int
     temp_dir: str
+    name_node: Callable[[int], str] | None = None  # what messages call a node
+    fill_floats: bool = False  # `nan` takes the place of NaN in floating columns too
+    description: str = ""  # what the file says about its values
 
 
 def compile_column(
     source: "str | TextInput | RowStream",
     out_file: str,
     *,
+    columns: tuple[str, ...] | None = None,
+    id_column: str | None = None,
     num_nodes: int | None = None,
     split_nodes: int = 2**63,
     dtype: str | None = None,
@@ -68,23 +82,30 @@ def compile_column(
     row_align: int | None = None,
     nan: Number | None = None,
     fill: Number | None = None,
+    fill_all: Number | None = None,
+    missing: tuple[str, ...] = (),
+    description: str = "",
     on_error: str = "stop",
     text_has_ids: bool = True,
     always_2d: bool = False,
     memory: int,
     threads: int,
     temp_dir: str,
+    name_node: Callable[[int], str] | None = None,
     report: Report | None = None,
 ) -> ColumnReport:
     """Compiles `source` into `out_file`, which must not exist.
 
-    A text table has a row id and values on each line; its values are float32 unless `dtype` says
-    otherwise. An array keeps its dtype; `float_dtype` is what floating values become without
-    `dtype`. `num_nodes` is the number of rows the file must have, by default the largest id + 1;
-    rows without a line are an error unless `fill` gives their value. `split_nodes` is the number of
-    nodes that a split is made of. `nan` is the value that stands for NaN in an integer column.
-    `on_error="skip"` leaves out bad lines and counts them.
-    `text_has_ids=False`: line i of a text is row i. `always_2d`: one value per line makes (n, 1).
+    A text table has a row id and values on each line; `columns` and `id_column` name columns of it
+    or of a table that pyarrow reads. What these become is said in _inputs/matrix_plan.py. An array
+    keeps its dtype; `float_dtype` is what floating values become without `dtype`. `num_nodes` is
+    the number of rows the file must have, by default the largest id + 1; rows without a line are an
+    error unless `fill` gives their value. `split_nodes` is the number of nodes that a split is made
+    of. `nan` is the value that stands for NaN in an integer column, `fill_all` that of all that is
+    missing, and `missing` are texts that stand for a missing value. `on_error="skip"` leaves out
+    bad lines and counts them. `description` is what the file says about the values of an array.
+    `text_has_ids=False`: line i of a text is row i. `always_2d`: one
+    value per line makes (n, 1). `name_node` is what messages call a node, if not by its number.
 
     When it raises, an unfinished `out_file` may be left: write where nobody looks.
     """
@@ -106,43 +127,71 @@ def compile_column(
         memory=memory,
         threads=threads,
         temp_dir=temp_dir,
+        name_node=name_node,
+        description=description,
     )
     if isinstance(source, str) and Path(source).suffix == COLUMN_SUFFIX:
-        source, request = _matrix_rows(source, request)
+        source, request = _matrix_rows(source, out_file, request)
     from graphzero._inputs.texts import TextInput
 
-    opened = _open(source, request)
-    if isinstance(opened, TextInput):
-        facts = _compile_text(opened, out_file, request, report)
+    if isinstance(source, str):
+        from graphzero._plan import ColumnSource
+
+        column = ColumnSource(
+            Path(out_file).stem,
+            source,
+            dtype,
+            role=cast("Role", role),
+            nan=nan,
+            fill=fill,
+            text_has_ids=text_has_ids,
+            columns=columns,
+            id_column=id_column,
+            fill_all=fill_all,
+        )
+        source, request = _open(column, missing, request)
+    if fill_all is not None and not (not isinstance(source, TextInput) and source.matrix):
+        parse_number(fill_all, f"fill value of {Path(out_file).stem!r}")
+        request = replace(request, fill=fill_all, nan=fill_all, fill_floats=True)
+    if isinstance(source, TextInput):
+        facts = _compile_text(source, out_file, request, report)
     else:
         from graphzero._compile_rows import compile_rows
 
-        facts = compile_rows(opened, out_file, request, report)
+        facts = compile_rows(source, out_file, request, report)
     return ColumnReport(
         **facts, seconds=time.perf_counter() - started, bytes=Path(out_file).stat().st_size
     )
 
 
-def _open(source: "str | TextInput | RowStream", request: ColumnRequest) -> "TextInput | RowStream":
-    """Text is for the engine to read."""
-    if not isinstance(source, str):
-        return source
-    from graphzero._inputs.locations import has_stream
+def _open(
+    column: "ColumnSource", missing: tuple[str, ...], request: ColumnRequest
+) -> "tuple[TextInput | RowStream, ColumnRequest]":
+    """Plain text is for the engine to read."""
+    from graphzero._inputs.options import ReadOptions
+    from graphzero._inputs.plain_text import plain_text
 
-    if not has_stream(source):
-        from graphzero._inputs.texts import check_node_header, text_input
+    options = ReadOptions(missing, request.skip_bad_lines, request.threads)
+    if (plain := plain_text(column, options)) is not None:
+        return plain.text, replace(request, description=plain.description)
+    from graphzero._inputs.rows import open_rows
 
-        text = text_input(source)
-        if request.text_has_ids:
-            check_node_header(text)
-        return text
-    from graphzero._inputs.rows import stream_rows
+    opened = open_rows(
+        column,
+        options,
+        float_dtype=request.float_dtype,
+        node_limit=2**63 if request.rows is None else request.rows,
+    )
+    dtype = request.dtype if opened.dtype is None else opened.dtype
+    return opened.rows, replace(request, dtype=dtype, description=opened.description)
 
-    return stream_rows(source, role=request.role, nan=request.nan)
 
-
-def _matrix_rows(source: str, request: ColumnRequest) -> "tuple[RowStream, ColumnRequest]":
-    """Another matrix file, which knows what its rows belong to."""
+def _matrix_rows(
+    source: str, out_file: str, request: ColumnRequest
+) -> "tuple[RowStream, ColumnRequest]":
+    """Another matrix file, which knows what its rows belong to and mean. The dictionary of its
+    categories comes along."""
+    from graphzero._description import ColumnDescription
     from graphzero._features import FeatureStore, rows_in_order
     from graphzero._inputs.streams import RowChunk, RowStream
 
@@ -157,7 +206,22 @@ def _matrix_rows(source: str, request: ColumnRequest) -> "tuple[RowStream, Colum
         rows=store.num_nodes,
         stored_bytes=store.byte_size,
     )
-    return stream, replace(request, role=store.role, rows=rows)
+    about = store._description
+    if request.dtype not in (None, store.dtype.label):
+        about = ColumnDescription(about.columns)  # of other values
+    if about.categories:
+        _copy_categories(source, out_file)
+    return stream, replace(request, role=store.role, rows=rows, description=about.to_json())
+
+
+def _copy_categories(source: str, out_file: str) -> None:
+    import shutil
+
+    from graphzero._categories import Categories
+
+    Categories(source)  # raises for what is no dictionary
+    files = [categories_file(Path(file).parent, Path(file).stem) for file in (source, out_file)]
+    shutil.copyfile(*files)
 
 
 def _compile_text(
@@ -178,6 +242,7 @@ def _compile_text(
         has_ids=request.text_has_ids,
         always_2d=request.always_2d,
         row_align=request.row_align or 0,
+        description=request.description,
         nan=None if request.nan is None else str(request.nan),
         fill=None if request.fill is None else str(request.fill),
         skip_bad_lines=request.skip_bad_lines,
@@ -194,6 +259,7 @@ def _compile_text(
         "messages": tuple(result.messages),
         "filled": result.filled,
         "nans": result.nans,
+        "missing": {"": result.missing} if result.missing else {},
     }
 
 

@@ -7,7 +7,7 @@ records are NamedTuples since dataclasses imports half of the standard library.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from graphzero._inputs.names import EdgeNames
     from graphzero._inputs.streams import EdgeStream
+    from graphzero._inputs.tables import Wanted
     from graphzero._inputs.texts import TextInput
 
 Report = Callable[[str, int, int], None]  # (phase, done, total)
@@ -65,33 +66,35 @@ class GraphReport(NamedTuple):
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
     weight_name: str | None = None  # what a text calls its third column, if that is no usual name
+    guessed_ends: tuple[str, str] | None = None  # first columns of a table that nothing names
 
 
 def compile_edges(
-    source: StrPath | TextInput | EdgeStream,
+    source: StrPath | EdgeStream,
     out_file: StrPath,
     options: GraphOptions,
     resources: _engine.Resources,
     *,
     names: EdgeNames | None = None,
     skip_errors: bool = False,
+    missing: tuple[str, ...] = (),
+    checked: Sequence[Wanted] = (),
     report: Report | None = None,
 ) -> GraphReport:
     """Compiles edges of any kind into `out_file`, which must not exist.
 
-    `source` is a stream of edges, a text that is ready to be read, or a file: text (also
-    compressed), .npy, .npz, a table that pyarrow reads, or .gl. `names` are columns of a table or
-    of text.
+    `source` is a stream of edges or a file: text (also compressed), .npy, .npz, a table that
+    pyarrow reads, or .gl. `names` are columns of a table or of text; `missing` are texts that stand
+    for a missing value. `checked` is read beside edges of text, and a line that is bad there is
+    skipped.
 
     When it raises, an unfinished `out_file` may be left: write where nobody looks.
     """
     target = os.fspath(out_file)
     from graphzero._inputs.locations import has_stream
     from graphzero._inputs.names import EdgeNames
-    from graphzero._inputs.texts import TextInput, check_edge_header, edge_text, text_input
+    from graphzero._inputs.texts import check_edge_header, text_input
 
-    if isinstance(source, TextInput):
-        return _compile_text(source, target, options, resources, skip_errors, report)
     if not isinstance(source, str | os.PathLike):
         return _compile_stream(source, target, options, resources, report)
     name = os.fspath(source)
@@ -108,9 +111,16 @@ def compile_edges(
 
         stream = stream_edges(name, names)
         return _compile_stream(stream, target, options, resources, report)
-    if names.given:
-        text = edge_text(name, names, texts=True).rewritten(None)
-        return _compile_text(text, target, options, resources, skip_errors, report)
+    if names.given or checked:
+        from graphzero._inputs.edges import table_edges
+        from graphzero._inputs.opening import edge_table
+        from graphzero._inputs.options import ReadOptions
+
+        reading = ReadOptions(missing, skip_errors, resources.threads)
+        limit = 2**63 if options.num_nodes is None else options.num_nodes
+        table = edge_table(name, names, reading, texts=False)
+        edges = table_edges(table, node_limit=limit, checked=checked)
+        return _compile_stream(edges, target, options, resources, report)
     text = text_input(name)
     weight_name = check_edge_header(text)
     result = _compile_text(text, target, options, resources, skip_errors, report)
@@ -237,15 +247,19 @@ def _compile_stream(
     result = _engine.compile_edges_chunks(
         stream.name,
         stream.open,
-        parts=list(stream.parts),
+        place=stream.place,
         weighted=stream.weighted,
         count=stream.count,
+        bytes=stream.progress_bytes,
         path=target,
         options=options.for_engine(),
         resources=resources,
         report=report,
     )
-    return _graph_report(result)
+    found = _graph_report(result)
+    if stream.tally is not None:
+        found = found._replace(skipped=stream.tally.skipped, messages=stream.tally.messages)
+    return found._replace(guessed_ends=stream.ends) if stream.guessed else found
 
 
 def _compile_arrays(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphzero._columns import check_column_name
 from graphzero._compile_graph import GraphOptions, GraphReport, Report, compile_edges
 from graphzero._errors import InputError
-from graphzero._files import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
+from graphzero._files import CATEGORIES_SUFFIX, COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero._inputs.locations import Location, stored_bytes
 from graphzero._matrix_types import FLOAT_DTYPES
 from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphzero._compile_column import ColumnReport
     from graphzero._inputs.names import EdgeNames
     from graphzero._inputs.streams import EdgeStream, RowStream
-    from graphzero._inputs.texts import TextInput
+    from graphzero._inputs.tables import Wanted
 
 # Shows the progress of one file: called with what it is, gives a context whose value takes reports.
 ShowProgress = Callable[[str], AbstractContextManager[Report | None]]
@@ -60,24 +60,37 @@ def convert(
     Of the plan, `graph_options` are what counts for the graph.
     """
     started = time.monotonic()
-    edges: StrPath | TextInput | EdgeStream = plan.edges
+    edges: StrPath | EdgeStream = plan.edges
     columns, notes = plan.columns, plan.notes
     _check_columns(columns)
     _check_dtype(column_options.dtype)
-    _check_skipping(plan, work, edge_names)
+    _check_skipping(plan, work)
+    _check_nodes(plan)
     graph_options = _with_edge_ids(graph_options, columns)
     input_bytes = _size_of_sources(plan)
     with new_dataset(out, overwrite=work.overwrite) as directory:
         resources = make_resources(work.memory, work.threads, directory.parent)
+        step = _Step(directory, work, resources, column_options, show_progress)
+        step.check_names(columns)
+        checked = step.read_with_edges(plan)
         if plan.relabel is not None:
             from graphzero._convert_relabelled import with_new_ids
 
             with show_progress(_label(edges)) as report:
                 relabelled = with_new_ids(
-                    plan, graph_options, column_options, directory, resources, edge_names, report
+                    plan,
+                    graph_options,
+                    column_options,
+                    directory,
+                    resources,
+                    edge_names,
+                    step.reading,
+                    checked,
+                    report,
                 )
             edges, columns = relabelled.edges, relabelled.columns
             notes += relabelled.notes
+            step.name_node = relabelled.name_node
             graph_options = graph_options._replace(num_nodes=relabelled.num_nodes)
         with show_progress(_label(edges)) as report:
             graph = compile_edges(
@@ -87,59 +100,103 @@ def convert(
                 resources,
                 names=edge_names,
                 skip_errors=work.on_error == "skip",
+                missing=work.missing,
+                checked=checked,
                 report=report,
             )
         if plan.original_ids is not None:
-            ids = ColumnSource(ORIGINAL_IDS, plan.original_ids)
-            _compile(ids, directory, graph, ColumnOptions(), work, resources, show_progress)
-        reports = {
-            column.name: _compile(
-                column, directory, graph, column_options, work, resources, show_progress
-            )
-            for column in columns
-        }
+            step.compile(ColumnSource(ORIGINAL_IDS, plan.original_ids), graph)
+        reports = {column.name: step.compile(column, graph) for column in columns}
         output_bytes = sum(file.stat().st_size for file in directory.iterdir())
     seconds = time.monotonic() - started
-    notes += _note_on_weights(edges, graph)
+    notes += _notes_on_guesses(edges, graph)
     return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes)
 
 
-def _compile(
-    column: ColumnSource,
-    directory: Path,
-    graph: GraphReport,
-    options: ColumnOptions,
-    work: Work,
-    resources: _engine.Resources,
-    show_progress: ShowProgress,
-) -> ColumnReport:
-    from graphzero._compile_column import compile_column
+class _Step:
+    """What every column of a conversion is compiled with."""
 
-    column = column.with_general(options)
-    out_file = str(directory / f"{column.name}{COLUMN_SUFFIX}")
-    is_split = column.role == "ids"
-    with show_progress(_label(column.source)) as report:
-        result = compile_column(
-            column.source,
-            out_file,
-            num_nodes=_rows_of(column, graph),
-            split_nodes=graph.num_nodes,
-            dtype="int64" if is_split else column.dtype,
-            float_dtype=options.dtype,
-            role=column.role,
-            row_align=column.row_align,
-            nan=column.nan,
-            fill=None if is_split else column.fill,
-            on_error=work.on_error,
-            text_has_ids=column.text_has_ids and column.role == "node",
-            memory=resources.memory,
-            threads=resources.threads,
-            temp_dir=resources.temp_dir,
-            report=report,
-        )
-    if is_split:
-        _check_split(column, out_file, graph.num_nodes)
-    return result
+    def __init__(
+        self,
+        directory: Path,
+        work: Work,
+        resources: _engine.Resources,
+        options: ColumnOptions,
+        show_progress: ShowProgress,
+    ) -> None:
+        from graphzero._inputs.options import ReadOptions
+
+        self._directory = directory
+        self._work = work
+        self._resources = resources
+        self._options = options
+        self._show_progress = show_progress
+        self.reading = ReadOptions(work.missing, work.on_error == "skip", resources.threads)
+        self.name_node: Callable[[int], str] | None = None
+
+    def check_names(self, columns: Sequence[ColumnSource]) -> None:
+        """Raises InputError for names that tables do not have; comes before what takes long."""
+        for column in columns:
+            if isinstance(column.source, str):
+                member = Location.parse(column.source).member
+                if column.columns or column.id_column or member is not None:
+                    from graphzero._inputs.rows import check_names
+
+                    check_names(column, self.reading)
+
+    def read_with_edges(self, plan: Plan) -> list[Wanted]:
+        """Values of the edges' own table: a line that is bad there is no edge either."""
+        if self._work.on_error != "skip" or not _is_text(plan.edges):
+            return []
+        from graphzero._inputs.rows import open_rows
+        from graphzero._inputs.streams import RowStream
+
+        wanted = []
+        for column in plan.columns:
+            if column.role != "edge" or not isinstance(column.source, str):
+                continue
+            if Location.parse(column.source).path == str(plan.edges):
+                rows = open_rows(column.with_general(self._options), self.reading).rows
+                if isinstance(rows, RowStream) and rows.matrix is not None:
+                    wanted.append(rows.matrix.wanted)
+        return wanted
+
+    def compile(self, column: ColumnSource, graph: GraphReport) -> ColumnReport:
+        from graphzero._compile_column import compile_column
+
+        resources, is_split = self._resources, column.role == "ids"
+        # Original ids are no column that options are about.
+        options = ColumnOptions() if column.name == ORIGINAL_IDS else self._options
+        column = column.with_general(options)
+        out_file = str(self._directory / f"{column.name}{COLUMN_SUFFIX}")
+        with self._show_progress(_label(column.source)) as report:
+            result = compile_column(
+                column.source,
+                out_file,
+                columns=column.columns,
+                id_column=column.id_column,
+                num_nodes=_rows_of(column, graph),
+                split_nodes=graph.num_nodes,
+                dtype="int64" if is_split else column.dtype,
+                float_dtype=options.dtype,
+                role=column.role,
+                row_align=column.row_align,
+                nan=column.nan,
+                fill=None if is_split else column.fill,
+                fill_all=column.fill_all,
+                missing=self._work.missing,
+                description=column.description,
+                on_error=self._work.on_error,
+                text_has_ids=column.text_has_ids and column.role == "node",
+                memory=resources.memory,
+                threads=resources.threads,
+                temp_dir=resources.temp_dir,
+                name_node=self.name_node,
+                report=report,
+            )
+        if is_split:
+            _check_split(column, out_file, graph.num_nodes)
+        return result
 
 
 def _rows_of(column: ColumnSource, graph: GraphReport) -> int | None:
@@ -173,15 +230,10 @@ def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
         row += len(ids)
 
 
-def _check_skipping(plan: Plan, work: Work, names: EdgeNames | None) -> None:
-    """Lines of text can be skipped, if nothing else was done with them before."""
+def _check_skipping(plan: Plan, work: Work) -> None:
+    """Only lines of text can be skipped."""
     if work.on_error != "skip":
         return
-    if plan.relabel is not None or (names is not None and names.given):
-        raise InputError(
-            "--on-error skip does not go with --relabel, --source, --target or --weight: a line "
-            "that is skipped would leave its ids behind"
-        )
     sources = [plan.edges, *(column.source for column in plan.columns)]
     if not any(_is_text(source) for source in sources):
         raise InputError(
@@ -190,7 +242,16 @@ def _check_skipping(plan: Plan, work: Work, names: EdgeNames | None) -> None:
         )
 
 
-def _is_text(source: StrPath | TextInput | EdgeStream | RowStream) -> bool:
+def _check_nodes(plan: Plan) -> None:
+    taken = any(column.source == plan.nodes for column in plan.columns)
+    if plan.nodes is not None and plan.relabel is None and not taken:
+        raise InputError(
+            f"{_label(plan.nodes)}: found a table of nodes and nothing to take from it, expected "
+            "columns of it (--columns), or ids (--relabel)"
+        )
+
+
+def _is_text(source: StrPath | EdgeStream | RowStream) -> bool:
     from graphzero._inputs.locations import has_stream
 
     if not isinstance(source, str | os.PathLike):
@@ -199,12 +260,20 @@ def _is_text(source: StrPath | TextInput | EdgeStream | RowStream) -> bool:
     return not has_stream(name) and Path(name).suffix not in (".gl", COLUMN_SUFFIX)
 
 
-def _note_on_weights(
-    edges: StrPath | TextInput | EdgeStream, graph: GraphReport
-) -> tuple[str, ...]:
-    if graph.weight_name is None:
-        return ()
-    return (f"{_label(edges)}: its third column, {graph.weight_name!r}, is the weight of edges",)
+def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[str, ...]:
+    """What columns were taken for without being called so."""
+    notes: tuple[str, ...] = ()
+    if graph.weight_name is not None:
+        notes += (
+            f"{_label(edges)}: its third column, {graph.weight_name!r}, is the weight of edges",
+        )
+    if graph.guessed_ends is not None:
+        source, target = graph.guessed_ends
+        notes += (
+            f"{_label(edges)}: its first columns, {source!r} and {target!r}, are taken as source "
+            "and target; --source and --target choose others",
+        )
+    return notes
 
 
 def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> GraphOptions:
@@ -217,6 +286,8 @@ def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> Gr
 def _size_of_sources(plan: Plan) -> int:
     """Raises OSError for a file that is not there."""
     sources = [plan.edges, *(column.source for column in plan.columns)]
+    if plan.nodes is not None:
+        sources.append(plan.nodes)
     paths = {
         Location.parse(os.fspath(source)).path
         for source in sources
@@ -226,7 +297,7 @@ def _size_of_sources(plan: Plan) -> int:
     return sum(map(stored_bytes, paths)) + sum(stream.stored_bytes for stream in streams)
 
 
-def _label(source: StrPath | TextInput | EdgeStream | RowStream) -> str:
+def _label(source: StrPath | EdgeStream | RowStream) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else source.name
     return Path(name).name
 
@@ -242,7 +313,10 @@ def _check_dtype(dtype: str | None) -> None:
 def _check_columns(columns: Sequence[ColumnSource]) -> None:
     seen = set()
     for column in columns:
-        check_column_name(column.name, column.role)
+        own = column.name
+        if column.role == "categories":
+            own = own.removesuffix(CATEGORIES_SUFFIX)
+        check_column_name(own, column.role)
         if column.name in seen:
             raise InputError(f"column {column.name!r}: given twice")
         seen.add(column.name)

@@ -370,6 +370,9 @@ class MatrixTextReport:
     def nans(self) -> int: ...
 
     @property
+    def missing(self) -> int: ...
+
+    @property
     def skipped(self) -> int: ...
 
     @property
@@ -378,7 +381,7 @@ class MatrixTextReport:
     @property
     def spilled_bytes(self) -> int: ...
 
-def compile_matrix_text(source: str, target: str, *, open_stream: object | None = None, stored_bytes: int = 0, dtype: str, role: str, num_rows: int | None, has_ids: bool = True, always_2d: bool, row_align: int, nan: str | None, fill: str | None, skip_bad_lines: bool, memory: int, threads: int, temp_dir: str, report: object | None) -> MatrixTextReport: ...
+def compile_matrix_text(source: str, target: str, *, open_stream: object | None = None, stored_bytes: int = 0, dtype: str, role: str, num_rows: int | None, has_ids: bool = True, always_2d: bool, row_align: int, description: str = '', nan: str | None, fill: str | None, skip_bad_lines: bool, memory: int, threads: int, temp_dir: str, report: object | None) -> MatrixTextReport: ...
 
 class MatrixWriter:
     def __init__(self, path: str, *, rows: int | None, cols: int, ndim: int, dtype: str, role: str, row_stride: int, row_shape: Sequence[int] = [], description: str = '') -> None: ...
@@ -397,10 +400,16 @@ class CollectedRows:
     @property
     def filled(self) -> int: ...
 
-class RowCollector:
-    def __init__(self, path: str, *, name: str, parts: Sequence[tuple[str, int]], rows: int | None, expected_rows: int, cols: int, ndim: int, dtype: str, role: str, row_stride: int, memory: int, temp_dir: str, row_shape: Sequence[int] = []) -> None: ...
+    @property
+    def repeated(self) -> int: ...
 
-    def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    @property
+    def message(self) -> str: ...
+
+class RowCollector:
+    def __init__(self, path: str, *, name: str, place: object | None, name_node: object | None, rows: int | None, expected_rows: int, cols: int, ndim: int, dtype: str, role: str, row_stride: int, skip_repeated: bool, memory: int, temp_dir: str, row_shape: Sequence[int] = [], description: str = '') -> None: ...
+
+    def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
     def finish(self, fill: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, report: object | None = None) -> CollectedRows: ...
 
@@ -718,26 +727,39 @@ def compile_edges_text(source: str, path: str, *, open_stream: object | None = N
 
 def compile_edges_arrays(name: str, src: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], dst: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), device='cpu', writable=False)] | None, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport: ...
 
-def compile_edges_chunks(name: str, open_chunks: Callable, *, parts: Sequence[tuple[str, int]], weighted: bool, count: int, path: str, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
+def compile_edges_chunks(name: str, open_chunks: Callable, *, place: object | None, weighted: bool, count: int, bytes: int = 0, path: str, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
     """
-    open_chunks() gives an iterator of (src, dst, weights or None), which is read by a thread of its own; it is called again if ids turn out to need 64 bits.
+    open_chunks() gives an iterator of (src, dst, weights or None, row numbers or None, rows so far or None, bytes that it was read from), which is read by a thread of its own; it is called again if ids turn out to need 64 bits. place(row) is what messages call a row.
     """
 
 def compile_edges_graph(graph: Topology, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport: ...
 
+class IdCounts:
+    @property
+    def total(self) -> int: ...
+
+    def with_sides(self, sides: int) -> int:
+        """How many ids have exactly these sides."""
+
+def prefix_integers(ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str) -> tuple:
+    """(offsets, bytes) of texts: the prefix and the integer in decimal."""
+
+def prefix_texts(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: str) -> tuple:
+    """(offsets, bytes) of texts: the prefix and the text."""
+
 class IntegerIdCollector:
     def __init__(self, resources: Resources) -> None: ...
 
-    def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, sides: int = 0) -> None: ...
 
-    def write(self, path: str, *, report: object | None = None) -> int: ...
+    def write(self, path: str, *, categories: bool = False, report: object | None = None) -> IdCounts: ...
 
 class TextIdCollector:
     def __init__(self, resources: Resources) -> None: ...
 
-    def add(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, name: str, first_row: int) -> None: ...
+    def add(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, name: str = '', place: object | None = None, first_row: int, what: str = 'id', sides: int = 0) -> None: ...
 
-    def write(self, path: str, *, report: object | None = None) -> int: ...
+    def write(self, path: str, *, categories: bool = False, report: object | None = None) -> IdCounts: ...
 
 class IdIndex:
     def __init__(self, ids: Matrix, *, memory: int, threads: int) -> None: ...
@@ -754,22 +776,72 @@ class IdIndex:
 def sample_fields(path: str, open_stream: object | None, stored_bytes: int, *, lines: int, whole_lines: bool) -> list:
     """Fields of the first lines of a text, as bytes."""
 
-class IdTextFormat:
-    def __init__(self, *, texts: bool, header: bool, whole_lines: bool, ids: Sequence[int], others: Sequence[int] | None) -> None: ...
+def line_of_row(path: str, open_stream: object | None, stored_bytes: int, format: TextTableFormat, row: int) -> int:
+    """
+    The number of the line on which a row begins; reads the text up to there.
+    """
 
-class IdText:
-    def __init__(self, path: str, open_stream: object | None, stored_bytes: int, format: IdTextFormat) -> None: ...
+def parse_times(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, unit: TimeUnit) -> tuple:
+    """
+    (int64 times, a status of each): 0 exact, 1 rounded down, 2 no time, 3 out of range.
+    """
+
+class FieldKind(enum.Enum):
+    INTEGER_ID = 0
+
+    TEXT_ID = 1
+
+    NODE_ID = 2
+
+    WEIGHT = 3
+
+    NUMBER = 4
+
+    INTEGER = 5
+
+    BOOL = 6
+
+    TIME = 7
+
+    TEXT = 8
+
+    SURVEY = 9
+
+class TimeUnit(enum.Enum):
+    DAY = 0
+
+    SECOND = 1
+
+    MILLISECOND = 2
+
+    MICROSECOND = 3
+
+    NANOSECOND = 4
+
+class FieldGroup:
+    def __init__(self, kind: FieldKind, *, columns: Sequence[int], labels: Sequence[str], unit: TimeUnit, may_be_missing: bool, missing_hint: str, text_hint: str) -> None: ...
+
+class TextTableFormat:
+    def __init__(self, *, header: bool, whole_lines: bool, columns: int, groups: Sequence[FieldGroup], missing: Sequence[str], id_limit: int, skip_bad_lines: bool) -> None: ...
+
+class TextTableReader:
+    def __init__(self, path: str, open_stream: object | None, stored_bytes: int, format: TextTableFormat, *, threads: int) -> None: ...
 
     def next(self) -> object:
         """
-        The ids of the next lines: int64, or (offsets, bytes) of texts; None at the end.
+        (row numbers, groups) of the next lines, None at the end. A group is (values, missing or None, how many times were rounded down); values are an array, (offsets, bytes) of texts, or what a survey found.
         """
 
-class RelabelledText:
-    def __init__(self, path: str, open_stream: object | None, stored_bytes: int, format: IdTextFormat, index: IdIndex | None) -> None: ...
+    @property
+    def rows_seen(self) -> int: ...
 
-    def read(self, size: int) -> bytes: ...
-
+    @property
     def stored_position(self) -> int: ...
+
+    @property
+    def skipped(self) -> int: ...
+
+    @property
+    def messages(self) -> list[str]: ...
 
 def generate(directory: str, *, nodes: int, edges: int, dim: int, classes: int, seed: int, dtype: str, resources: Resources, report: object | None = None) -> None: ...

@@ -100,6 +100,7 @@ def _manifest(
                 column.dtype.label,
                 column._matrix.row_stride,
                 list(column.shape[1:]) if len(column.shape) > 2 else None,
+                column._description.to_json() or None,
             )
             for name, column in dataset.columns.items()
             if column.role not in left_out

@@ -25,7 +25,7 @@ _CHOICES = {
     "direction": ("in", "out", "both"),
     "ids": ("original", "column", "none"),
 }
-_ROLES = ("node", "edge", "ids")
+_ROLES = ("node", "edge", "ids", "categories")
 _ITEM_BYTES = {dtype.label: dtype.storage.itemsize for dtype in DataType}
 
 
@@ -36,6 +36,7 @@ class ExportedColumn(NamedTuple):
     dtype: str
     row_bytes: int  # from one row to the next, in the .gd file
     row_shape: list[int] | None = None  # of rows with several dimensions
+    description: str | None = None  # what the file says about its values, JSON
 
 
 class Manifest(NamedTuple):
@@ -100,8 +101,10 @@ def _check(manifest: Manifest) -> None:
     for name in ("weight_name", "weight_column"):
         value = getattr(manifest, name)
         _require(value is None or isinstance(value, str), name, value, "a name")
-    for name, (role, dtype, row_bytes, row_shape) in manifest.columns.items():
-        _require(role in _ROLES, f"columns.{name}.role", role, "node, edge or ids")
+    for name, (role, dtype, row_bytes, row_shape, description) in manifest.columns.items():
+        _require(role in _ROLES, f"columns.{name}.role", role, "node, edge, ids or categories")
+        is_text = description is None or isinstance(description, str)
+        _require(is_text, f"columns.{name}.description", description, "a text")
         _require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")
         size = _ITEM_BYTES[dtype]
         fits = _is_count(row_bytes) and row_bytes > 0 and row_bytes % size == 0

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from graphzero._categories import Categories
 from graphzero._dataset import Dataset
 from graphzero._dtypes import DataType
 from graphzero._errors import InputError
@@ -119,7 +120,7 @@ class ParquetWriter(Writer):
         if edges.weights is not None:
             columns[self.weight_name] = edges.weights
         for name, column in self._edge_columns().items():
-            columns[name] = _values(column, edges.ids)
+            columns[name] = _meant(column, edges.ids)
         self._edges = self._append(self._edges, "edges", columns)
 
     def write_columns(self, report: Report | None) -> None:
@@ -130,16 +131,25 @@ class ParquetWriter(Writer):
         with self._stack:
             empty = np.empty(0, np.int64)
             columns = {"id": self._names.of(empty)}
-            columns |= {name: _values(column, empty) for name, column in nodes.items()}
+            columns |= {name: _meant(column, empty) for name, column in nodes.items()}
             writer = self._append(None, "nodes", columns)  # also of a graph without nodes
             for ids in _ranges(total, sum(column.row_bytes for column in nodes.values()) + 8):
                 columns = {"id": self._names.of(ids)}
-                columns |= {name: _values(column, ids) for name, column in nodes.items()}
+                columns |= {name: _meant(column, ids) for name, column in nodes.items()}
                 writer = self._append(writer, "nodes", columns)
                 tell(report, "writing nodes", int(ids[-1]) + 1, total)
             for name, split in self._of_role("ids").items():
                 ids = split.gather(np.arange(split.num_nodes))
                 self._append(None, name, {"node": self._names.of(np.asarray(ids, np.int64))})
+            for name, store in self._of_role("categories").items():
+                self._write_categories(name, Categories(store))
+
+    def _write_categories(self, name: str, categories: Categories) -> None:
+        """The dictionary of a column, in the order of its codes."""
+        writer = self._append(None, name, {"category": _texts_or_integers(categories, [])})
+        for codes in _ranges(len(categories), 64):
+            column = {"category": _texts_or_integers(categories, codes)}
+            writer = self._append(writer, name, column)
 
     def _append(self, writer: Any, name: str, columns: dict[str, Any]) -> Any:
         import pyarrow
@@ -242,18 +252,20 @@ class NpyWriter(Writer):
 
     def write_columns(self, report: Report | None) -> None:
         np.save(self._directory / "num_nodes.npy", np.int64(self._dataset.graph.num_nodes))
-        for name, column in (self._of_role("node") | self._of_role("ids")).items():
-            if name == ORIGINAL_IDS and column.dtype is DataType.UINT8:
-                self._write_texts(column)
+        columns = self._of_role("node") | self._of_role("ids") | self._of_role("categories")
+        for name, column in columns.items():
+            texts = name == ORIGINAL_IDS or column.role == "categories"
+            if texts and column.dtype is DataType.UINT8:
+                self._write_texts(name, column)
                 continue
             with self._new(name, _dtype(column), column.shape) as file:
                 for ids in _ranges(column.num_nodes, column.row_bytes):
                     file.write(int(ids[0]) * column.feature_dim, _values(column, ids))
                     tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_nodes)
 
-    def _write_texts(self, column: FeatureStore) -> None:
+    def _write_texts(self, name: str, column: FeatureStore) -> None:
         dtype = np.dtype(f"S{column.feature_dim}")
-        with self._new(ORIGINAL_IDS, dtype, (column.num_nodes,)) as file:
+        with self._new(name, dtype, (column.num_nodes,)) as file:
             for ids in _ranges(column.num_nodes, column.row_bytes):
                 file.write(int(ids[0]), column.gather(ids).view(dtype).reshape(-1))
 
@@ -269,6 +281,41 @@ def _values(column: FeatureStore, ids: Array) -> Array:
     return values
 
 
+def _meant(column: FeatureStore, ids: Array) -> Any:
+    """Rows as other programs understand them: categories by their names, dates as dates."""
+    values = _values(column, ids)
+    if column.has_categories:
+        return _texts_or_integers(Categories(column.path), values)
+    return values if column.unit is None else _dates(column, values)
+
+
+def _texts_or_integers(categories: Categories, codes: Any) -> Any:
+    import pyarrow
+
+    kind = pyarrow.string() if categories.are_texts else pyarrow.int64()
+    return pyarrow.array(categories.gather(codes), kind)
+
+
+def _dates(column: FeatureStore, values: Array) -> Any:
+    import pyarrow
+
+    unit = column.unit
+    # Parquet counts milliseconds at least, and a date of Arrow has 32 bits.
+    factor = {"D": 86_400_000, "s": 1_000}.get(unit or "", 1)
+    if factor > 1:
+        limit = (2**63 - 1) // factor
+        if values.size and not -limit <= int(values.min()) <= int(values.max()) <= limit:
+            raise InputError(
+                f"{column.path}: found a time beyond those that milliseconds of 64 bits can count; "
+                "format npy exports it"
+            )
+        values, unit = values * factor, "ms"
+    dates = pyarrow.array(values.reshape(-1)).cast(pyarrow.timestamp(unit, "UTC"))
+    if values.ndim == 1:
+        return dates
+    return pyarrow.FixedSizeListArray.from_arrays(dates, values.shape[1])
+
+
 def _dtype(column: FeatureStore) -> np.dtype[Any]:
     if column.dtype is DataType.BFLOAT16:
         return np.dtype(np.float32)
@@ -278,6 +325,8 @@ def _dtype(column: FeatureStore) -> np.dtype[Any]:
 def _arrow(values: Any) -> Any:
     import pyarrow
 
+    if isinstance(values, pyarrow.Array):
+        return values
     if not isinstance(values, np.ndarray):
         return pyarrow.array(values, pyarrow.string())
     if values.ndim == 1:

@@ -18,19 +18,25 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
+from graphzero._column_types import COLUMN_TYPES
 from graphzero._compile_graph import Direction, GraphOptions
 from graphzero._convert import ConversionReport, ShowProgress, convert, no_progress
 from graphzero._errors import InputError
 from graphzero._files import is_dataset
 from graphzero._inputs.locations import Location
 from graphzero._inputs.names import EdgeNames
-from graphzero._plan import ColumnOptions, ColumnSource, Plan, Relabel, Role, Work
+from graphzero._plan import ColumnOptions, ColumnSource, Plan, Relabel, Role, Work, with_fill
 from graphzero._publish import StrPath
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from graphzero._compile_column import Number
+
+# A file, or names of columns of a table that is given elsewhere.
+ColumnFile: TypeAlias = "StrPath | Sequence[str]"
 
 __all__ = [
     "import_dgl",
@@ -56,47 +62,84 @@ def import_files(
     edges: StrPath,
     out: StrPath,
     *,
-    columns: Mapping[str, StrPath] | None = None,
-    edge_columns: Mapping[str, StrPath] | None = None,
+    columns: Mapping[str, ColumnFile] | None = None,
+    edge_columns: Mapping[str, ColumnFile] | None = None,
     splits: Mapping[str, StrPath] | None = None,
     dtypes: Mapping[str, str] | None = None,
+    nodes: StrPath | None = None,
+    id_column: str | None = None,
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
     relabel: Relabel | bool = False,
+    separate_ids: bool = False,
     num_nodes: int | None = None,
     undirected: bool = False,
     direction: Direction | None = None,
     dedup: bool = False,
     edge_ids: bool = False,
     nan: float | None = None,
-    fill: float | None = None,
+    fill: Number | Mapping[str, Number] | None = None,
+    missing: Sequence[str] = (),
+    on_error: Literal["stop", "skip"] = "stop",
     **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From files: text (also gzip or Zstandard), Parquet, Arrow, .npy and .npz, as for
     `graphzero convert`.
 
-    columns, edge_columns: files with a row for each node or edge, by the name they get.
-    splits: files of node ids, or bool masks. dtypes: the type of a column, by its name.
+    columns, edge_columns: files with a row for each node or edge, by the name they get;
+    "FILE#AGE,INCOME" takes columns of a table, and a list of names columns of `nodes` or of the
+    table of edges: {"x": ["age", "income"], "city": ["city"]}.
+    splits: files of node ids, or bool masks.
+    dtypes: the type of a column, by its name: a type of numbers, "category", or "date[s]" for dates
+    as seconds since 1970 (or D, ms, us, ns). Without one, several columns are float32, one of
+    integers int64, one of texts a category.
+    nodes: a table of nodes. id_column: the column of node ids in it and in other tables.
     source, target, weight: columns of the edges, by their names in a table or in the first line of
     text. Without them text goes by position: source, target and maybe weight.
     relabel: ids are any integers or texts; number the nodes and store these. "integer" or "text"
     says which, True looks at them.
-    nan, fill: what NaN becomes in integer columns; what nodes without a row get.
+    separate_ids: sources and targets are different things, such as users and items, also where
+    their ids are equal: original ids become "user:7" and "item:7". Implies relabel.
+    nan, fill: what NaN becomes in integer columns; what nodes without a row get. A dict of names
+    says what everything becomes that is missing in a column, "mean" too.
+    missing: texts that stand for a missing value, beside the empty one.
+    on_error: "skip" leaves out bad lines of text, and the report counts them.
     Options: dtype, overwrite, memory, threads, progress.
     """
     _check_paths("import_files(edges, out)", edges, out)
+    found = _columns(columns, edge_columns, splits, dtypes, {"node": nodes, "edge": edges})
+    own_fill = fill if isinstance(fill, Mapping) else {}
     plan = Plan(
         edges,
-        _columns(columns, edge_columns, splits, dtypes),
+        with_fill(
+            [
+                column if column.role == "edge" else column._replace(id_column=id_column)
+                for column in found
+            ],
+            own_fill,
+        ),
         num_nodes,
-        relabel=_relabel_kind(relabel),
+        relabel=_relabel_kind(relabel) or ("auto" if separate_ids else None),
+        separate_ids=separate_ids,
+        nodes=None if nodes is None else os.fspath(nodes),
+        id_column=id_column,
     )
     graph = plan.graph_options(
         undirected=undirected, direction=direction, dedup=dedup, edge_ids=edge_ids
     )
     names = EdgeNames(source, target, weight)
-    return _run("import_files", plan, out, graph, options, names, ColumnOptions(nan=nan, fill=fill))
+    general = None if isinstance(fill, Mapping) else fill
+    return _run(
+        "import_files",
+        plan,
+        out,
+        graph,
+        options,
+        names,
+        ColumnOptions(nan=nan, fill=general),
+        Work(on_error=on_error, missing=_texts("missing", missing)),
+    )
 
 
 def import_folder(
@@ -228,6 +271,7 @@ def _run(
     options: ImportOptions,
     names: EdgeNames | None = None,
     column_options: ColumnOptions | None = None,
+    work: Work | None = None,
 ) -> ConversionReport:
     if plan.notes:
         warnings.warn(f"{function}(): " + "; ".join(plan.notes), stacklevel=3)
@@ -244,8 +288,10 @@ def _run(
         out,
         graph_options=graph_options,
         column_options=(column_options or ColumnOptions())._replace(dtype=options.get("dtype")),
-        work=Work(
-            options.get("memory"), options.get("threads"), "stop", options.get("overwrite", False)
+        work=(work or Work())._replace(
+            memory=options.get("memory"),
+            threads=options.get("threads"),
+            overwrite=options.get("overwrite", False),
         ),
         edge_names=names,
         show_progress=show_progress,
@@ -253,17 +299,19 @@ def _run(
 
 
 def _columns(
-    columns: Mapping[str, StrPath] | None,
-    edge_columns: Mapping[str, StrPath] | None,
+    columns: Mapping[str, ColumnFile] | None,
+    edge_columns: Mapping[str, ColumnFile] | None,
     splits: Mapping[str, StrPath] | None,
     dtypes: Mapping[str, str] | None,
+    tables: Mapping[str, StrPath | None],
 ) -> list[ColumnSource]:
-    roles: list[tuple[Role, Mapping[str, StrPath] | None]] = [
+    """`tables`: where columns that are given as lists of names come from, by the role."""
+    roles: list[tuple[Role, Mapping[str, ColumnFile] | None]] = [
         ("node", columns), ("edge", edge_columns), ("ids", splits),
     ]  # fmt: skip
     types = dict(dtypes or {})
     sources = [
-        ColumnSource(name, os.fspath(file), types.pop(name, None) if role != "ids" else None, role)
+        _column(name, file, types.pop(name, None) if role != "ids" else None, role, tables)
         for role, files in roles
         for name, file in (files or {}).items()
     ]
@@ -271,6 +319,31 @@ def _columns(
         known = ", ".join(source.name for source in sources if source.role != "ids") or "none"
         raise ValueError(f"dtypes: found {name!r}, expected names of columns: {known}")
     return sources
+
+
+def _column(
+    name: str,
+    file: ColumnFile,
+    dtype: str | None,
+    role: Role,
+    tables: Mapping[str, StrPath | None],
+) -> ColumnSource:
+    if dtype is not None and dtype not in COLUMN_TYPES:
+        expected = ", ".join(COLUMN_TYPES)
+        raise ValueError(f"dtypes[{name!r}]: found {dtype!r}, expected one of {expected}")
+    if isinstance(file, str | os.PathLike):
+        return ColumnSource(name, os.fspath(file), dtype, role)
+    names, table = _texts(f"column {name!r}", file), tables.get(role)
+    if table is None or not names:
+        hint = "nodes=FILE says of which table" if names else "expected one at least"
+        raise ValueError(f"column {name!r}: found {len(names)} names of columns; {hint}")
+    return ColumnSource(name, os.fspath(table), dtype, role, columns=names)
+
+
+def _texts(what: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"{what}: found {values!r}, expected a list of str")
+    return tuple(values)
 
 
 def _relabel_kind(relabel: Relabel | bool) -> Relabel | None:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero._errors import InputError
-from graphzero._inputs.streams import Parts, row_place
 from graphzero._matrix_types import MATRIX_DTYPES
 
 _ITEM_SIZES = {"bfloat16": 2} | {
@@ -40,8 +39,10 @@ class MatrixSpec:
     role: str = "node"
     row_align: int | None = None  # bytes
     nan: float | None = None  # stands for NaN in an integer matrix
+    fill_floats: bool = False  # and in a floating one
     name: str = "array"  # of the source, for messages
-    parts: Parts = ()  # its files, if it has several
+    place: Callable[[int], str] | None = None  # what messages call a row of it
+    columns: tuple[str, ...] = ()  # names of the values of a row, for messages
     description: str = ""  # what the file says about its values
 
     @property
@@ -117,6 +118,7 @@ class Tally:
     """What was noticed on the way."""
 
     nans: int = 0  # that became another value
+    missing: int = 0  # values that are NaN, or were
 
 
 def write_pieces(
@@ -186,6 +188,11 @@ def _convert(piece: Any, spec: MatrixSpec, first_row: int, tally: Tally) -> Arra
     if values.dtype.kind not in "biuf":
         raise InputError(f"{spec.name}: found dtype {values.dtype}, expected numbers")
     if spec.dtype in _LARGEST:
+        nans = _count_nans(values)
+        tally.missing += nans
+        if nans and spec.fill_floats and spec.nan is not None:
+            tally.nans += nans
+            values = np.where(np.isnan(values), spec.nan, values)
         return _as_floats(values, spec, first_row)
     target = np.dtype(spec.dtype)
     if values.dtype != target:
@@ -193,6 +200,13 @@ def _convert(piece: Any, spec: MatrixSpec, first_row: int, tally: Tally) -> Arra
     if spec.role == "ids":
         _refuse(values < 0, values, "expected an id", spec, first_row)
     return values
+
+
+def _count_nans(values: Array) -> int:
+    # The least of them is NaN if any is, and found several times as fast as all NaNs are counted.
+    if values.dtype.kind != "f" or not values.size or not np.isnan(values.min()):
+        return 0
+    return int(np.count_nonzero(np.isnan(values)))
 
 
 def _as_floats(values: Array, spec: MatrixSpec, first_row: int) -> Array:
@@ -247,6 +261,7 @@ def _as_integers(
             raise ValueError(f"found {spec.nan} as the value for NaN, {misfit}")
         result[nan] = int(spec.nan)
         tally.nans += int(nan.sum())
+        tally.missing += int(nan.sum())
     return result
 
 
@@ -255,5 +270,9 @@ def _refuse(bad: Array, values: Array, problem: str, spec: MatrixSpec, first_row
         return
     where = np.unravel_index(int(np.argmax(bad)), bad.shape)
     column = " column " + ", ".join(map(str, where[1:])) if len(where) > 1 else ""
-    place = row_place(spec.name, spec.parts, first_row + int(where[0]))
+    if spec.columns:
+        one = len(spec.columns) == 1
+        column = f" column {spec.columns[0 if one else int(where[1])]!r}"
+    row = first_row + int(where[0])
+    place = f"{spec.name} row {row}" if spec.place is None else spec.place(row)
     raise InputError(f"{place}{column}: found {values[where]!s}, {problem}")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from graphzero._compile_graph import Direction, GraphOptions
+from graphzero._errors import InputError
 from graphzero._publish import StrPath
 
 if TYPE_CHECKING:
     from graphzero._compile_column import Number
     from graphzero._inputs.streams import EdgeStream, RowStream
-    from graphzero._inputs.texts import TextInput
 
-Role = Literal["node", "edge", "ids"]
+Role = Literal["node", "edge", "ids", "categories"]
 # "auto": texts if the edges have texts where their ids are, else integers.
 Relabel = Literal["auto", "integer", "text"]
 
@@ -21,13 +22,17 @@ class ColumnSource(NamedTuple):
     """A column to compile: its name, where its values are, and how to store them."""
 
     name: str
-    source: str | TextInput | RowStream  # a file, a text that is ready to be read, or rows
-    dtype: str | None = None
+    source: str | RowStream  # a file, or its rows
+    dtype: str | None = None  # one of _column_types
     role: Role = "node"
     nan: Number | None = None  # instead of that of all columns
     fill: Number | None = None  # the same
     row_align: int | None = None  # the same
     text_has_ids: bool = True  # of text: lines begin with an id; else line i is row i
+    columns: tuple[str, ...] | None = None  # of a table, that make it together; None: all
+    id_column: str | None = None  # of a table, that tells whose a row is; None: one of a usual name
+    fill_all: Number | None = None  # of all that is missing, values and rows; "mean" too
+    description: str = ""  # what the file is to say about the values of an array
 
     def with_general(self, options: ColumnOptions) -> ColumnSource:
         """What the column does not say itself, as the options of all columns say it."""
@@ -36,6 +41,18 @@ class ColumnSource(NamedTuple):
             fill=options.fill if self.fill is None else self.fill,
             row_align=options.row_align if self.row_align is None else self.row_align,
         )
+
+
+def with_fill(columns: Sequence[ColumnSource], fill: Mapping[str, Number]) -> list[ColumnSource]:
+    """The columns, each with what is filled in where something is missing, by its name."""
+    known = {column.name for column in columns if column.role != "ids"}
+    for name in fill:
+        if name not in known:
+            raise InputError(
+                f"fill value of {name!r}: found no such column, expected one of "
+                f"{', '.join(sorted(known)) or 'none'}"
+            )
+    return [column._replace(fill_all=fill.get(column.name)) for column in columns]
 
 
 class ColumnOptions(NamedTuple):
@@ -54,6 +71,7 @@ class Work(NamedTuple):
     threads: int | None = None
     on_error: str = "stop"
     overwrite: bool = False
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
 
 
 class Plan(NamedTuple):
@@ -73,6 +91,9 @@ class Plan(NamedTuple):
     # Ids are original ones; all of them, with those that have no edge.
     relabel: Relabel | None = None
     node_ids: RowStream | None = None
+    nodes: str | None = None  # a table of nodes, which has the ids of all
+    id_column: str | None = None  # of that
+    separate_ids: bool = False  # sources and targets are different things, also with equal ids
 
     def graph_options(
         self,

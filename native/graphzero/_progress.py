@@ -79,8 +79,8 @@ class JobProgress:
     def _counted(self) -> str:
         """ "B", " rows", or nothing if the phase does not tell."""
         noun = self._phase.split(" ")[-1]
-        # Edges are read from files by bytes, and from arrays one by one.
-        known = noun in _NOUNS and self._phase != "reading edges"
+        # Files are read by bytes, and arrays item by item.
+        known = noun in _NOUNS and not self._phase.startswith("reading ")
         return self._unit or (f" {noun}" if known else "")
 
     def _close(self) -> None:

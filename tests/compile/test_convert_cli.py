@@ -83,7 +83,7 @@ def test_skipped_lines_are_reported_on_stderr(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
         "skipped 2 bad lines, the first:",
-        f'  {bad} line 2: found source "x", expected an integer id: "x,2"',
+        f'  {bad} line 2: found source "x", expected an integer id; --relabel takes texts: "x,2"',
         f'  {bad} line 4: expected 2 columns, found 1: "1"',
     ]
 
@@ -127,7 +127,7 @@ ERRORS = [
     ),
     pytest.param(
         ["--edges", "{}/edges.csv", "--column", "x"],
-        "--column 'x': expected NAME=FILE or NAME=FILE:DTYPE",
+        "--column 'x': expected NAME=FILE or NAME=FILE:TYPE",
         id="column-without-file",
     ),
     pytest.param(

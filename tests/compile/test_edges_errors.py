@@ -26,10 +26,16 @@ def error_of(directory: Path, text: bytes | str, options: GraphOptions | None = 
         ("0,1\n2,-3\n", '2: found target "-3", expected an id from 0 to 2^63 - 1: "2,-3"'),
         ("0,1\n-1,3\n", '2: found source "-1", expected an id from 0 to 2^63 - 1: "-1,3"'),
         ("0,1\n1.0,3\n", '2: found source "1.0", expected an integer id: "1.0,3"'),
-        ("0,1\n1,x3\n", '2: found target "x3", expected an integer id: "1,x3"'),
+        (
+            "0,1\n1,x3\n",
+            '2: found target "x3", expected an integer id; --relabel takes texts: "1,x3"',
+        ),
         ("0,1\n1e3,3\n", '2: found source "1e3", expected an integer id: "1e3,3"'),
         ("0,1\n1,\n", '2: found target "", expected an integer id: "1,"'),
-        ("0,1\n0x10,3\n", '2: found source "0x10", expected an integer id: "0x10,3"'),
+        (
+            "0,1\n0x10,3\n",
+            '2: found source "0x10", expected an integer id; --relabel takes texts: "0x10,3"',
+        ),
         ("0,1\n+1,3\n", '2: found source "+1", expected an integer id: "+1,3"'),
         ("0,1\n1 2,3\n", '2: found source "1 2", expected an integer id: "1 2,3"'),
         (
@@ -59,14 +65,18 @@ def error_of(directory: Path, text: bytes | str, options: GraphOptions | None = 
         ("0,1,1e39\n", '1: found weight "1e39", expected a finite number >= 0: "0,1,1e39"'),
         ("0,1,1e999\n", '1: found weight "1e999", expected a finite number >= 0: "0,1,1e999"'),
         ("0,1,a\n", '1: found weight "a", expected a finite number >= 0: "0,1,a"'),
-        ("a,b\nc,d\n", '2: found source "c", expected an integer id: "c,d"'),
+        (
+            "a,b\nc,d\n",
+            '2: found source "c", expected an integer id; --relabel takes texts: "c,d"',
+        ),
         (
             b"0,1\n\xe4\x01\xff,2\n",
-            '2: found source "???", expected an integer id: "???,2"',
+            '2: found source "???", expected an integer id; --relabel takes texts: "???,2"',
         ),
         (
             "0,1\n" + "x" * 70 + ",1\n",
-            f'2: found source "{"x" * 60}...", expected an integer id: "{"x" * 60}..."',
+            f'2: found source "{"x" * 60}...", expected an integer id; --relabel takes texts: '
+            f'"{"x" * 60}..."',
         ),
     ],
 )
@@ -162,8 +172,8 @@ def test_skipped_lines_are_counted_and_the_first_of_them_shown(
     )
     assert made.report.skipped == 300
     assert made.report.messages == tuple(
-        f'{tmp_path}/edges.csv line {line + 1}: found source "oops", expected an integer id: '
-        f'"oops,{line}"'
+        f'{tmp_path}/edges.csv line {line + 1}: found source "oops", expected an integer id; '
+        f'--relabel takes texts: "oops,{line}"'
         for line in bad[:5]
     )
 

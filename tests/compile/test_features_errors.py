@@ -41,7 +41,11 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         {},
         f' line 2: node id {"9" * 40} is beyond 2^63 - 1: "{"9" * 40},2"',
     ),
-    "text id": ("0,1\nx,2\n", {}, ' line 2: column 1: found "x", expected a node id: "x,2"'),
+    "text id": (
+        "0,1\nx,2\n",
+        {},
+        ' line 2: column 1: found "x", expected a node id; --relabel takes texts: "x,2"',
+    ),
     "missing id field": ("0,1\n,2\n", {}, ' line 2: column 1: found "", expected a node id: ",2"'),
     "id beyond num_nodes": (
         "0,1\n12,2\n",
@@ -54,12 +58,16 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         ' line 2: column 3: found "abc", expected a number: "1,2,abc"',
     ),
     "number with a tail": (
-        "0,1.5x\n",
+        "1,2\n0,1.5x\n",
         {},
-        ' line 1: column 2: found "1.5x", expected a number: "0,1.5x"',
+        ' line 2: column 2: found "1.5x", expected a number: "0,1.5x"',
     ),
-    "two signs": ("0,--1\n", {}, ' line 1: column 2: found "--1", expected a number: "0,--1"'),
-    "hexadecimal": ("0,0x10\n", {}, ' line 1: column 2: found "0x10", expected a number: "0,0x10"'),
+    "two signs": ("0,--1\n1,2\n", {}, ' line 1: column 2: found "--1", expected a number: "0,--1"'),
+    "hexadecimal": (
+        "0,0x10\n1,2\n",
+        {},
+        ' line 1: column 2: found "0x10", expected a number: "0,0x10"',
+    ),
     "fraction": (
         "0,3.5\n",
         {"dtype": "int64"},
@@ -107,7 +115,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "more rows than any file": (
         f"0,1\n{2**62},1\n",
         {"fill": 0},
-        f": with node ids up to {2**62}, {2**62 + 1} rows of 4 bytes exceed any file",
+        f": with node ids up to {2**62}, {2**62 + 1} rows of 8 bytes exceed any file",
     ),
 }
 

@@ -90,7 +90,9 @@ def test_parquet_files_come_back_as_the_same_dataset(tmp_path: Path, dataset: Pa
     assert adjacency(
         gz.Graph(tmp_path / "again", verify=True), gz.FeatureStore(tmp_path / "again/when.gd")
     ) == adjacency(gz.Graph(dataset), gz.FeatureStore(dataset / "when.gd"))
-    assert (tmp_path / "again/x.gd").read_bytes() == (dataset / "x.gd").read_bytes()
+    x = [gz.FeatureStore(folder / "x.gd") for folder in (tmp_path / "again", dataset)]
+    assert x[0].dtype is x[1].dtype
+    np.testing.assert_array_equal(*(store.gather(range(503), upcast=True) for store in x))
     for name in ("half", "y", "train"):
         np.testing.assert_array_equal(column(tmp_path / "again", name), column(dataset, name))
 

@@ -178,9 +178,9 @@ COLUMNS = [
     ({"id": [0, 1, 1], "v": [1, 2, 3]}, r"row 2: found node id 1 again, expected each id once"),
     ({"id": [0, 1, 7], "v": [1, 2, 3]}, r"row 2: found node id 7, expected an id below 3"),
     ({"v": [1, 2]}, r": found 2 rows, expected 3, one for each node"),
-    ({"v": [1, None, 3]}, r"column 'v' row 1: found null, expected a value; --nan VALUE"),
+    ({"v": [1, None, 3]}, r"column 'v' row 1: found null, expected a value; --fill v=VALUE"),
     ({"v": [[1, 2], [3], [4, 5]]}, r"column 'v' row 1: found a list of 1 values, expected 2"),
-    ({"v": ["a", "b", "c"]}, r"column 'v': found string, expected numbers"),
+    ({"v": ["a", "b", "c"], "w": [1, 2, 3]}, r"column 'v': found string beside other columns"),
     ({"id": [0, 1, 2]}, r": found no column beside 'id', expected values"),
 ]
 
@@ -274,3 +274,16 @@ def test_parquet_is_read_in_bounded_memory(tmp_path: Path) -> None:
     )
     assert int(done.stdout) < 256 << 20 < unpacked / 1.9
     assert gz.FeatureStore(tmp_path / "ds/x.gd").shape == (nodes, width)
+
+
+def test_columns_that_nothing_names_as_ends_are_told(tmp_path: Path) -> None:
+    table = pa.table({"user": [0, 1], "film": [2, 0], "stars": [5, 3]})
+    parquet.write_table(table, tmp_path / "r.parquet")
+    for options in ({}, {"relabel": True}):
+        report = gz.import_files(tmp_path / "r.parquet", tmp_path / "ds", overwrite=True, **options)
+        assert report.graph.guessed_ends == ("user", "film")
+        assert any("first columns, 'user' and 'film', are taken as" in n for n in report.notes)
+    report = gz.import_files(
+        tmp_path / "r.parquet", tmp_path / "ds", source="film", target="user", overwrite=True
+    )
+    assert report.notes == ()

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from graphzero._column_types import COLUMN_TYPES, split_type
 from graphzero._commands._arguments import count, size
 from graphzero._convert import ConversionReport, ShowProgress, convert, no_progress
 from graphzero._errors import InputError
+from graphzero._files import CATEGORIES_SUFFIX, COLUMN_SUFFIX
+from graphzero._inputs.locations import Location
 from graphzero._inputs.names import EdgeNames
-from graphzero._matrix_types import FLOAT_DTYPES, MATRIX_DTYPES
-from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
+from graphzero._matrix_types import FLOAT_DTYPES
+from graphzero._plan import ColumnOptions, ColumnSource, Plan, Relabel, Work, with_fill
 from graphzero._progress import JobProgress
 from graphzero._text import count_text, counted_text, rate_text, size_text
+
+if TYPE_CHECKING:
+    from graphzero._compile_column import ColumnReport
 
 EPILOG = """\
 examples:
   graphzero convert --edges edges.csv.gz --column x=feats.npy --column y=labels.csv:int64 --out DIR
   graphzero convert --edges edges.parquet --column x=nodes.parquet --split train=train.csv --out DIR
   graphzero convert --edges calls.parquet --source caller --target callee --relabel --out DIR
+  graphzero convert --edges follows.csv --source who --target whom --relabel --nodes people.csv \
+      --id-column person_id --columns x=age,income,height --columns y=label \
+      --columns "joined=joined_at:date[s]" --columns city=city --fill x=mean --out DIR
   graphzero convert FOLDER --out DIR    (an export, an OGB dataset, or a folder of .npy files)
   graphzero convert old.gl features.gd --out DIR      (files of GraphZero 0.2)
 
@@ -29,7 +40,14 @@ blanks, a table (Parquet, Arrow, Feather, or a folder of such files), or an arra
 "id" or one row for each node in order (TABLE#NAME is one of its columns), or an array with a row
 for each node. Text may be compressed with gzip or Zstandard; lines that begin with # or % are
 comments, and a first line whose first field is not a number is a header. Text goes by the position
-of its columns, unless --source, --target or --weight name them.
+of its columns, unless they are named: by --source, --target and --weight, by --columns of --nodes,
+by --edge-columns of --edges, or as FILE#COLUMN,COLUMN.
+
+A TYPE is a type of numbers (float32, int64, bool, ...), date[s] for dates and times as whole
+seconds since 1970 (or D, ms, us, ns), or category for texts or integers as codes 0, 1, 2, ...
+Without one, several columns are float32, one of integers int64, one of texts a category, and dates
+of Parquet keep their unit. What is missing is NaN, -1 in a category, and else an error unless
+--fill says what to put there.
 """
 
 
@@ -53,16 +71,24 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--edges", action="append", default=[], metavar="FILE", help="text, table, array or .gl"
     )
-    columns = {
-        "--column": "values for each node (text is float32 unless DTYPE says otherwise)",
-        "--edge-column": "values for each edge, in the order of the edges; implies --edge-ids",
+    parser.add_argument(
+        "--nodes", metavar="FILE", help="a table of nodes, text or Parquet, for --columns"
+    )
+    options = {
+        "--column": ("FILE[:TYPE]", "values for each node"),
+        "--edge-column": (
+            "FILE[:TYPE]",
+            "values for each edge, in the order of the edges; implies --edge-ids",
+        ),
+        "--columns": ("COLUMN,COLUMN...[:TYPE]", "columns of --nodes as one matrix"),
+        "--edge-columns": ("COLUMN,COLUMN...[:TYPE]", "the same, of the table of edges"),
     }
-    for option, what in columns.items():
+    for option, (source, what) in options.items():
         parser.add_argument(
             option,
             action="append",
             default=[],
-            metavar="NAME=FILE[:DTYPE]",
+            metavar=f"NAME={source}",
             help=f"{what}; may be repeated",
         )
     parser.add_argument(
@@ -106,13 +132,19 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
         help="ids are any integers or texts: number the nodes 0 to N - 1 in the order of their ids "
         "and store these (KIND auto, integer or text)",
     )
+    graph.add_argument(
+        "--separate-ids",
+        action="store_true",
+        help="sources and targets are different things, such as users and items, also where their "
+        "ids are equal: original ids become user:7 and item:7; implies --relabel",
+    )
 
 
 def _add_column_options(columns: argparse._ArgumentGroup) -> None:
     columns.add_argument(
         "--dtype",
         choices=FLOAT_DTYPES,
-        help="of columns of floating values that have no DTYPE of their own",
+        help="of columns of floating values that have no TYPE of their own",
     )
     columns.add_argument(
         "--rows-in-order",
@@ -122,8 +154,28 @@ def _add_column_options(columns: argparse._ArgumentGroup) -> None:
     columns.add_argument(
         "--row-align", type=size, metavar="BYTES", help="pad rows to a multiple of this"
     )
+    columns.add_argument(
+        "--id-column",
+        metavar="COLUMN",
+        help="of tables of columns: the ids of nodes (default id, node_id, ...; of text the first)",
+    )
     columns.add_argument("--nan", metavar="VALUE", help="what NaN becomes in an integer column")
-    columns.add_argument("--fill", metavar="VALUE", help="what nodes without a line get")
+    columns.add_argument(
+        "--fill",
+        action="append",
+        default=[],
+        metavar="[NAME=]VALUE",
+        help="what nodes without a row get; with NAME, what takes the place of everything that is "
+        "missing in that column: a number, date or category, or mean; may be repeated",
+    )
+    columns.add_argument(
+        "--missing",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="stands for a missing value in every column of text, as an empty field does (and NA, "
+        "NaN, NULL among numbers and dates); may be repeated",
+    )
 
 
 def _add_work_options(work: argparse._ArgumentGroup) -> None:
@@ -146,7 +198,9 @@ def _add_work_options(work: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace) -> int:
     show_progress: ShowProgress = no_progress if args.quiet else JobProgress
+    fill, fill_of = parse_fill(args.fill)
     plan = _plan(args)
+    plan = plan._replace(columns=with_fill(plan.columns, fill_of))
     report = convert(
         plan,
         args.out,
@@ -157,8 +211,10 @@ def run(args: argparse.Namespace) -> int:
             dedup=args.dedup,
             edge_ids=args.edge_ids,
         ),
-        column_options=ColumnOptions(args.row_align, args.nan, args.fill, args.dtype),
-        work=Work(args.memory, args.threads, args.on_error, args.overwrite),
+        column_options=ColumnOptions(args.row_align, args.nan, fill, args.dtype),
+        work=Work(
+            args.memory, args.threads, args.on_error, args.overwrite, missing=tuple(args.missing)
+        ),
         edge_names=EdgeNames(args.source, args.target, args.weight),
         show_progress=show_progress,
     )
@@ -176,18 +232,28 @@ def _plan(args: argparse.Namespace) -> Plan:
         from graphzero._inputs.layouts import plan_folder
 
         plan = plan_folder(folders[0])
-        for option in ("relabel", "source", "target", "weight"):
-            if getattr(args, option) is not None:
+        for option in (
+            "relabel",
+            "source",
+            "target",
+            "weight",
+            "nodes",
+            "edge_columns",
+            "separate_ids",
+        ):
+            if getattr(args, option):
                 raise InputError(
-                    f"{folders[0]}: found --{option}, which is for files that --edges names: a "
-                    "folder in a known layout says itself what its edges are"
+                    f"{folders[0]}: found --{option.replace('_', '-')}, which is for files that "
+                    "--edges names: a folder in a known layout says itself what its edges are"
                 )
-        return plan._replace(columns=[*plan.columns, *_columns(args)])
+        return plan._replace(columns=[*plan.columns, *_columns(args, [])])
     edges = list(args.edges)
-    columns = _columns(args)
+    columns = _columns(args, edges)
     for file in args.files:
         if Path(file).suffix == ".gl":
             edges.append(file)
+        elif _is_dictionary(file, args.files):
+            continue  # comes along with its column
         elif Path(file).suffix == ".gd":
             columns.append(ColumnSource(Path(file).stem, file))
         else:
@@ -197,30 +263,79 @@ def _plan(args: argparse.Namespace) -> Plan:
             )
     if len(edges) != 1:
         raise InputError(f"found {len(edges)} sources of edges, expected one: --edges FILE")
-    return Plan(edges[0], columns, relabel=args.relabel)
+    relabel: Relabel | None = args.relabel
+    if args.separate_ids and relabel is None:
+        relabel = "auto"
+    return Plan(
+        edges[0],
+        columns,
+        relabel=relabel,
+        nodes=args.nodes,
+        id_column=args.id_column,
+        separate_ids=args.separate_ids,
+    )
 
 
-def _columns(args: argparse.Namespace) -> list[ColumnSource]:
-    in_order = args.rows_in_order
-    of_nodes = [parse_column(t)._replace(text_has_ids=not in_order) for t in args.column]
-    of_edges = [parse_column(t, "--edge-column")._replace(role="edge") for t in args.edge_column]
-    splits = [parse_split(text) for text in args.split]
-    return [*of_nodes, *of_edges, *splits]
+def _is_dictionary(file: str, files: Sequence[str]) -> bool:
+    """Whether a file has the categories of another one."""
+    end = f"{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"
+    return file.endswith(end) and f"{file.removesuffix(end)}{COLUMN_SUFFIX}" in files
+
+
+def _columns(args: argparse.Namespace, edges: list[str]) -> list[ColumnSource]:
+    of_files = [parse_column(text) for text in args.column]
+    of_nodes = [parse_columns(text, "--columns", args.nodes) for text in args.columns]
+    nodes = [
+        column._replace(text_has_ids=not args.rows_in_order, id_column=args.id_column)
+        for column in (*of_files, *of_nodes)
+    ]
+    table = edges[0] if edges else None
+    of_edges = [parse_column(text, "--edge-column") for text in args.edge_column]
+    of_edges += [parse_columns(text, "--edge-columns", table) for text in args.edge_columns]
+    splits = [parse_split(text)._replace(id_column=args.id_column) for text in args.split]
+    return [*nodes, *(column._replace(role="edge") for column in of_edges), *splits]
 
 
 def parse_column(text: str, option: str = "--column") -> ColumnSource:
     """ "y=labels.csv:int64"; a colon that no type follows is part of the file's name."""
     name, equals, path = text.partition("=")
     if not equals or not path:
-        raise InputError(f"{option} {text!r}: expected NAME=FILE or NAME=FILE:DTYPE")
-    stem, colon, dtype = path.rpartition(":")
-    if colon and dtype in MATRIX_DTYPES:
-        return ColumnSource(name, stem, dtype)
-    if colon and dtype.isidentifier() and not Path(path).exists():
+        raise InputError(f"{option} {text!r}: expected NAME=FILE or NAME=FILE:TYPE")
+    source, asked = split_type(path)
+    _, colon, unknown = path.rpartition(":")
+    if asked is None and colon and not Path(Location.parse(path).path).exists():
         raise InputError(
-            f"{option} {text!r}: unknown type {dtype!r}, expected one of {', '.join(MATRIX_DTYPES)}"
+            f"{option} {text!r}: unknown type {unknown!r}, expected one of "
+            f"{', '.join(COLUMN_TYPES)}"
         )
-    return ColumnSource(name, path)
+    return ColumnSource(name, source, asked)
+
+
+def parse_columns(text: str, option: str, table: str | None) -> ColumnSource:
+    """ "x=age,income:float32": columns of a table as one matrix."""
+    name, equals, names = text.partition("=")
+    if not equals or not names:
+        raise InputError(f"{option} {text!r}: expected NAME=COLUMN,COLUMN,... and maybe :TYPE")
+    if table is None:
+        where = "--nodes FILE" if option == "--columns" else "--edges FILE"
+        raise InputError(f"{option} {text!r}: found no table, expected one: {where}")
+    columns, asked = split_type(names)
+    return ColumnSource(name, table, asked, columns=tuple(columns.split(",")))
+
+
+def parse_fill(texts: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """The value for all columns, and those of single ones: ["0", "x=mean"]."""
+    general: str | None = None
+    own = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            general = text
+        elif value:
+            own[name] = value
+        else:
+            raise InputError(f"--fill {text!r}: expected VALUE or NAME=VALUE")
+    return general, own
 
 
 def parse_split(text: str) -> ColumnSource:
@@ -238,10 +353,7 @@ def _print_report(out: str, report: ConversionReport) -> None:
     if graph.dropped:
         print(f"  dropped {count_text(graph.dropped)} repeated edges")
     for name, column in report.columns.items():
-        shape = f"{count_text(column.rows)} x {column.cols}"
-        filled = f", {count_text(column.filled)} rows filled" if column.filled else ""
-        nans = f", {count_text(column.nans)} NaN replaced" if column.nans else ""
-        print(f"  {name}: {shape} {column.dtype}{filled}{nans}")
+        print(f"  {name}: {_column_text(column)}")
     for note in report.notes:
         print(f"  note: {note}")
     print(
@@ -251,6 +363,45 @@ def _print_report(out: str, report: ConversionReport) -> None:
     _print_skipped(graph.skipped, graph.messages)
     for column in report.columns.values():
         _print_skipped(column.skipped, column.messages)
+
+
+def _column_text(column: ColumnReport) -> str:
+    """One line about a column."""
+    parts = [f"{count_text(column.rows)} x {column.cols} {column.dtype}"]
+    if column.categories is not None:
+        parts.append(f"{count_text(column.categories)} categories")
+    for word in column.words_for_nothing:
+        parts.append(f"{word!r} among them (--missing {word} takes it for none)")
+    if column.unit is not None:
+        parts.append(f"dates in {column.unit}")
+    if column.unit is not None and column.times is not None:
+        first, last = (_time_text(time, column.unit) for time in column.times)
+        parts[-1] += f" from {first} to {last}"
+    if column.rounded_times:
+        parts.append(f"{count_text(column.rounded_times)} of them rounded down to that")
+    if column.filled:
+        parts.append(f"{count_text(column.filled)} rows filled")
+    if column.missing:
+        parts.append(_missing_text(column))
+    if column.rounded_integers:
+        parts.append(
+            f"{count_text(column.rounded_integers)} integers rounded (type float64 holds them up "
+            "to 2^53)"
+        )
+    return ", ".join(parts)
+
+
+def _missing_text(column: ColumnReport) -> str:
+    became = "-1" if column.categories is not None else "NaN"
+    named = [f"{count_text(n)} in {name!r}" for name, n in column.missing.items() if name]
+    total = count_text(sum(column.missing.values()))
+    return f"missing {', '.join(named) or total} ({'replaced' if column.nans else became})"
+
+
+def _time_text(time: int, unit: str) -> str:
+    import numpy as np
+
+    return str(np.array(time, f"datetime64[{unit}]"))
 
 
 def _print_skipped(skipped: int, messages: tuple[str, ...]) -> None:

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphzero._errors import InputError
 from graphzero._inputs.file_array import FileArray, open_npy
 from graphzero._inputs.locations import Location, is_table, require_no_member
-from graphzero._inputs.names import EdgeColumns, EdgeNames
-from graphzero._inputs.streams import EdgeChunk, EdgeStream, pair_edges, rows_per_chunk
+from graphzero._inputs.names import EdgeNames
+from graphzero._inputs.opening import EdgeTable, edge_table
+from graphzero._inputs.options import ReadOptions
+from graphzero._inputs.streams import EdgeChunk, EdgeStream, pair_edges
+from graphzero._inputs.tables import ReadTally, Table, Wanted
 
-if TYPE_CHECKING:
-    from graphzero._inputs.tables import Table
 
-
-def stream_edges(source: str, names: EdgeNames) -> EdgeStream:
-    """Edges of a table or an array."""
+def stream_edges(
+    source: str,
+    names: EdgeNames,
+    options: ReadOptions | None = None,
+    *,
+    same_kind: bool = True,
+) -> EdgeStream:
+    """Edges of a table that pyarrow reads, or of an array. `same_kind`: sources and targets must
+    both be integers, or both texts."""
     location = Location.parse(source)
     if is_table(location.path):
-        from graphzero._inputs.tables import open_table
-
         if location.member is not None:
             raise InputError(
                 f"{location}: found one column, expected a table of edges; --source and --target "
                 "choose its columns"
             )
-        table = open_table(location.path)
-        return table_edges(table, names.choose(table.name, table.columns))
+        table = edge_table(location.path, names, options or ReadOptions())
+        return table_edges(table, same_kind=same_kind)
     if names.given:
         raise InputError(
             f"{source}: found names of columns (--source, --target, --weight), which an array does "
@@ -44,44 +48,66 @@ def stream_edges(source: str, names: EdgeNames) -> EdgeStream:
     return pair_edges(location.path, npy_edge_pairs(require_no_member(location)), None)
 
 
-def table_edges(table: Table, names: EdgeColumns) -> EdgeStream:
-    """Edges of a table."""
-    from graphzero._inputs.arrow_types import is_integer, is_text
-    from graphzero._inputs.table_values import ids_of, values_of
-
-    source, target, weight = names
-    for column in (source, target):
-        if not (is_integer(table.type_of(column)) or is_text(table.type_of(column))):
-            raise InputError(
-                f"{table.name} column {column!r}: found {table.type_of(column)}, expected integers "
-                "or texts as node ids; --source and --target choose other columns"
-            )
-    if is_text(table.type_of(source)) != is_text(table.type_of(target)):
-        raise InputError(
-            f"{table.name}: found {table.type_of(source)} in {source!r} and "
-            f"{table.type_of(target)} in {target!r}, expected the same kind of ids"
-        )
-    columns = [source, target] if weight is None else [source, target, weight]
-    table.require_same_kinds(columns)
+def table_edges(
+    edges: EdgeTable,
+    *,
+    node_limit: int | None = None,
+    checked: Sequence[Wanted] = (),
+    same_kind: bool = True,
+) -> EdgeStream:
+    """Edges of a table. `node_limit`: ids are node ids below that, else original ids. `checked`:
+    what is read beside the edges so that a row that is bad there is skipped here too."""
+    table, (source, target, weight, guessed), texts = edges.table, edges.columns, edges.texts
+    if texts is None:
+        texts = _kind_of_ids(table, source, target, same_kind)
+    ends = [
+        Wanted("id", (column,), texts=texts)
+        if node_limit is None or texts
+        else Wanted("node_id", (column,), label=label, limit=node_limit)
+        for column, label in ((source, "source"), (target, "target"))
+    ]
+    wanted = [*ends, *([] if weight is None else [Wanted("weight", (weight,))]), *checked]
+    tally = ReadTally()
 
     def chunks() -> Iterator[EdgeChunk]:
-        for piece in table.pieces(columns, rows_per_chunk(8 * len(columns))):
-            ends = [ids_of(piece, column) for column in columns[:2]]
+        for chunk in table.read(wanted, tally):
+            src, dst = chunk.groups[0].values, chunk.groups[1].values
             weights = None
             if weight is not None:
-                values = values_of(piece, [weight], None).values
-                weights = np.ascontiguousarray(values, np.float32)
-            yield EdgeChunk(ends[0], ends[1], weights)
+                weights = np.ascontiguousarray(chunk.groups[2].array, np.float32)
+            yield EdgeChunk(src, dst, weights, chunk.numbers, chunk.end_row, chunk.byte_size)
 
+    columns = [source, target, *([] if weight is None else [weight])]
     return EdgeStream(
         table.name,
         chunks,
         weighted=weight is not None,
-        texts=is_text(table.type_of(source)),
+        texts=texts,
         count=table.num_rows or 0,
-        parts=table.parts,
         stored_bytes=table.bytes_of(columns),
+        place_of=table.place,
+        tally=tally,
+        ends=(source, target) if table.has_names else None,
+        guessed=guessed,
+        progress_bytes=0 if table.says_kinds else table.bytes_of(columns),
     )
+
+
+def _kind_of_ids(table: Table, source: str, target: str, same_kind: bool) -> bool:
+    """Whether they are texts, all of them."""
+    kinds = table.kinds_of([source, target])
+    for column, kind in zip((source, target), kinds, strict=True):
+        if kind.what not in ("integer", "text"):
+            raise InputError(
+                f"{table.name} column {column!r}: found {kind.name}, expected integers or texts as "
+                "node ids; --source and --target choose other columns"
+            )
+    if same_kind and kinds[0].what != kinds[1].what:
+        raise InputError(
+            f"{table.name}: found {kinds[0].name} in {source!r} and {kinds[1].name} in {target!r}, "
+            "expected the same kind of ids"
+        )
+    return all(kind.what == "text" for kind in kinds)
 
 
 def npy_edge_pairs(source: str) -> FileArray:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from graphzero._description import parse_description
 from graphzero._errors import InputError
 from graphzero._export_manifest import MANIFEST, ExportedColumn, Manifest, read_manifest
-from graphzero._files import ORIGINAL_IDS
+from graphzero._files import CATEGORIES_SUFFIX, ORIGINAL_IDS
 from graphzero._inputs.file_array import FileArray, open_npy
 from graphzero._inputs.streams import EdgeStream, RowChunk, RowStream, array_rows, pair_edges
 from graphzero._plan import ColumnSource, Plan, Role
@@ -25,11 +26,16 @@ def plan_export(folder: Path) -> Plan:
     manifest = read_manifest(folder)
     relabelled = manifest.ids == "original"
     reader = _NpyFiles(folder) if manifest.format == "npy" else _ParquetFiles(folder, manifest)
+    original_ids = None
+    if manifest.ids == "column":
+        if ORIGINAL_IDS not in manifest.columns:
+            raise InputError(f"{folder / MANIFEST}: found no {ORIGINAL_IDS}, expected that column")
+        original_ids = reader.original_ids(manifest.columns[ORIGINAL_IDS])
     return Plan(
         reader.edges(manifest),
         [_column(name, column, reader) for name, column in _stored_columns(manifest)],
         None if relabelled else manifest.num_nodes,
-        reader.original_ids() if manifest.ids == "column" else None,
+        original_ids,
         undirected=manifest.undirected,
         direction=cast(Any, manifest.direction),
         dedup=manifest.dedup,
@@ -41,17 +47,22 @@ def plan_export(folder: Path) -> Plan:
 
 
 def _stored_columns(manifest: Manifest) -> Iterator[tuple[str, ExportedColumn]]:
-    return ((name, column) for name, column in manifest.columns.items() if name != ORIGINAL_IDS)
+    for name, column in manifest.columns.items():
+        # The dictionaries of Parquet are made again with the columns that they belong to.
+        made = column.role == "categories" and manifest.format == "parquet"
+        if name != ORIGINAL_IDS and not made:
+            yield name, column
 
 
 def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles) -> ColumnSource:
     is_split = column.role == "ids"
     return ColumnSource(
         name,
-        _shaped(reader.column(name, column.role), column.row_shape),
+        _shaped(reader.column(name, column), column.row_shape),
         None if is_split else column.dtype,
         cast(Role, column.role),
         row_align=None if is_split else column.row_bytes,
+        description=column.description or "",
     )
 
 
@@ -89,12 +100,12 @@ class _NpyFiles:
         weights = self._load(name) if manifest.weights else None
         return pair_edges(str(self._folder / "edge_index.npy"), index.T, weights)
 
-    def column(self, name: str, role: str) -> RowStream:
-        return array_rows(str(self._folder / f"{name}.npy"), self._load(name))
+    def column(self, name: str, column: ExportedColumn) -> RowStream:
+        array = self._load(name).texts_as_bytes()
+        return array_rows(str(self._folder / f"{name}.npy"), array)
 
-    def original_ids(self) -> RowStream:
-        ids = self._load(ORIGINAL_IDS).texts_as_bytes()
-        return array_rows(str(self._folder / f"{ORIGINAL_IDS}.npy"), ids)
+    def original_ids(self, column: ExportedColumn) -> RowStream:
+        return self.column(ORIGINAL_IDS, column)
 
     def node_ids(self) -> RowStream:
         raise InputError(f"{self._folder / MANIFEST}: found original ids in edges of .npy files")
@@ -113,21 +124,32 @@ class _ParquetFiles:
     def edges(self, manifest: Manifest) -> EdgeStream:
         from graphzero._inputs.edges import table_edges
         from graphzero._inputs.names import EdgeColumns
+        from graphzero._inputs.opening import EdgeTable
 
         name = manifest.weight_column or "weight"
         columns = EdgeColumns("source", "target", name if manifest.weights else None)
-        return table_edges(self._table("edges"), columns)
+        return table_edges(EdgeTable(self._table("edges"), columns))
 
-    def column(self, name: str, role: str) -> RowStream:
-        from graphzero._inputs.rows import table_rows
+    def column(self, name: str, column: ExportedColumn) -> RowStream:
+        from graphzero._inputs.rows import described_column, table_ids
 
-        if role == "ids":
-            return table_rows(self._table(name), "node", role=role, nan=None)
-        file = "edges" if role == "edge" else "nodes"
-        return table_rows(self._table(file), name, role=role, nan=None)
+        if column.role == "ids":
+            return table_ids(self._table(name), "node")
+        description = parse_description(f"{MANIFEST} {name}", (column.description or "").encode())
+        dictionary = None
+        if description.categories:
+            dictionary = self._table(f"{name}{CATEGORIES_SUFFIX}")
+        return described_column(
+            self._table("edges" if column.role == "edge" else "nodes"),
+            name,
+            column.dtype,
+            description,
+            role=column.role,
+            dictionary=dictionary,
+        )
 
-    def original_ids(self) -> RowStream:
-        return self.column(ORIGINAL_IDS, "node")
+    def original_ids(self, column: ExportedColumn) -> RowStream:
+        return self.column(ORIGINAL_IDS, column)
 
     def node_ids(self) -> RowStream:
         from graphzero._inputs.rows import table_ids
@@ -135,9 +157,9 @@ class _ParquetFiles:
         return table_ids(self._table("nodes"), "id")
 
     def _table(self, name: str) -> Any:
-        from graphzero._inputs.tables import open_table
+        from graphzero._inputs.arrow_table import open_arrow_table
 
-        return open_table(str(_existing(self._folder, f"{name}.parquet")))
+        return open_arrow_table(str(_existing(self._folder, f"{name}.parquet")))
 
 
 def _existing(folder: Path, name: str) -> Path:

@@ -19,6 +19,7 @@ class EdgeColumns(NamedTuple):
     source: str
     target: str
     weight: str | None
+    guessed: bool = False  # the ends are the first of more columns, and nothing names them
 
 
 class EdgeNames(NamedTuple):
@@ -53,10 +54,17 @@ class EdgeNames(NamedTuple):
                 f"{table}: found columns {', '.join(map(repr, columns))}, expected one for the "
                 "source and one for the target of each edge; name them with --source and --target"
             )
-        return EdgeColumns(columns[0], columns[1], weight)
+        return EdgeColumns(columns[0], columns[1], weight, guessed=len(columns) > 2)
 
 
 def usual_column(columns: Sequence[str], usual: Sequence[str]) -> str | None:
     """The column with the first of these names, in any case."""
     by_lower = {column.lower(): column for column in reversed(columns)}
     return next((by_lower[name] for name in usual if name in by_lower), None)
+
+
+def likely_ids(columns: Sequence[str], ends: Sequence[str]) -> str | None:
+    """The column that names nodes: the only one that is called as an end of the edges is, or one of
+    a usual name."""
+    found = [name for name in ends if name in columns]
+    return found[0] if len(found) == 1 else usual_column(columns, ID_NAMES)

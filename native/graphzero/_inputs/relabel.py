@@ -23,16 +23,17 @@ from graphzero._inputs.streams import (
     EdgeChunk,
     EdgeStream,
     IdColumn,
-    Parts,
     RowChunk,
     RowStream,
     Texts,
     as_int64,
     id_count,
-    part_of,
-    row_place,
+    words_for_nothing,
 )
-from graphzero._inputs.texts import IdText, TextInput
+from graphzero._original_ids import texts_of_rows
+
+# At which ends of edges an id was met, as bits.
+SOURCE, TARGET = 1, 2
 
 
 class IdSource(NamedTuple):
@@ -41,92 +42,103 @@ class IdSource(NamedTuple):
     name: str
     chunks: Callable[[], Iterator[tuple[IdColumn, ...]]]  # columns of one length
     texts: bool
+    place: Callable[[int], str]  # what messages call a row
     num_rows: int = 0  # 0: not known
-    parts: Parts = ()
+    sides: tuple[int, ...] = (0,)  # of the columns
 
 
-def ids_of_edges(edges: EdgeStream | IdText) -> IdSource:
-    if isinstance(edges, IdText):
-        return _ids_of_text(edges)
-
+def ids_of_edges(edges: EdgeStream) -> IdSource:
     def chunks() -> Iterator[tuple[IdColumn, ...]]:
         return ((chunk.src, chunk.dst) for chunk in edges.open())
 
-    return IdSource(edges.name, chunks, edges.texts, edges.count, edges.parts)
+    sides = (SOURCE, TARGET)
+    return IdSource(edges.name, chunks, edges.texts, edges.place, edges.count, sides)
 
 
-def ids_of_rows(rows: RowStream | IdText) -> IdSource:
-    if isinstance(rows, IdText):
-        return _ids_of_text(rows)
+def ids_of_rows(rows: RowStream, side: int = 0) -> IdSource:
     if not rows.has_ids:
         raise InputError(
             f"{rows.name}: found rows without ids, expected a column of ids beside the values: "
-            "with --relabel a row's place does not tell its node"
+            "with --relabel a row's place does not tell its node; --id-column names it"
         )
 
     def chunks() -> Iterator[tuple[IdColumn, ...]]:
+        if rows.open_ids is not None:
+            return ((ids,) for ids in rows.open_ids())
         return ((chunk.ids,) for chunk in rows.open() if chunk.ids is not None)
 
-    return IdSource(rows.name, chunks, rows.texts, rows.rows or 0, rows.parts)
-
-
-def _ids_of_text(text: IdText) -> IdSource:
-    return IdSource(text.name, lambda: ((ids,) for ids in text.chunks_of_ids()), text.texts)
+    return IdSource(rows.name, chunks, rows.texts, rows.place, rows.rows or 0, (side,))
 
 
 class Relabelling:
     """The new ids of a dataset in the making."""
 
-    def __init__(self, ids_file: Path, resources: _engine.Resources) -> None:
-        matrix = _engine.Matrix.open(str(ids_file))
-        self.num_nodes = matrix.rows
+    def __init__(
+        self, ids_file: Path, counts: _engine.IdCounts, resources: _engine.Resources
+    ) -> None:
+        self.counts = counts
+        self._matrix = _engine.Matrix.open(str(ids_file))
+        self.num_nodes = self._matrix.rows
         self._index = _engine.IdIndex(
-            matrix, memory=resources.memory // 4, threads=resources.threads
+            self._matrix, memory=resources.memory // 4, threads=resources.threads
         )
 
-    def edges(self, edges: EdgeStream | IdText) -> EdgeStream | TextInput:
+    def name_of(self, node: int) -> str:
+        """The original id of a node, for messages."""
+        row = self._matrix.tensor()[node]
+        return repr(texts_of_rows(row[None, :])[0]) if self._index.holds_texts else str(row)
+
+    @property
+    def words_for_nothing(self) -> list[str]:
+        """Ids that often stand for a missing value."""
+        return words_for_nothing(self._index)
+
+    def edges(self, edges: EdgeStream) -> EdgeStream:
         """The same edges with new ids."""
-        if isinstance(edges, IdText):
-            return edges.rewritten(self._index)
-        stream = edges
 
         def chunks() -> Iterator[EdgeChunk]:
             row = 0
-            for src, dst, weights in stream.open():
-                yield EdgeChunk(self._find(src, stream, row), self._find(dst, stream, row), weights)
-                row += id_count(src)
+            for chunk in edges.open():
+                src, dst = (
+                    self._find(ids, edges.place, row, chunk.numbers)
+                    for ids in (chunk.src, chunk.dst)
+                )
+                yield chunk._replace(src=src, dst=dst)
+                row += id_count(chunk.src)
 
-        return replace(stream, open=chunks, texts=False)
+        return replace(edges, open=chunks, texts=False)
 
-    def rows(self, rows: RowStream | IdText) -> RowStream | TextInput:
+    def rows(self, rows: RowStream) -> RowStream:
         """The same rows under new ids."""
-        if isinstance(rows, IdText):
-            return rows.rewritten(self._index)
-        stream = rows
 
         def chunks() -> Iterator[RowChunk]:
             row = 0
-            for chunk in stream.open():
+            for chunk in rows.open():
                 assert chunk.ids is not None
-                yield chunk._replace(ids=self._find(chunk.ids, stream, row))
+                ids = self._find(chunk.ids, rows.place, row, chunk.numbers)
+                yield chunk._replace(ids=ids)
                 row += id_count(chunk.ids)
 
-        return replace(stream, open=chunks, texts=False)
+        return replace(rows, open=chunks, texts=False)
 
     def _find(
-        self, ids: IdColumn, stream: EdgeStream | RowStream, first_row: int
+        self,
+        ids: IdColumn,
+        place: Callable[[int], str],
+        first_row: int,
+        numbers: npt.NDArray[np.int64] | None,
     ) -> npt.NDArray[np.int64]:
         if isinstance(ids, Texts):
             found = self._index.find_texts(ids.offsets, ids.data)
         else:
-            integers = as_int64(ids, stream.name, first_row, stream.parts)
-            found = self._index.find_integers(integers)
+            found = self._index.find_integers(as_int64(ids, place, first_row))
         if found.size and int(found.min()) < 0:
-            row = int(np.argmin(found))
-            value = repr(ids.text(row)) if isinstance(ids, Texts) else ids[row]
+            at = int(np.argmin(found))
+            row = first_row + at if numbers is None else int(numbers[at])
+            value = repr(ids.text(at)) if isinstance(ids, Texts) else ids[at]
             raise InputError(
-                f"{row_place(stream.name, stream.parts, first_row + row)}: found id {value}, "
-                "expected one that occurs in the edges or in a column"
+                f"{place(row)}: found id {value}, expected one that occurs in the edges or in a "
+                "column"
             )
         return found
 
@@ -146,8 +158,8 @@ def write_original_ids(
                 f"{column.name}: found {kinds[column.texts]} as ids, expected "
                 f"{kinds[edges.texts]} as in {edges.name}"
             )
-    _collect(ids_file, [edges, *columns], resources, report)
-    return Relabelling(ids_file, resources)
+    counts = _collect(ids_file, [edges, *columns], resources, report)
+    return Relabelling(ids_file, counts, resources)
 
 
 def _collect(
@@ -155,24 +167,26 @@ def _collect(
     sources: Sequence[IdSource],
     resources: _engine.Resources,
     report: Report | None,
-) -> None:
-    total = sum(source.num_rows for source in sources)
+) -> _engine.IdCounts:
+    known = all(source.num_rows for source in sources)
+    total = sum(source.num_rows for source in sources) if known else 0
     done = 0
     integer_ids = _engine.IntegerIdCollector(resources)
     text_ids = _engine.TextIdCollector(resources)
     for source in sources:
         row = 0
         for columns in source.chunks():
-            for ids in columns:
+            for ids, side in zip(columns, source.sides, strict=True):
                 if isinstance(ids, Texts):
-                    file, first_row = part_of(source.name, source.parts, row)
-                    text_ids.add(ids.offsets, ids.data, name=file, first_row=first_row)
+                    text_ids.add(*ids, place=source.place, first_row=row, sides=side)
                 else:
-                    integer_ids.add(as_int64(ids, source.name, row, source.parts))
+                    integer_ids.add(as_int64(ids, source.place, row), sides=side)
             row += id_count(columns[0])
             done += id_count(columns[0])
             if report is not None:
-                report("collecting ids", done, max(total, done))
+                report("collecting ids", done, total)
     collector = text_ids if sources[0].texts else integer_ids
-    if collector.write(str(ids_file), report=report) == 0:
+    counts = collector.write(str(ids_file), report=report)
+    if counts.total == 0:
         raise InputError(f"{sources[0].name}: found no ids, expected edges")
+    return counts

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from graphzero import _engine
 from graphzero._errors import InputError
+
+if TYPE_CHECKING:
+    from graphzero._inputs.matrix_columns import MatrixColumn
+    from graphzero._inputs.tables import ReadTally
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -60,18 +65,37 @@ class Texts(NamedTuple):
 
 IdColumn: TypeAlias = "Array | Texts"
 
+# Among numbers these stand for a missing value; among texts they may be meant so.
+_WORDS_FOR_NOTHING = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
+
+
+def words_for_nothing(index: _engine.IdIndex) -> list[str]:
+    """Texts of the index that often stand for a missing value, if it holds texts."""
+    if not index.holds_texts:
+        return []
+    offsets = np.cumsum([0, *map(len, _WORDS_FOR_NOTHING)])
+    data = np.frombuffer("".join(_WORDS_FOR_NOTHING).encode(), np.uint8)
+    rows = index.find_texts(offsets, data)
+    return [word for word, row in zip(_WORDS_FOR_NOTHING, rows, strict=True) if row >= 0]
+
 
 def id_count(ids: IdColumn) -> int:
     return ids.num_texts if isinstance(ids, Texts) else len(ids)
 
 
-def as_int64(ids: Array, name: str, first_row: int, parts: Parts = ()) -> npt.NDArray[np.int64]:
-    """Raises InputError for what does not fit."""
+def as_int64(ids: Array, place: Callable[[int], str], first_row: int) -> npt.NDArray[np.int64]:
+    """Raises InputError for what does not fit. `place` is what messages call a row."""
     if ids.dtype == np.uint64 and ids.size and int(ids.max()) >= 2**63:
         row = int(np.argmax(ids >= 2**63))
-        place = row_place(name, parts, first_row + row)
-        raise InputError(f"{place}: found id {ids[row]}, expected at most 2^63 - 1")
+        raise InputError(
+            f"{place(first_row + row)}: found id {ids[row]}, expected at most 2^63 - 1"
+        )
     return np.ascontiguousarray(ids, np.int64)
+
+
+def select_ids(ids: IdColumn, chosen: Array) -> IdColumn:
+    """Those where `chosen` is true."""
+    return ids.take(np.flatnonzero(chosen)) if isinstance(ids, Texts) else ids[chosen]
 
 
 class EdgeChunk(NamedTuple):
@@ -80,6 +104,9 @@ class EdgeChunk(NamedTuple):
     src: IdColumn
     dst: IdColumn
     weights: npt.NDArray[np.float32] | None
+    numbers: Array | None = None  # of their rows, if rows were skipped
+    end_row: int | None = None  # the rows so far, skipped ones included
+    byte_size: int = 0  # of what they were read from, in a stream that has progress_bytes
 
 
 @dataclass(frozen=True)
@@ -93,6 +120,17 @@ class EdgeStream:
     count: int = 0  # of edges; 0: not known
     parts: Parts = ()
     stored_bytes: int = 0  # of what it is read from
+    place_of: Callable[[int], str] | None = None  # instead of name and parts
+    tally: ReadTally | None = None
+    ends: tuple[str, str] | None = None  # what a table calls sources and targets
+    guessed: bool = False  # these are the first of more columns, and nothing names them
+    progress_bytes: int = 0  # what the byte sizes of its chunks add up to; 0: they have none
+
+    def place(self, row: int) -> str:
+        """What messages call a row."""
+        if self.place_of is not None:
+            return self.place_of(row)
+        return row_place(self.name, self.parts, row)
 
 
 class RowChunk(NamedTuple):
@@ -101,6 +139,11 @@ class RowChunk(NamedTuple):
     ids: IdColumn | None
     rows: Array
     replaced: int = 0  # values that were missing, and got the one for NaN
+    numbers: Array | None = None  # of the rows in the input, if some were skipped
+
+    def number(self, position: int, first_row: int) -> int:
+        """The row that stands at a position, in an input of which first_row rows came before."""
+        return first_row + position if self.numbers is None else int(self.numbers[position])
 
 
 @dataclass(frozen=True)
@@ -116,6 +159,18 @@ class RowStream:
     texts: bool = False  # ids, or the values of a split, are texts
     parts: Parts = ()
     stored_bytes: int = 0  # of what it is read from
+    place_of: Callable[[int], str] | None = None  # instead of name and parts
+    tally: ReadTally | None = None
+    # The ids alone, if that takes less than reading everything.
+    open_ids: Callable[[], Iterator[IdColumn]] | None = None
+    matrix: MatrixColumn | None = None  # what makes its rows, to be prepared before they are read
+    id_column: str | None = None  # what a table calls the ids
+
+    def place(self, row: int) -> str:
+        """What messages call a row."""
+        if self.place_of is not None:
+            return self.place_of(row)
+        return row_place(self.name, self.parts, row)
 
 
 def rows_per_chunk(row_bytes: int) -> int:

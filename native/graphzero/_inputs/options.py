@@ -1,0 +1,13 @@
+"""How tables are read."""
+
+from typing import NamedTuple
+
+
+class ReadOptions(NamedTuple):
+    """What holds for every table of a conversion."""
+
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
+    skip: bool = False  # leave out bad lines of text
+    threads: int = 0  # 0: one for each processor
+    # What the ends of edges are called, if other tables call their ids so: see sides.py.
+    ends: tuple[str, ...] = ()

@@ -1,0 +1,155 @@
+"""Fields of text tables: quotes over lines and chunks, in any number of threads."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from graphzero import InputError
+from graphzero._inputs.opening import open_table
+from graphzero._inputs.options import ReadOptions
+from graphzero._inputs.streams import Texts
+from graphzero._inputs.tables import ReadTally, Table, Wanted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def texts_of(table: Table, name: str) -> list[str | None]:
+    wanted = [Wanted("text", (name,), may_be_missing=True)]
+    found: list[str | None] = []
+    for chunk in table.read(wanted):
+        values, missing, _ = chunk.groups[0]
+        assert isinstance(values, Texts)
+        for at in range(values.num_texts):
+            gone = missing is not None and missing[at]
+            found.append(None if gone else values.text(at))
+    return found
+
+
+def csv_of(rows: list[list[str]], **form: Any) -> str:
+    out = io.StringIO()
+    csv.writer(out, **form).writerows(rows)
+    return out.getvalue()
+
+
+fields = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12).map(str.strip)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(fields, min_size=3, max_size=3), min_size=1, max_size=12),
+    st.sampled_from([",", ";", "\t"]),
+    st.booleans(),
+)
+def test_fields_come_back_as_python_wrote_them(
+    tmp_path_factory: Any, rows: list[list[str]], delimiter: str, everything_quoted: bool
+) -> None:
+    quoting = csv.QUOTE_ALL if everything_quoted else csv.QUOTE_MINIMAL
+    rows = [["key", *row] for row in rows]  # a line that begins with # is a comment
+    text = csv_of([["k", "a", "b", "c"], *rows], delimiter=delimiter, quoting=quoting)
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path.write_bytes(text.encode())
+    table = open_table(str(path), ReadOptions(threads=2))
+    for place, name in enumerate("abc"):
+        # Blanks at the ends are no part of a field, unless it is quoted.
+        assert texts_of(table, name) == [row[place + 1] or None for row in rows]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_fields_over_many_lines_and_chunks(tmp_path: Path, threads: int, compressed: bool) -> None:
+    rows = [[str(row), "a\nb" if row % 3 else "c", str(row / 2)] for row in range(60_000)]
+    rows[30_000][1] = "\n" * 1000 + 'with a "quote", a comma\nand ' + "y" * 1000
+    data = csv_of([["id", "note", "v"], *rows]).encode()
+    path = tmp_path / "t.csv"
+    path.write_bytes(gzip.compress(data) if compressed else data)
+    table = open_table(str(path), ReadOptions(threads=threads))
+    wanted = [Wanted("integer", ("id",)), Wanted("number", ("v",))]
+    found = [(chunk.groups[0].array, chunk.groups[1].array) for chunk in table.read(wanted)]
+    ids, values = (np.concatenate(arrays)[:, 0] for arrays in zip(*found, strict=True))
+    np.testing.assert_array_equal(ids, np.arange(60_000))
+    np.testing.assert_array_equal(values, np.arange(60_000) / 2)
+    # Lines of the file are not rows of the table.
+    before = sum(1 + row[1].count("\n") for row in rows[:40_000])
+    assert table.place(40_000) == f"{path} line {before + 2}"
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_quote_that_never_ends_is_named_and_skipped(tmp_path: Path, threads: int) -> None:
+    lines = [f"{row},note {row}" for row in range(150_000)]
+    lines[1234] = '1234,"oops'
+    path = tmp_path / "t.csv"
+    path.write_text("id,note\n" + "\n".join(lines))
+    table = open_table(str(path), ReadOptions(threads=threads))
+    wanted = [Wanted("integer", ("id",))]
+    with pytest.raises(InputError, match=r"t\.csv line 1236: found a quote that does not end with"):
+        for _ in table.read(wanted):
+            pass
+    tally = ReadTally()
+    skipping = open_table(str(path), ReadOptions(skip=True, threads=threads))
+    ids = np.concatenate([chunk.groups[0].array[:, 0] for chunk in skipping.read(wanted, tally)])
+    np.testing.assert_array_equal(ids, np.delete(np.arange(150_000), 1234))
+    assert tally.skipped == 1
+
+
+@pytest.mark.parametrize("first", ["0", "00"])  # the limit lies between two quotes, or beside them
+def test_a_record_beyond_the_limit_is_not_read_further(tmp_path: Path, first: str) -> None:
+    path, quotes = tmp_path / "t.csv", '""' * (1 << 20)
+    path.write_text(f'id,note\n1,a\n{first},"{quotes}"\n2,b\n')
+    table = open_table(str(path), ReadOptions(threads=1))
+    with pytest.raises(InputError, match=r"t\.csv line 3: found a quote that does not end with"):
+        texts_of(table, "note")
+    assert texts_of(open_table(str(path), ReadOptions(skip=True)), "note") == ["a", "b"]
+
+
+def test_the_first_bad_line_is_told_whatever_thread_meets_it(tmp_path: Path) -> None:
+    lines = [f"{row},1" for row in range(200_000)]
+    lines[90_000] = lines[190_000] = "x,1"
+    path = tmp_path / "t.csv"
+    path.write_text("id,v\n" + "\n".join(lines))
+    for _ in range(5):
+        table = open_table(str(path), ReadOptions(threads=4))
+        with pytest.raises(
+            InputError, match=r"line 90002: column 'id': found \"x\", expected an i"
+        ):
+            for _ in table.read([Wanted("integer", ("id",))]):
+                pass
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        (["1", "-2", "", "NA"], "integer"),
+        (["007", "1"], "integer"),
+        (["1", "2.5", "nan"], "number"),
+        (["1e3", "-inf"], "number"),
+        ([str(2**63), "1"], "number"),
+        (["", "NA", "null"], "number"),
+        (["true", "FALSE", ""], "bool"),
+        (["true", "1"], "text"),
+        (["2013-01-01", "2013-01-01T10:00Z", ""], "text"),
+        (["a", "1"], "text"),
+    ],
+)
+def test_what_columns_of_text_hold(tmp_path: Path, fields: list[str], what: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,v\n" + "".join(f"{row},{field}\n" for row, field in enumerate(fields)))
+    table = open_table(str(path), ReadOptions())
+    kind = table.kinds_of(["v"])[0]
+    assert kind.what == what
+    assert kind.looks_like_time == fields[0].startswith("2013")
+    assert kind.mixed == (what == "text" and "1" in fields)
+
+
+def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,v,v\n0,1,2\n")
+    table = open_table(str(path), ReadOptions())
+    with pytest.raises(InputError, match=r"t\.csv: found column 'v' twice, expected it once"):
+        table.kinds_of(["v"])
+    assert table.kinds_of(["id"])[0].what == "integer"
