@@ -25,6 +25,12 @@ def id_array(ids: Ids, bound: int | None, what: str = "ids") -> npt.NDArray[np.i
         raise ValueError(f"{what}: found shape {array.shape}, expected one dimension")
     if array.size == 0:
         return np.empty(0, np.int64)
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and isinstance(array[0], str)):
+        raise TypeError(
+            f"{what}: found texts, expected integers, the numbers of nodes; original ids of a "
+            "relabelled dataset are taken with original_ids=True by a client, and found by "
+            "OriginalIds.find without one"
+        )
     if array.dtype.kind not in "iu" and not _holds_ints(array):
         raise TypeError(f"{what}: found {array.dtype}, expected integers")
     low, high = (0, bound) if bound is not None else (-(2**63), 2**63)

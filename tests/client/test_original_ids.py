@@ -115,3 +115,17 @@ def test_calls_of_several_requests_keep_to_their_timeout(
             with pytest.raises(gz.RequestTimeout, match=r"within 0\.1 s"):
                 call(client, ids[:2])
         os.kill(daemon.pid, signal.SIGCONT)
+
+
+def test_texts_as_seeds_are_told_how(connected: Any) -> None:
+    _, client = connected
+    with pytest.raises(TypeError, match=r"seeds: found texts, expected .*original_ids=True"):
+        client.sample(["ann"], fanout=[1])
+    with pytest.raises(TypeError, match=r"seeds: found texts, expected .*original_ids=True"):
+        client.loader(np.array(["ann", "bob"]), fanout=[1], batch_size=1)
+
+
+def test_texts_as_ids_without_a_daemon(relabelled: Any) -> None:
+    _, dataset = relabelled
+    with pytest.raises(TypeError, match=r"found texts, expected .*found by OriginalIds\.find"):
+        gz.Graph(dataset).sample(["ann"], fanout=[1])
