@@ -23,7 +23,7 @@ ADDRESS_VARIABLE = "GRAPHZERO_ADDRESS"
 TOKEN_VARIABLE = "GRAPHZERO_TOKEN"
 CERTIFICATE_VARIABLE = "GRAPHZERO_ROOT_CERTIFICATE"
 
-_START_IT = "start one with: graphzero-server --data DIR; or let connect(data=DIR) start it"
+START_ONE = "start one with: graphzero-server --data DIR; or let connect(data=DIR) start it"
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _require_trusted_socket(path: Path, server_uid: int | None) -> None:
             "let a group in with graphzero-server --group NAME"
         ) from error
     except OSError as error:
-        raise ServerUnavailable(f"no daemon at {path} ({error.strerror}); {_START_IT}") from error
+        raise ServerUnavailable(f"no daemon at {path} ({error.strerror}); {START_ONE}") from error
     for place, found in places.items():
         if found.st_uid not in trusted:
             raise AccessDenied(

@@ -234,6 +234,9 @@ class Link:
                     future.exception(patience.step())  # waits
                 if not future.done() and not patience.remaining():
                     raise RequestTimeout(f"the daemon did not answer within {limit.seconds:g} s")
+            error = future.exception()
+            if error is not None:
+                raise error
             return future.result()
         except BaseException:
             future.cancel()
@@ -339,7 +342,7 @@ class Link:
         if again:
             self._reconnect()
         else:
-            self._fail_pending(error)
+            self._fail_pending(self._with_advice(error))
 
     def _goes_on_after(self, session: Session, error: ClientError) -> bool:
         if isinstance(error, SharedMemoryUnavailable):
@@ -367,7 +370,7 @@ class Link:
             except ClientError as error:
                 late = deadline.remaining() < delay
                 if late or self._closed or not _is_transient(error):
-                    raise
+                    raise self._with_advice(error) from None
             with suppress(Empty):  # whoever ends the link also ends the pause
                 self._pause.get(timeout=delay)
             delay = min(2 * delay, _LONGEST_DELAY_S)
@@ -380,7 +383,17 @@ class Link:
     def _gone(self) -> ClientError:
         if self._closed:
             return RequestCancelled("the client was closed")
-        return ServerUnavailable("the daemon went away")
+        return self._with_advice(ServerUnavailable("the daemon went away"))
+
+    def _with_advice(self, error: ClientError) -> ClientError:
+        """Of a daemon that was there and is not any more: what would have helped."""
+        if self._welcome is None or self._closed or type(error) is not ServerUnavailable:
+            return error
+        if self._patience.retry_timeout is None:
+            advice = "connect(retry=True) waits for the next one and goes on with the same batches"
+        else:
+            advice = f"no other one came within {self._patience.retry_timeout:g} s (retry_timeout)"
+        return ServerUnavailable(f"{error}; {advice}")
 
     def _give_up(self, request_id: int) -> None:
         with self._lock:
@@ -399,7 +412,8 @@ class Link:
         with self._lock:
             failed, self._pending = self._pending, {}
         for pending in failed.values():
-            pending.resolve(error)
+            # One for each: to raise an exception changes it.
+            pending.resolve(type(error)(*error.args))
 
     def _start_over(self) -> None:
         # Re-entrant: the collector may run while it is held, and cancel what an iterator left.

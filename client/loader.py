@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from graphzero._ids import Ids
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
-from graphzero.client.errors import DatasetChanged
 from graphzero.client.info import DatasetInfo
 from graphzero.client.link import RAN_OUT, Link, RequestFuture
+from graphzero.client.loader_state import count_in_state, require_fitting_state
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
 from graphzero.client.requests import SampleOptions, Seeds, sample_messages
 from graphzero.client.seeds import resolve_seeds
@@ -139,20 +139,19 @@ class Loader:
         Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
         goes through other seeds or in another way: the next batch could not be the same.
         """
-        own = self.state_dict()
-        for key in ("dataset", "sampler_version"):
-            if state[key] != own[key]:
-                raise DatasetChanged(
-                    f"the state was saved with {key} {state[key]}, found {own[key]}; "
-                    "its batches cannot be repeated"
-                )
-        for key in ("version", "batch_size", "shuffle", "drop_last", "world_size", "seeds"):
-            if state[key] != own[key]:
-                raise ValueError(f"the state has {key} {state[key]}, this loader has {own[key]}")
+        require_fitting_state(
+            state,
+            self.state_dict(),
+            same=("batch_size", "shuffle", "drop_last", "world_size"),
+            digest="seeds",
+            loader="Loader",
+        )
+        seed = resolve_seed(count_in_state(state, "seed"))
+        progress = Progress(count_in_state(state, "epoch"), count_in_state(state, "batches"))
         self._end_running("load_state_dict() of this loader ended this iterator")
-        self._seed = int(state["seed"])
-        self._source = self._source.with_seed(self._seed)
-        self._progress = self._source.normal(Progress(int(state["epoch"]), int(state["batches"])))
+        self._seed = seed
+        self._source = self._source.with_seed(seed)
+        self._progress = self._source.normal(progress)
         self._resume_at = self._progress
 
     def _end_running(self, reason: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from graphzero._grpc_setup import import_grpc
 from graphzero.client.address import Address, find_address
 from graphzero.client.errors import ServerUnavailable
-from graphzero.client.stream import call_metadata, open_channel
+from graphzero.client.stream import call_metadata, exception_of, open_channel
 from graphzero.proto import graphzero_pb2 as pb
 
 
@@ -21,9 +21,10 @@ def daemon_stats(
     server_uid: int | None = None,
     serving: bool = False,
 ) -> pb.GetStatsResponse:
-    """Raises ServerUnavailable if no daemon answers in time; the rest as connect() has it.
+    """Raises RequestTimeout if the daemon does not answer in time; the rest as connect() has it.
 
-    `serving`: also if it answers, but takes no sessions, because it is stopping for instance.
+    `serving`: raise ServerUnavailable also if it answers, but takes no sessions, because it is
+    stopping for instance.
     """
     grpc = import_grpc()
     from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
@@ -43,7 +44,7 @@ def daemon_stats(
                 pb.GetStatsRequest(), timeout=timeout, metadata=call_metadata(found)
             )
         except grpc.RpcError as error:
-            raise ServerUnavailable(f"{found}: no answer: {error.details()}") from error
+            raise exception_of(error, found) from None
     return stats
 
 

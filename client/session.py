@@ -215,13 +215,13 @@ class Session:
         elif isinstance(end, (RequestCancelled, RequestTimeout, ServerError)):
             # However gRPC words it: the daemon or the connection to it went away.
             end = ServerUnavailable(f"the session ended: {end}")
-        self.ended = end
+        self.ended = end.with_traceback(None)  # of a thread that the user knows nothing of
         self.end()
         # From now on only tensors keep regions mapped, and the daemon counts them for so long.
         self._regions.clear()
         self._answered.set()
         if self._welcome is not None:
-            self._on_end(self, end)
+            self._on_end(self, self.ended)
 
     def _handle(self, response: SessionResponse) -> object:
         kind = response.WhichOneof("body")

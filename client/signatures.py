@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -17,7 +18,26 @@ def with_arguments_of(model: Callable[P, Any]) -> Callable[[Callable[..., T]], C
     def adopt(function: Callable[..., T]) -> Callable[P, T]:
         result = inspect.signature(function).return_annotation
         shown = inspect.signature(model).replace(return_annotation=result)
-        function.__signature__ = shown  # type: ignore[attr-defined]
-        return function
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return function(*args, **kwargs)
+            except TypeError:  # of `model`, which nobody called, or of what it does
+                require_arguments(function.__qualname__, model, args, kwargs)
+                raise
+
+        call.__signature__ = shown  # type: ignore[attr-defined]
+        return call
 
     return adopt
+
+
+def require_arguments(
+    name: str, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Raises TypeError for what `model` does not take, in the name of whom the user called."""
+    try:
+        inspect.signature(model).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name}() {error}") from None

@@ -30,6 +30,7 @@ from graphzero.client.address import Address
 from graphzero.client.errors import ClientError, ServerUnavailable, exception_for
 from graphzero.client.frames import END, MESSAGE, read_frame, send_frame, unpack_error
 from graphzero.client.threads import callbacks, keep_from_users
+from graphzero.client.unavailable import not_reached, went_away
 from graphzero.proto.graphzero_pb2 import (
     ListDatasetsRequest,
     ListDatasetsResponse,
@@ -85,7 +86,7 @@ def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
                 ListDatasetsRequest(), timeout=timeout, metadata=call_metadata(address)
             )
         except grpc.RpcError as error:
-            raise _exception(error, address) from error
+            raise exception_of(error, address) from None
     return found
 
 
@@ -102,6 +103,7 @@ class GrpcStream:
         self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
         self._handle: Handle | None = None
         self._failure: Exception | None = None
+        self._answered = False
         self._channel = open_channel(address)
         call = self._channel.stream_stream(
             _SESSION_METHOD,
@@ -126,7 +128,7 @@ class GrpcStream:
                 if self._failure is not None:
                     raise self._failure
         except grpc.RpcError as error:
-            raise _exception(error, self._address) from error
+            raise exception_of(error, self._address, answered=self._answered) from None
         finally:
             self._handle = None
 
@@ -137,6 +139,7 @@ class GrpcStream:
         code, or close a client.
         """
         keep_from_users()
+        self._answered = True
         try:
             assert self._handle is not None  # nothing is read before receive() asks for it
             return [self._handle(SessionResponse.FromString(payload))]
@@ -262,10 +265,15 @@ def call_metadata(address: Address) -> list[tuple[str, str]]:
     return [("authorization", f"Bearer {address.token}")] if address.token else []
 
 
-def _exception(error: Any, address: Address) -> ClientError:
-    found = exception_for(int(error.code().value[0]), str(error.details() or ""))
+def exception_of(error: Any, address: Address, *, answered: bool = False) -> ClientError:
+    """For an RpcError. Not to be raised from it: its many lines say nothing more.
+
+    `answered`: the daemon had said something before.
+    """
+    details = str(error.details() or "")
+    found = exception_for(int(error.code().value[0]), details)
     if isinstance(found, ServerUnavailable):
-        return ServerUnavailable(f"no answer from the daemon at {address}: {found}")
+        return went_away(address, details) if answered else not_reached(address, details)
     return found
 
 

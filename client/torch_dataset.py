@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 from graphzero.client.batch import Batch
+from graphzero.client.client import Client
 from graphzero.client.loader import Loader
+from graphzero.client.signatures import require_arguments
 from graphzero.client.source import OpenedSource, Source
 from torch.utils.data import IterableDataset, get_worker_info
 
@@ -29,6 +31,7 @@ class BatchDataset(IterableDataset[Batch]):
     """
 
     def __init__(self, data: Source, /, *args: Any, **options: Any) -> None:
+        require_arguments("BatchDataset", Client.loader, (data, *args), options)
         self._source = OpenedSource(data)
         self._arguments = args, options
         self._loader: Loader | None = self._source.client.loader(*args, **options)

@@ -34,10 +34,8 @@ class EpochProgress:
         return base64.b85encode(self.generator_state.numpy().tobytes()).decode()
 
     @classmethod
-    def decoded(cls, state: Any, handed_out: Any) -> EpochProgress | None:
+    def decoded(cls, state: Any, handed_out: int) -> EpochProgress | None:
         """What a checkpoint has; None: no epoch was under way."""
-        if not isinstance(handed_out, int) or handed_out < 0:
-            raise ValueError(f"the state has batches {handed_out}, expected a number of batches")
         if state is None:
             return None
         try:

@@ -13,7 +13,7 @@ import torch
 from graphzero._torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
-from graphzero.client.errors import DatasetChanged
+from graphzero.client.loader_state import count_in_state, require_fitting_state
 from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.data import data_of, fields_of
 from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
@@ -21,6 +21,7 @@ from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import GraphZeroSampler, weights_of
 from graphzero.client.pyg.served_data import Changes, ServedData
 from graphzero.client.requests import Seeds
+from graphzero.client.signatures import require_arguments
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader, NodeLoader
@@ -110,6 +111,7 @@ class BatchLoader(DataLoader[int]):
         if not isinstance(num_workers, int) or num_workers < 0:
             raise ValueError(f"num_workers is {num_workers!r}, expected a number of at least 0")
         options = {name: value for name, value in kwargs.items() if name not in _REBUILT}
+        require_arguments(type(self).__name__, DataLoader.__init__, (self, ()), options)
         DataLoader.__init__(self, range(num_items), **options)  # type: ignore[arg-type]
         del self.__dict__["collate_fn"]  # torch's own: the method takes its place
         if num_workers:
@@ -179,24 +181,15 @@ class BatchLoader(DataLoader[int]):
         Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
         goes through other items or in another way: the next batch could not be the same.
         """
-        own = self.state_dict()
-        unknown = sorted(own.keys() - state.keys())
-        if unknown:
-            raise ValueError(
-                f"the state has no {unknown[0]!r}, expected what state_dict() of a "
-                f"{type(self).__name__} gives: {', '.join(own)}"
-            )
-        for key in ("dataset", "sampler_version"):
-            if state[key] != own[key]:
-                raise DatasetChanged(
-                    f"the state was saved with {key} {state[key]}, found {own[key]}; its batches "
-                    "cannot be repeated"
-                )
-        for key in ("version", "batch_size", "drop_last", "sampler", "items"):
-            if state[key] != own[key]:
-                raise ValueError(f"the state has {key} {state[key]}, this loader has {own[key]}")
+        require_fitting_state(
+            state,
+            self.state_dict(),
+            same=("batch_size", "drop_last", "sampler"),
+            digest="items",
+            loader=type(self).__name__,
+        )
         self._progress = self._resume_at = EpochProgress.decoded(
-            state["generator"], state["batches"]
+            state["generator"], count_in_state(state, "batches")
         )
 
     def filter_fn(self, out: SamplerOutput) -> Any:

@@ -331,11 +331,53 @@ def test_a_state_of_another_loader_is_refused(client: gz.Client) -> None:
     state = client.loader(range(90), FANOUT, 10).state_dict()
     with pytest.raises(ValueError, match="batch_size 10, this loader has 20"):
         client.loader(range(90), FANOUT, 20).load_state_dict(state)
-    with pytest.raises(ValueError, match="seeds"):
+    with pytest.raises(ValueError, match="a loader of other seeds"):
         client.loader(range(1, 91), FANOUT, 10).load_state_dict(state)
     for key, value in [("dataset", "00"), ("sampler_version", 0)]:
         with pytest.raises(gz.DatasetChanged, match=key):
             client.loader(range(90), FANOUT, 10).load_state_dict(state | {key: value})
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda state: None, TypeError, "the state is None, expected what state_dict"),
+        (lambda state: [1], TypeError, r"the state is \[1\], expected"),
+        (lambda state: {}, ValueError, "the state has no 'version', .*found nothing"),
+        (lambda state: {"loader": state}, ValueError, "no 'version', .*found loader"),
+        (lambda state: without(state, "epoch"), ValueError, "the state has no 'epoch'"),
+        (lambda state: state | {"version": 7}, ValueError, "version 7, expected 1"),
+        (lambda state: state | {"epoch": -1}, ValueError, "the state has epoch -1"),
+        (lambda state: state | {"epoch": None}, ValueError, "the state has epoch None"),
+        (lambda state: state | {"batches": "3"}, ValueError, "the state has batches '3'"),
+        (lambda state: state | {"seed": 0.5}, ValueError, "the state has seed 0.5"),
+        (lambda state: state | {"seed": 2**70}, ValueError, f"{2**70}"),
+    ],
+)
+def test_a_bad_state_says_what_is_wrong_and_changes_nothing(
+    client: gz.Client,
+    change: Callable[[dict[str, Any]], Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    loader = client.loader(range(90), FANOUT, 10)
+    batches = iter(loader)
+    next(batches)
+    before = loader.state_dict()
+    with pytest.raises(error, match=message):
+        loader.load_state_dict(change(before))
+    assert loader.state_dict() == before
+    assert len(list(batches)) == 8
+
+
+def without(state: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name != key}
+
+
+def test_a_state_may_have_numbers_of_numpy(client: gz.Client) -> None:
+    loader = client.loader(range(90), FANOUT, 10)
+    loader.load_state_dict(loader.state_dict() | {"batches": np.int64(4)})
+    assert len(list(loader)) == 5
 
 
 def test_a_loader_that_gets_no_session_says_so_and_goes_on_when_there_is_one(

@@ -117,15 +117,15 @@ def test_a_loader_that_stands_at_an_end_goes_on_with_a_new_epoch(client: gz.Clie
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"dataset": "00"}, gz.DatasetChanged, "saved with dataset 00, found"),
+        ({"dataset": "00"}, gz.DatasetChanged, "saved with dataset '00', found"),
         ({"sampler_version": 0}, gz.DatasetChanged, "saved with sampler_version 0"),
         ({"batch_size": 3}, ValueError, "the state has batch_size 3, this loader has 64"),
-        ({"sampler": "SequentialSampler"}, ValueError, "the state has sampler Sequential"),
-        ({"items": "other"}, ValueError, "the state has items other"),
+        ({"sampler": "SequentialSampler"}, ValueError, "the state has sampler 'Sequential"),
+        ({"items": "other"}, ValueError, "other items .digest 'other'"),
         ({"generator": "???"}, ValueError, "generator of the state"),
         ({"generator": 5}, ValueError, "generator of the state"),
         ({"batches": -1}, ValueError, "the state has batches -1"),
-        ({"batches": "x"}, ValueError, "the state has batches x"),
+        ({"batches": "x"}, ValueError, "the state has batches 'x'"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

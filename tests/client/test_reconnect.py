@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,40 @@ def test_without_retry_a_client_works_again_once_a_daemon_is_there(mortal: Daemo
             client.sample(range(50), FANOUT)
         mortal.start()
         assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+
+
+def test_the_daemon_s_death_is_one_sentence_with_the_remedy(mortal: DaemonProcess) -> None:
+    def told(call: Callable[[], Any]) -> str:
+        with pytest.raises(gz.ServerUnavailable) as caught:
+            call()
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "grpc" not in shown.lower(), shown
+        assert "threading" not in shown, shown
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    with gz.connect(mortal.address) as client:
+        client.sample([1], FANOUT)
+        loader = client.loader(None, FANOUT, 10)  # both have a session now
+        os.kill(mortal.pid, signal.SIGSTOP)  # so that the requests are surely in flight
+        future = client.sample_async(range(50), FANOUT)
+        batches = iter(loader)
+        mortal.kill()
+        while_asked = told(lambda: future.result(60))
+        assert f"the daemon at {mortal.address} went away" in while_asked
+        while_not = told(lambda: client.sample(range(50), FANOUT))
+        assert f"no daemon answers at {mortal.address} (Connection refused)" in while_not
+        for text in (while_asked, while_not, told(lambda: next(batches))):
+            assert "connect(retry=True) waits for the next one" in text
+        assert "Connection refused" in told(client.datasets)
+        assert "retry" not in told(lambda: gz.connect(mortal.address))
+
+
+def test_with_retry_it_is_told_how_long_nobody_came(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address, retry=True, retry_timeout=0.2) as client:
+        mortal.kill()
+        with pytest.raises(gz.ServerUnavailable, match=r"no other one came within 0\.2 s"):
+            client.sample(range(50), FANOUT)
 
 
 def test_requests_in_flight_fail_with_the_daemon(mortal: DaemonProcess) -> None:

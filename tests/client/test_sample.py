@@ -82,6 +82,21 @@ def test_columns_can_be_chosen(client: gz.Client, column: Callable[[str], Any]) 
         client.sample(SEEDS, FANOUT, columns="xy")
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: c.sample(SEEDS, FANOUT, weight=1), "unexpected keyword argument 'weight'"),
+        (lambda c: c.sample(SEEDS), "missing a required argument: 'fanout'"),
+        (lambda c: c.sample(SEEDS, FANOUT, 3), "too many positional arguments"),
+    ],
+)
+def test_wrong_arguments_are_those_of_the_method_that_was_called(
+    client: gz.Client, call: Callable[[gz.Client], Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"^Client\.sample\(\) .*{message}"):
+        call(client)
+
+
 def test_without_a_seed_each_batch_is_drawn_anew_and_can_be_repeated(client: gz.Client) -> None:
     first, second = (client.sample(range(200), [2]) for _ in range(2))
     assert first.seed != second.seed

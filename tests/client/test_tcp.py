@@ -77,8 +77,8 @@ def test_tls_with_a_certificate_of_one_s_own(
     address = listen(*tls, "--token-file", token_file)
     with gz.connect(address, token=TOKEN, root_certificate=pair[0]) as client:
         assert client.sample([1], [2]).batch_size == 1
-    with pytest.raises(gz.ServerUnavailable):
-        gz.connect(address, token=TOKEN, plaintext_token=True)  # speaks without TLS
+    with pytest.raises(gz.ServerUnavailable, match="speaks TLS and this client does not"):
+        gz.connect(address, token=TOKEN, plaintext_token=True)
 
 
 @pytest.mark.parametrize("source", ["argument", "environment"])
@@ -119,6 +119,27 @@ def test_ping_and_top_go_by_the_certificate(
     monkeypatch.setenv("GRAPHZERO_ROOT_CERTIFICATE", str(pair[0]))
     assert main(["top", "--once", address]) == 0
     gz.connect(address).close()
+
+
+def test_whoever_disagrees_about_tls_is_told_so(
+    listen: Callable[..., str],
+    tls: tuple[str, ...],
+    pair: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    secure, plain = listen(*tls), listen()
+    other = make_certificate(tmp_path)[0]
+    for address, options, message in (
+        (secure, {}, "speaks TLS and this client does not: give root_certificate="),
+        (secure, {"root_certificate": other}, "has another certificate than expected"),
+        (plain, {"root_certificate": pair[0]}, "speaks no TLS, and this client does"),
+    ):
+        with pytest.raises(gz.ServerUnavailable, match=f"^{address} {message}") as caught:
+            gz.connect(address, **options)  # type: ignore[arg-type]
+        assert "SSL" not in str(caught.value)
+    assert main(["ping", secure]) == 1
+    assert "speaks TLS" in capsys.readouterr().err
 
 
 def test_a_root_certificate_that_is_none_is_named(tmp_path: Path) -> None:

@@ -22,6 +22,13 @@ def epochs(loader: Any, count: int = 2) -> list[list[tuple[list[int], list[int]]
     ]
 
 
+def test_wrong_arguments_are_those_of_the_dataset(client: gz.Client) -> None:
+    with pytest.raises(TypeError, match=r"^BatchDataset\(\) .*'weight'"):
+        BatchDataset(client, "train", **OPTIONS, weight=1)
+    with pytest.raises(TypeError, match=r"^BatchDataset\(\) missing .*'fanout'"):
+        BatchDataset(client, "train")
+
+
 @pytest.fixture
 def expected(client: gz.Client) -> list[list[tuple[list[int], list[int]]]]:
     return epochs(client.loader("train", **OPTIONS))
