@@ -133,6 +133,7 @@ class _Step:
         self._show_progress = show_progress
         self.reading = ReadOptions(work.missing, work.on_error == "skip", resources.threads)
         self.name_node: Callable[[int], str] | None = None
+        self._with_edges: set[str] = set()  # columns of which bad lines are no edges either
 
     def check_names(self, columns: Sequence[ColumnSource]) -> None:
         """Raises InputError for names that tables do not have; comes before what takes long."""
@@ -159,6 +160,7 @@ class _Step:
                 rows = open_rows(column.with_general(self._options), self.reading).rows
                 if isinstance(rows, RowStream) and rows.matrix is not None:
                     wanted.append(rows.matrix.wanted)
+                    self._with_edges.add(column.name)
         return wanted
 
     def compile(self, column: ColumnSource, graph: GraphReport) -> ColumnReport:
@@ -194,6 +196,10 @@ class _Step:
                 name_node=self.name_node,
                 report=report,
             )
+        if column.name in self._with_edges:
+            from dataclasses import replace
+
+            result = replace(result, skipped=0, messages=())  # the graph's report has them
         if is_split:
             _check_split(column, out_file, graph.num_nodes)
         return result

@@ -331,9 +331,16 @@ def _column(
     if dtype is not None and dtype not in COLUMN_TYPES:
         expected = ", ".join(COLUMN_TYPES)
         raise ValueError(f"dtypes[{name!r}]: found {dtype!r}, expected one of {expected}")
+    table = tables.get(role)
     if isinstance(file, str | os.PathLike):
+        path = Location.parse(os.fspath(file)).path
+        if role == "node" and table is not None and not Path(path).exists():
+            raise FileNotFoundError(
+                f"column {name!r}: found no file {path}; columns of {os.fspath(table)} are taken "
+                f"by a list of their names: [{path!r}]"
+            )
         return ColumnSource(name, os.fspath(file), dtype, role)
-    names, table = _texts(f"column {name!r}", file), tables.get(role)
+    names = _texts(f"column {name!r}", file)
     if table is None or not names:
         hint = "nodes=FILE says of which table" if names else "expected one at least"
         raise ValueError(f"column {name!r}: found {len(names)} names of columns; {hint}")

@@ -114,9 +114,13 @@ def test_parts_that_a_file_does_not_have(tmp_path: Path, edges: Path) -> None:
 
 
 def test_a_split_of_text_is_one_column(tmp_path: Path, edges: Path) -> None:
-    (tmp_path / "s.csv").write_text("id,label\n0,1\n")
-    with pytest.raises(InputError, match=r"s\.csv line 2: expected a node id alone, found 2 colu"):
-        gz.import_files(edges, tmp_path / "ds", splits={"train": tmp_path / "s.csv"})
+    for text, message in (
+        ("id,label\n0,1\n", r"s\.csv: found columns 'id', 'label', expected one .* as .*s\.csv#id"),
+        ("id\n0,1\n", r"s\.csv line 2: expected a node id alone, found 2 columns"),
+    ):
+        (tmp_path / "s.csv").write_text(text)
+        with pytest.raises(InputError, match=message):
+            gz.import_files(edges, tmp_path / "ds", splits={"train": tmp_path / "s.csv"})
 
 
 @pytest.mark.parametrize("option", ["--relabel", "--source=a", "--target=a", "--weight=a"])

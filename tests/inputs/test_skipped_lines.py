@@ -87,6 +87,10 @@ def test_edge_columns_stay_with_their_edges(tmp_path: Path, relabel: bool) -> No
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{tmp_path}/ds: 11 nodes, 4,997 edges")
+    assert done.stderr.count("bad lines") == 1  # each line is told once
+    assert [line.split(":")[0][-9:] for line in done.stderr.splitlines()[1:]] == [
+        "/e.csv line 4"[-9:], "line 4001", "line 4501",
+    ]  # fmt: skip
     graph, rating = gz.Graph(tmp_path / "ds"), gz.FeatureStore(tmp_path / "ds/rating.gd")
     seen = 0
     for node in range(11):
@@ -122,3 +126,13 @@ def test_splits_skip_too(tmp_path: Path) -> None:
         edges, tmp_path / "ds", relabel="text", splits={"train": train}, on_error="skip"
     )
     assert column(tmp_path / "ds", "train").tolist() == [1, 2]
+
+
+def test_skipping_every_line_tells_why(tmp_path: Path) -> None:
+    edges = save(tmp_path / "e.csv", "ann,bob,2013-01-01\nbob,eve,2013-01-02\n")
+    with pytest.raises(
+        InputError,
+        match=r"e\.csv: found no ids, expected edges; all lines were skipped, \d of them, the first"
+        r": .*line \d: found weight \"2013-01-0\d\", expected a finite number",
+    ):
+        gz.import_files(edges, tmp_path / "ds", relabel=True, on_error="skip")

@@ -321,3 +321,19 @@ def test_the_result_does_not_depend_on_memory_or_threads(tmp_path: Path, kind: s
         )
         found.append(bytes_of(out))
     assert found[0] == found[1]
+
+
+def test_names_that_are_nearly_right(tmp_path: Path, edges: Path) -> None:
+    people = save(tmp_path, "csv", {"id": [0, 1, 2], "Age": [1, 2, 3], "at": ["2013-01-01"] * 3})
+    for wrong in ("age", "Agee"):
+        with pytest.raises(InputError, match=r"expected one of 'id', .*; did you mean 'Age'\?$"):
+            gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": [wrong]})
+    with pytest.raises(InputError, match=r"expected one of 'id', 'Age', 'at'$"):
+        gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": ["income"]})
+    with pytest.raises(FileNotFoundError, match=r"column 'x': found no file Age; .*\['Age'\]"):
+        gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": "Age"})
+    with pytest.raises(InputError, match=r"'at': found dates beside .*such as at=at:date\[s\]"):
+        gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": ["Age", "at"]})
+    for relabel in (False, True):
+        with pytest.raises(InputError, match=r"found columns 'id', 'Age', 'at', .*csv#id"):
+            gz.import_files(edges, tmp_path / "ds", relabel=relabel, splits={"train": people})

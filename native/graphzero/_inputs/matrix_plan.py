@@ -89,10 +89,12 @@ class _Planner:
             return self.of_categories(also_dates=False)
         for column, kind in zip(self.columns, self.kinds, strict=True):
             if kind.what not in ("integer", "number", "bool") and not kind.mixed:
+                dates = kind.looks_like_time
                 raise InputError(
-                    f"{self.table.name} column {column!r}: found {kind.name} beside other columns "
-                    f"of {self.name!r}, expected numbers; give it a name of its own, such as "
-                    f"{column}={column}, or leave it out"
+                    f"{self.table.name} column {column!r}: found {'dates' if dates else kind.name} "
+                    f"beside other columns of {self.name!r}, expected numbers; give it a name of "
+                    f"its own, such as {column}={column}{':date[s]' if dates else ''}, or leave it "
+                    "out"
                     if len(self.columns) > 1
                     else f"{self.table.name} column {column!r}: found {kind.name}, expected numbers"
                 )

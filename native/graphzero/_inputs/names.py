@@ -37,8 +37,7 @@ class EdgeNames(NamedTuple):
         """By the names given, then by the usual ones, then the first two."""
         for name in self:
             if name is not None and name not in columns:
-                known = ", ".join(map(repr, columns)) or "none"
-                raise InputError(f"{table}: found no column {name!r}, expected one of {known}")
+                raise no_column(table, name, columns)
         source = self.source or usual_column(columns, SOURCE_NAMES)
         target = self.target or usual_column(columns, TARGET_NAMES)
         weight = self.weight or usual_column(columns, WEIGHT_NAMES)
@@ -68,3 +67,14 @@ def likely_ids(columns: Sequence[str], ends: Sequence[str]) -> str | None:
     a usual name."""
     found = [name for name in ends if name in columns]
     return found[0] if len(found) == 1 else usual_column(columns, ID_NAMES)
+
+
+def no_column(table: str, name: str, columns: Sequence[str]) -> InputError:
+    """Says which columns there are, and which of them may have been meant."""
+    from difflib import get_close_matches
+
+    by_lower = {column.lower(): column for column in reversed(columns)}
+    close = get_close_matches(name.lower(), by_lower, n=1)
+    meant = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
+    known = ", ".join(map(repr, columns)) or "none"
+    return InputError(f"{table}: found no column {name!r}, expected one of {known}{meant}")

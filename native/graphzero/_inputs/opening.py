@@ -19,6 +19,7 @@ from graphzero._inputs.texts import (
     is_number,
     is_usual_id,
     require_edge_order,
+    require_one_column,
     sample_fields,
     text_input,
 )
@@ -91,6 +92,7 @@ def split_table(path: str, texts: bool, options: ReadOptions) -> TextTable:
     """A node on each line of a text."""
     text = text_input(path)
     first = sample_fields(text, 1, whole_lines=True)[0]
+    require_one_column(path, first)
     header = is_usual_id(first[0]) if texts else not is_integer(first[0])
     return _text_table(text, ["1"], header, options, named=False, whole_lines=True)
 

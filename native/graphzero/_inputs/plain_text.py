@@ -12,7 +12,13 @@ from graphzero._description import ColumnDescription
 from graphzero._inputs.locations import Location, has_stream, is_table
 from graphzero._inputs.names import likely_ids
 from graphzero._inputs.options import ReadOptions
-from graphzero._inputs.texts import TextInput, is_number, sample_fields, text_input
+from graphzero._inputs.texts import (
+    TextInput,
+    is_number,
+    require_one_column,
+    sample_fields,
+    text_input,
+)
 from graphzero._matrix_types import MATRIX_DTYPES
 
 if TYPE_CHECKING:
@@ -37,6 +43,7 @@ def plain_text(column: ColumnSource, options: ReadOptions) -> PlainText | None:
         return None
     text = text_input(location.path)
     if column.role == "ids":
+        require_one_column(location.path, sample_fields(text, 1, whole_lines=True)[0])
         return PlainText(text, "")
     first = sample_fields(text, 1)[0]
     ids = id_name(column, first, options)

@@ -30,6 +30,7 @@ from graphzero._inputs.streams import (
     id_count,
     words_for_nothing,
 )
+from graphzero._inputs.tables import ReadTally
 from graphzero._original_ids import texts_of_rows
 
 # At which ends of edges an id was met, as bits.
@@ -45,6 +46,7 @@ class IdSource(NamedTuple):
     place: Callable[[int], str]  # what messages call a row
     num_rows: int = 0  # 0: not known
     sides: tuple[int, ...] = (0,)  # of the columns
+    tally: ReadTally | None = None
 
 
 def ids_of_edges(edges: EdgeStream) -> IdSource:
@@ -52,7 +54,7 @@ def ids_of_edges(edges: EdgeStream) -> IdSource:
         return ((chunk.src, chunk.dst) for chunk in edges.open())
 
     sides = (SOURCE, TARGET)
-    return IdSource(edges.name, chunks, edges.texts, edges.place, edges.count, sides)
+    return IdSource(edges.name, chunks, edges.texts, edges.place, edges.count, sides, edges.tally)
 
 
 def ids_of_rows(rows: RowStream, side: int = 0) -> IdSource:
@@ -188,5 +190,12 @@ def _collect(
     collector = text_ids if sources[0].texts else integer_ids
     counts = collector.write(str(ids_file), report=report)
     if counts.total == 0:
-        raise InputError(f"{sources[0].name}: found no ids, expected edges")
+        raise InputError(f"{sources[0].name}: found no ids, expected edges{_skipped(sources[0])}")
     return counts
+
+
+def _skipped(source: IdSource) -> str:
+    tally = source.tally
+    if tally is None or not tally.skipped:
+        return ""
+    return f"; all lines were skipped, {tally.skipped} of them, the first: {tally.messages[0]}"

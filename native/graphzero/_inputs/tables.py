@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from graphzero._column_types import TimeUnit
 from graphzero._errors import InputError
+from graphzero._inputs.names import no_column
 from graphzero._inputs.streams import Array, IdColumn, Texts
 
 What: TypeAlias = Literal["integer", "number", "bool", "time", "text", "list", "other"]
@@ -155,7 +156,4 @@ class Table(ABC):
         """Raises InputError for a column that is not there."""
         for column in columns:
             if column not in self.columns:
-                known = ", ".join(map(repr, self.columns)) or "none"
-                raise InputError(
-                    f"{self.name}: found no column {column!r}, expected one of {known}"
-                )
+                raise no_column(self.name, column, self.columns)

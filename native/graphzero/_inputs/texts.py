@@ -56,13 +56,6 @@ def check_edge_header(text: TextInput) -> str | None:
     return first[2] if len(first) == 3 and first[2].lower() not in WEIGHT_NAMES else None
 
 
-def check_node_header(text: TextInput) -> None:
-    """Refuses a column whose first line says that the node ids are not its first field."""
-    first = sample_fields(text, 1)[0]
-    if not is_integer(first[0]):
-        require_id_first(text.path, first)
-
-
 def require_edge_order(path: str, header: Sequence[str]) -> None:
     for place, field in enumerate(header):
         own = [order for order, usual in enumerate(_EDGE_ORDER) if field.lower() in usual]
@@ -74,11 +67,13 @@ def require_edge_order(path: str, header: Sequence[str]) -> None:
             )
 
 
-def require_id_first(path: str, header: Sequence[str]) -> None:
-    names = [field.lower() for field in header]
-    if names[0] not in ID_NAMES and any(name in ID_NAMES for name in names[1:]):
-        found = ", ".join(map(repr, header))
-        raise InputError(f"{path}: found columns {found}, expected the node id in the first")
+def require_one_column(path: str, first: Sequence[str]) -> None:
+    """Of a list of ids, by the fields of its first line."""
+    if len(first) > 1:
+        raise InputError(
+            f"{path}: found columns {', '.join(map(repr, first))}, expected one of node ids; if "
+            f"these are names, choose one as {path}#{first[0]}"
+        )
 
 
 def sample_fields(
