@@ -254,6 +254,9 @@ class Request:
         self._session.wait_for_memory(self, asked)
         if self._work is not None:
             self._session.line.park(self)
+        else:  # what was set aside for drawing it is of use to others meanwhile
+            self.call.let_go()
+            self._loop.call_soon(self._session.line.serve)
 
     def _leave_worker(self) -> Work | None:
         """Gives up what was drawn, and what was set aside for drawing it."""

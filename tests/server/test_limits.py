@@ -184,6 +184,24 @@ def test_what_waits_for_shared_memory_gives_way_to_what_can_run(
     holder.close()
 
 
+def test_what_waits_behind_another_one_keeps_no_memory_from_others(
+    start_daemon: START, raw: Any, dataset: Path
+) -> None:
+    """Sessions that never read their results: the second request of each has memory set aside, and
+    finds that the first one waits."""
+    daemon = start_daemon(dataset, "--shm-limit", "64M", "--work-memory", "32M")
+    silent = [raw(daemon.address, transport=pb.TRANSPORT_INLINE) for _ in range(8)]
+    seeds = np.arange(20_000) % 2000
+    for number in range(2, 6):
+        for session in silent:
+            session.sample(number, seeds, [20], columns=[], replace=True, timeout_ms=2**31)
+    with gz.connect(daemon.address, timeout=40) as client:
+        for seed in range(6):
+            assert client.sample(seeds, [20], columns=[], seed=seed).batch_size == len(seeds)
+    for session in silent:
+        session.close()
+
+
 def test_the_clients_errors_name_what_to_change(start_daemon: START, dataset: Path) -> None:
     daemon = start_daemon(dataset, "--work-memory", "16M", "--shm-limit", "256M")
     with gz.connect(daemon.address) as client:
