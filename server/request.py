@@ -102,6 +102,8 @@ class Request:
         if not self.queued:  # else the worker lets go of it
             self._work = None
             self.call.let_go()
+        if len(self._session.line):  # it may have kept the others there waiting
+            self._loop.call_soon(self._session.line.serve)
 
     def _is_brief(self) -> bool:
         """Whether it takes microseconds and reads nothing from a disk."""
@@ -254,9 +256,10 @@ class Request:
         self._session.wait_for_memory(self, asked)
         if self._work is not None:
             self._session.line.park(self)
-        else:  # what was set aside for drawing it is of use to others meanwhile
+        else:
             self.call.let_go()
-            self._loop.call_soon(self._session.line.serve)
+        # What it drew, or what was set aside for that, is of use to others meanwhile.
+        self._loop.call_soon(self._session.line.serve)
 
     def _leave_worker(self) -> Work | None:
         """Gives up what was drawn, and what was set aside for drawing it."""
