@@ -154,7 +154,8 @@ def _require_trusted_socket(path: Path, server_uid: int | None) -> None:
         if found.st_uid not in trusted:
             raise AccessDenied(
                 f"{place} belongs to uid {found.st_uid}, expected {os.geteuid()} or root; "
-                f"pass server_uid={found.st_uid} if you trust that user's daemon"
+                f"pass server_uid={found.st_uid} if you trust that user's daemon, as an option of "
+                f"graphzero ping and top: --server-uid {found.st_uid}"
             )
     directory = places[path.parent].st_mode
     if directory & stat.S_IWOTH and not directory & stat.S_ISVTX:

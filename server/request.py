@@ -44,6 +44,7 @@ class Request:
         self.call = _engine.Call(session.share)
         self.timer: asyncio.TimerHandle | None = None
         self.deadline = 0.0
+        self.arrived: float | None = None  # when its last id came, by the event loop's clock
         self.counted_bytes = 0  # of the IdBudget
         self._session = session
         self._message = message
@@ -60,6 +61,7 @@ class Request:
 
     def start(self) -> None:
         """All ids are there. Runs at once if that is quicker than waking a worker."""
+        self.arrived = self._loop.time()
         session = self._session
         if (
             session.nobody_waits()

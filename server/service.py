@@ -370,6 +370,7 @@ def _session_stats(session: TrainerSession) -> pb.SessionStats:
         age_ms=int(1000 * (time.monotonic() - session.started)),
         requests=session.requests,
         in_flight=len(session.open),
+        request_latency=session.latency.entries,
     )
     if not isinstance(session.memory, InlineMemory):
         usage = session.memory.usage()

@@ -27,7 +27,7 @@ from graphzero.server.config import LimitConfig
 from graphzero.server.id_budget import IdBudget
 from graphzero.server.inline_memory import InlineBlock, InlineMemory
 from graphzero.server.memory_gate import MemoryGate
-from graphzero.server.metrics import Counters
+from graphzero.server.metrics import Counters, LatencyCounts
 from graphzero.server.request import Request
 from graphzero.server.scheduler import Scheduler
 from graphzero.server.work import Recipes, Work
@@ -78,6 +78,7 @@ class TrainerSession:
         self.counters = counters
         self.started = time.monotonic()
         self.requests = 0
+        self.latency = LatencyCounts()
         self.open: dict[int, Request] = {}
         self.gate = gate
         self.line = line
@@ -263,6 +264,7 @@ class TrainerSession:
         # What a trainer gives up, a batch fetched ahead for instance, is no failure.
         if not isinstance(error, RequestCancelled):
             self.counters.failed += 1
+            self._count_latency(request)
         code = code_for(error)
         text = line_text(str(error), MAX_ERROR_TEXT) or type(error).__name__
         if code.name == "INTERNAL":
@@ -280,6 +282,7 @@ class TrainerSession:
         if not self._finish(request):
             self.release([block.id])
             return
+        self._count_latency(request)
         self.counters.result_bytes += work.layout.byte_size
         answer = pb.SessionResponse(request_id=request.id)
         result = answer.result
@@ -297,6 +300,10 @@ class TrainerSession:
             where.offset = block.offset
             where.byte_size = block.size
         self._say(answer)
+
+    def _count_latency(self, request: Request) -> None:
+        if request.arrived is not None:  # else it was refused before all of it had come
+            self.latency.add(asyncio.get_running_loop().time() - request.arrived)
 
     def wait_for_memory(self, request: Request, asked: bool) -> None:
         """It asked in vain, or did not ask because an older one was waiting.

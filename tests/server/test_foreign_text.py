@@ -31,7 +31,7 @@ def test_a_client_s_name_can_forge_nothing(
     assert session.stub.GetStats(pb.GetStatsRequest()).sessions[0].client_name == HARMLESS
     assert main(["top", "--once", daemon.address]) == 0
     shown = capsys.readouterr().out
-    assert f"small, {HARMLESS}" in shown
+    assert f"{HARMLESS}, small" in shown
     assert "\x1b" not in shown
     session.close()
 

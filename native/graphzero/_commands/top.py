@@ -1,17 +1,24 @@
-"""`graphzero top [ADDRESS]`: what a daemon is doing, session by session."""
+"""`graphzero top [ADDRESS]`: what a daemon is doing, session by session.
+
+It fits into 80 columns; where there are 100 or more, it shows more of each session and column.
+"""
 
 import argparse
 import json
+import os
+import shutil
 import sys
 import time
 from typing import Any
 
 from graphzero._commands._arguments import add_daemon, ask_daemon
+from graphzero._commands._keys import keys
 from graphzero._errors import InputError
 from graphzero._text import count_text, line_text, size_text
 
 _CLEAR = "\x1b[H\x1b[2J"
 _LONGEST_LINE = 500
+_WIDE = 100
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,18 +34,37 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(_document(ask_daemon(args)), indent=2))
         return 0
-    once = args.once or not sys.stdout.isatty()
-    before = ask_daemon(args)
-    while True:
+    if args.once or not sys.stdout.isatty():
+        before = ask_daemon(args)
         time.sleep(args.interval)
-        stats = ask_daemon(args)
-        # By the daemon's clock: an answer may have taken its time.
-        seconds = max(0.0, (stats.uptime_ms - before.uptime_ms) / 1000)
-        if once:
-            print(_page(stats, before, seconds, whole_life=True))
-            return 0
-        print(_CLEAR + _page(stats, before, seconds), flush=True)
-        before = stats
+        lines = _lines(ask_daemon(args), before, shutil.get_terminal_size().columns, True)
+        longest = shutil.get_terminal_size().columns if sys.stdout.isatty() else _LONGEST_LINE
+        print("\n".join(line_text(line, longest) for line in lines))
+        return 0
+    _refresh(args)
+    return 0
+
+
+def _refresh(args: argparse.Namespace) -> None:
+    """Shows pages until q is pressed."""
+    before = ask_daemon(args)
+    with keys() as typed:
+        while not typed.wait_for("q", args.interval):
+            stats = ask_daemon(args)
+            print(_CLEAR + _screen(stats, before, shutil.get_terminal_size()), end="", flush=True)
+            before = stats
+    print()
+
+
+def _screen(stats: Any, before: Any, size: os.terminal_size) -> str:
+    """What fits into the terminal."""
+    lines = _lines(stats, before, size.columns, whole_life=False)
+    room = max(1, size.lines - 1)
+    if len(lines) > room:
+        hidden = len(lines) - room + 1
+        lines = [*lines[: room - 1], f"... {hidden} more lines"]
+    lines.append("q quits")
+    return "\n".join(line_text(line, size.columns) for line in lines)
 
 
 def _document(message: Any) -> dict[str, Any]:
@@ -56,9 +82,13 @@ def _document(message: Any) -> dict[str, Any]:
     return document
 
 
-def _page(stats: Any, before: Any, seconds: float, *, whole_life: bool = False) -> str:
+def _lines(stats: Any, before: Any, columns: int, whole_life: bool) -> list[str]:
     """Rates are those since `before`; so are shares and latencies, except for those who look once:
-    they get those of the daemon's `whole_life`."""
+    they get those of the daemon's `whole_life`. Names, which come last in a line, may be longer
+    than `columns`."""
+    # By the daemon's clock: an answer may have taken its time.
+    seconds = max(0.0, (stats.uptime_ms - before.uptime_ms) / 1000)
+    wide = columns >= _WIDE
 
     def rate(name: str) -> float:
         return _ratio(getattr(stats, name) - getattr(before, name), seconds)
@@ -73,24 +103,29 @@ def _page(stats: Any, before: Any, seconds: float, *, whole_life: bool = False) 
         f"{size_text(stats.shm_limit_byte_size)}, sessions {stats.num_sessions} of "
         f"{stats.max_sessions}",
         "",
-        f"{'session':>8} {'requests':>10} {'per s':>7} {'in flight':>9} {'blocks':>7} {'held':>10} "
-        f"{'memory':>10}  dataset, client",
+        f"{'session':>7} {'requests':>8} {'per s':>7} {'p50':>7} {'p99':>7} {'flight':>6} "
+        f"{'held':>10} " + (f"{'blocks':>7} {'memory':>10} " if wide else "") + " client, dataset",
     ]
-    earlier = {s.session_id: s.requests for s in before.sessions}
-    lines += [
-        f"{s.session_id:>8} {s.requests:>10} "
-        f"{_ratio(s.requests - earlier.get(s.session_id, 0), seconds):>7.1f} "
-        f"{s.in_flight:>9} {s.blocks:>7} "
-        f"{size_text(s.block_byte_size):>10} {size_text(s.region_byte_size):>10}  "
-        f"{s.dataset}, {s.client_name}"
-        for s in stats.sessions
-    ]
-    lines += _io_lines(stats, before, seconds, whole_life)
-    # Names are those that a trainer or a directory has given itself.
-    return "\n".join(line_text(line, _LONGEST_LINE) for line in lines)
+    earlier = {s.session_id: s for s in before.sessions}
+    for session in stats.sessions:
+        last = earlier.get(session.session_id)
+        lines.append(_session_line(session, last, seconds, whole_life, wide))
+    return lines + _io_lines(stats, before, seconds, whole_life, wide)
 
 
-def _io_lines(stats: Any, before: Any, seconds: float, whole_life: bool) -> list[str]:
+def _session_line(session: Any, last: Any, seconds: float, whole_life: bool, wide: bool) -> str:
+    rate = _ratio(session.requests - (last.requests if last else 0), seconds)
+    latency = _since(session.request_latency, last and last.request_latency, whole_life)
+    memory = f"{session.blocks:>7} {size_text(session.region_byte_size):>10} " if wide else ""
+    return (
+        f"{session.session_id:>7} {session.requests:>8} {rate:>7.1f} "
+        f"{_quantile(latency, 0.5):>7} {_quantile(latency, 0.99):>7} {session.in_flight:>6} "
+        f"{size_text(session.block_byte_size):>10} {memory} "
+        f"{session.client_name}, {session.dataset}"
+    )
+
+
+def _io_lines(stats: Any, before: Any, seconds: float, whole_life: bool, wide: bool) -> list[str]:
     """Columns that were read from since the daemon's start."""
     cache = stats.row_cache
     lines = ["", f"reads by {stats.io_engine}"]
@@ -100,18 +135,19 @@ def _io_lines(stats: Any, before: Any, seconds: float, whole_life: bool) -> list
             f"{size_text(cache.capacity_byte_size)}, {count_text(cache.rows)} rows"
         )
     lines.append(
-        f"{'rows/s':>10} {'in memory':>9} {'hits':>7} {'reads/s':>9} {'per batch':>9} "
-        f"{'read/row':>9} {'p50':>8} {'p99':>8}  column, path"
+        f"{'rows/s':>10} {'in memory':>9} {'hits':>7} {'reads/s':>9} "
+        + (f"{'per batch':>9} {'read/row':>9} " if wide else "")
+        + f"{'p50':>7} {'p99':>7}  column, path"
     )
     earlier = {(c.dataset, c.column): c for c in before.columns}
     for column in stats.columns:
         if column.gathers:
             last = earlier.get((column.dataset, column.column))
-            lines.append(_io_line(column, last, seconds, whole_life))
+            lines.append(_io_line(column, last, seconds, whole_life, wide))
     return lines
 
 
-def _io_line(column: Any, last: Any, seconds: float, whole_life: bool) -> str:
+def _io_line(column: Any, last: Any, seconds: float, whole_life: bool, wide: bool) -> str:
     before = None if whole_life else last
 
     def since(name: str) -> int:
@@ -124,17 +160,24 @@ def _io_line(column: Any, last: Any, seconds: float, whole_life: bool) -> str:
     rows, reads = since("rows"), since("reads")
     missed = rows - since("mapped_rows") - since("cache_hits")
     wanted = missed * column.row_byte_size
-    latency = list(column.read_latency)
-    if before:
-        latency = [now - then for now, then in zip(latency, before.read_latency, strict=True)]
-
+    latency = _since(column.read_latency, last and last.read_latency, whole_life)
+    reading = (
+        f"{_ratio(reads, since('gathers')):>9.1f} {_ratio(since('read_byte_size'), wanted):>8.1f}x "
+    )
     return (
         f"{rate('rows'):>10,.0f} {_ratio(since('mapped_rows'), rows):>9.1%} "
         f"{_ratio(since('cache_hits'), rows):>7.1%} {rate('reads'):>9,.0f} "
-        f"{_ratio(reads, since('gathers')):>9.1f} "
-        f"{_ratio(since('read_byte_size'), wanted):>8.1f}x {_quantile(latency, 0.5):>8} "
-        f"{_quantile(latency, 0.99):>8}  {column.dataset}/{column.column}, {column.path}"
+        + (reading if wide else "")
+        + f"{_quantile(latency, 0.5):>7} {_quantile(latency, 0.99):>7}  "
+        f"{column.dataset}/{column.column}, {column.path}"
     )
+
+
+def _since(counts: Any, before: Any, whole_life: bool) -> list[int]:
+    """A histogram without what was in it before."""
+    if whole_life or not before:
+        return list(counts)
+    return [now - then for now, then in zip(counts, before, strict=True)]
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -150,5 +193,7 @@ def _quantile(latency: list[int], part: float) -> str:
     for power, count in enumerate(latency):
         seen += count
         if seen >= part * total:
-            return f"<{2**power} us" if power < 10 else f"<{2**power // 1000} ms"
+            if power < 10:
+                return f"<{2**power} us"
+            return f"<{2**power // 1000} ms" if power < 20 else f"<{2**power // 10**6} s"
     return "-"

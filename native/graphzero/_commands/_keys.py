@@ -1,0 +1,63 @@
+"""Keys pressed while a command shows something."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# Read at a time of what was typed.
+_MOST_BYTES = 1024
+
+
+class Keys:
+    """What is typed at the terminal, if there is one."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+
+    def wait_for(self, key: str, seconds: float) -> bool:
+        """Waits, and returns early with True if that key is pressed."""
+        end = time.monotonic() + seconds
+        while self._descriptor is not None:
+            left = max(0.0, end - time.monotonic())
+            if not select.select([self._descriptor], [], [], left)[0]:
+                return False
+            typed = os.read(self._descriptor, _MOST_BYTES)
+            if key.encode() in typed:
+                return True
+            if not typed:  # the terminal is gone: no key will come
+                self._descriptor = None
+        time.sleep(max(0.0, end - time.monotonic()))
+        return False
+
+
+@contextmanager
+def keys() -> Iterator[Keys]:
+    """Makes the terminal give each key as it is pressed, and show none; puts it back at the end."""
+    descriptor = _terminal()
+    if descriptor is None:
+        yield Keys(None)
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(descriptor)
+    tty.setcbreak(descriptor, termios.TCSANOW)  # Ctrl-C works as ever
+    try:
+        yield Keys(descriptor)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+def _terminal() -> int | None:
+    """Of this process, unless it runs in the background, where touching it would stop it."""
+    try:
+        descriptor = sys.stdin.fileno()
+        in_front = os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):  # closed, or no file at all
+        return None
+    return descriptor if in_front else None

@@ -1,0 +1,151 @@
+"""`graphzero top`: what it tells of trainers, and how it fits into a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import pytest
+from graphzero._cli import main
+from graphzero.client.probe import daemon_stats
+from graphzero.server.metrics import LatencyCounts
+
+DEADLINE_S = 60
+
+
+def test_latencies_are_counted_by_powers_of_two() -> None:
+    counts = LatencyCounts()
+    for microseconds in (0, 0.5, 1, 2, 3, 4, 1023, 1024, 1e12, -5):
+        counts.add(microseconds / 1e6)
+    assert counts.entries[:4] == [3, 1, 2, 1]
+    assert (counts.entries[10], counts.entries[11]) == (1, 1)
+    assert counts.entries[-1] == 1
+    assert sum(counts.entries) == 10
+
+
+def test_each_trainer_s_latencies_are_those_of_its_answered_requests(
+    start_daemon: Callable[..., Any], dataset: Path, raw: Any
+) -> None:
+    daemon = start_daemon(dataset)
+    first, second = raw(daemon.address), raw(daemon.address)
+    for request_id in range(2, 12):
+        first.sample(request_id, [1, 2], [2])
+        first.release(first.receive().result)
+    second.sample(2, [5000], [2])  # no such node: an answer too
+    assert second.receive().error.code
+    second.sample(3, [1], [2])
+    second.release(second.receive().result)
+    stats = daemon_stats(daemon.address)
+    assert [sum(session.request_latency) for session in stats.sessions] == [10, 2]
+    assert all(session.request_latency[0] == 0 for session in stats.sessions)  # not below 1 us
+    first.close()
+    second.close()
+
+
+def test_top_shows_rate_and_latency_of_each_trainer(
+    start_daemon: Callable[..., Any], dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address) as client:
+        for _ in range(20):
+            client.sample([1, 2], [2])
+        assert main(["top", "--once", "--interval", "0.1", daemon.address]) == 0
+    page = capsys.readouterr().out
+    header = next(line for line in page.splitlines() if "p99" in line)
+    assert header.split()[:7] == ["session", "requests", "per", "s", "p50", "p99", "flight"]
+    line = next(line for line in page.splitlines() if ", small" in line)
+    assert re.match(r" +1 +20 +[\d.]+ +<\d+ (us|ms|s) +<\d+ (us|ms|s) +0 ", line)
+
+
+@contextmanager
+def top_in_a_terminal(address: str, columns: int, lines: int) -> Iterator[Any]:
+    """`graphzero top` that has a terminal of that size to itself; our end, its end, the process."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
+    program = (
+        "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'graphzero', 'top', '--interval', '0.1', "
+        "sys.argv[1]])"
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, address], stdin=its, stdout=its, stderr=its, env=environment
+    )
+    try:
+        yield ours, its, process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(its)
+
+
+def read_until(descriptor: int, wanted: Callable[[str], bool]) -> str:
+    end = time.monotonic() + DEADLINE_S
+    found = b""
+    while not wanted(found.decode(errors="ignore")):
+        left = end - time.monotonic()
+        assert left > 0, found
+        if select.select([descriptor], [], [], left)[0]:
+            found += os.read(descriptor, 65536)
+    return found.decode(errors="ignore")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_page_fits_into_the_terminal_and_q_quits(
+    start_daemon: Callable[..., Any], dataset: Path, raw: Any, columns: int
+) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    sessions = [raw(daemon.address, client_name=f"train.py[{n}]" + "x" * 90) for n in range(30)]
+    sessions[0].sample(2, [1], [2], columns=["x"])
+    sessions[0].receive()
+    with top_in_a_terminal(daemon.address, columns, 24) as (ours, its, process):
+        before = termios.tcgetattr(its)
+        shown = read_until(ours, lambda text: text.count("q quits") >= 2)
+        page = shown.split("\x1b[H\x1b[2J")[1].replace("\r", "")
+        lines = page.splitlines()
+        assert len(lines) == 24
+        assert max(map(len, lines)) == columns  # the long names are cut there
+        assert any(re.fullmatch(r"\.\.\. \d+ more lines", line) for line in lines)
+        assert ("blocks" in page) == (columns == 120)
+        os.write(ours, b"xyz")
+        read_until(ours, lambda text: "q quits" in text)
+        assert process.poll() is None
+        os.write(ours, b"q")
+        assert process.wait(DEADLINE_S) == 0
+        assert termios.tcgetattr(its)[:6] == before[:6]
+    for session in sessions:
+        session.close()
+
+
+def test_all_columns_fit_into_80(
+    start_daemon: Callable[..., Any],
+    dataset: Path,
+    raw: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
+    session = raw(daemon.address, client_name="train.py[123]")
+    session.sample(2, [1], [2], columns=["x"])
+    session.receive()
+    assert main(["top", "--once", "--interval", "0.1", daemon.address]) == 0
+    page = capsys.readouterr().out
+    assert max(map(len, page.splitlines())) <= 80
+    assert "train.py[123], sm" in page
+    assert "small/x, direct" in page
+    session.close()
