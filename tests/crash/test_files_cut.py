@@ -16,14 +16,9 @@ from cut_files import KINDS
 
 CUTS = int(os.environ.get("GRAPHZERO_CUTS", "6"))
 PROGRAM = Path(__file__).with_name("cut_files.py")
-# Known to fail now and then: pages of Parquet have no checksums, and a file that is cut while
-# pyarrow reads it can give other values without an error. `make crash` shows it.
-UNSOLVED = {"convert-parquet"}
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if "GRAPHZERO_CUTS" in os.environ or kind not in UNSOLVED]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_command_whose_files_are_cut_ends_with_a_result_or_names_the_file(
     tmp_path: Path, kind: str
 ) -> None:

@@ -136,14 +136,14 @@ class FileArray:
         out = memoryview(cast(Any, values.view(np.uint8))) if values.nbytes else memoryview(b"")
         done = 0
         while done < len(out):
-            got = os.preadv(self.descriptor.number, [out[done:]], self.offset + place + done)
-            if got == 0:
-                at = self.offset + place + done
+            done += os.preadv(self.descriptor.number, [out[done:]], self.offset + place + done)
+            # Also after what seems a full read: a page that is cut meanwhile can read as zeros.
+            found = os.fstat(self.descriptor.number).st_size
+            if found < self.offset + self.nbytes:
                 raise InputError(
-                    f"{self.name}: cut short while it was read: found its end at byte {at}, "
-                    f"expected {self.offset + self.nbytes} bytes; copy it again"
+                    f"{self.name}: cut short while it was read: found {found} bytes, expected "
+                    f"{self.offset + self.nbytes}; copy it again"
                 )
-            done += got
 
 
 def open_npy(source: str) -> FileArray:
