@@ -70,7 +70,7 @@ def main() -> None:
     for name in sys.argv[1:] or FLAGS:
         package = build(name)
         if name == "address":
-            tests = ("tests/store", "tests/gather", "tests/sample")
+            tests = ("tests/base", "tests/store", "tests/gather", "tests/sample")
             without = [f"--deselect={test}" for test in NOT_UNDER_ADDRESS]
             options = ["-q", "-x", "-p", "no:cacheprovider", *without]
             run(name, package, "-m", "pytest", *options, *tests)
