@@ -143,6 +143,16 @@ std::string TextProblem(std::string_view text, const std::string& what, bool one
   return "";
 }
 
+// Of no rows yet. A survey has something to say about each column even then.
+std::vector<GroupValues> NoValues(const TextTableFormat& format) {
+  std::vector<GroupValues> groups(format.groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const FieldGroup& group = format.groups[i];
+    if (group.kind == FieldKind::kSurvey) groups[i].looks.resize(group.columns.size());
+  }
+  return groups;
+}
+
 template <class T>
 void AppendAll(const std::vector<T>& from, std::vector<T>* to) {
   to->insert(to->end(), from.begin(), from.end());
@@ -158,7 +168,6 @@ void GroupValues::Append(const GroupValues& other) {
   for (size_t i = 1; i < other.offsets.size(); ++i) offsets.push_back(base + other.offsets[i]);
   AppendAll(other.texts, &texts);
   AppendAll(other.missing, &missing);
-  if (looks.empty()) looks.resize(other.looks.size());
   for (size_t i = 0; i < looks.size(); ++i) looks[i] |= other.looks[i];
   rounded += other.rounded;
 }
@@ -197,12 +206,7 @@ class TextTable::RecordParser {
  public:
   RecordParser(const TextTableFormat& format, char delimiter, Parsed* parsed)
       : format_(format), delimiter_(delimiter), parsed_(parsed) {
-    parsed_->groups.resize(format.groups.size());
-    for (size_t i = 0; i < format.groups.size(); ++i) {
-      if (format.groups[i].kind == FieldKind::kSurvey) {
-        parsed_->groups[i].looks.resize(format.groups[i].columns.size());
-      }
-    }
+    parsed_->groups = NoValues(format);
     fields_.reserve(format.columns);
   }
 
@@ -460,7 +464,7 @@ TextTable::TextTable(std::unique_ptr<TextSource> source, TextTableFormat format,
 bool TextTable::Next() {
   rows_.clear();
   offsets_.clear();
-  groups_.assign(format_.groups.size(), {});
+  groups_ = NoValues(format_);
   if (ended_) return false;
   if (ahead_.empty()) ReadAhead();
   ahead_.clear();  // waits for it

@@ -2,7 +2,8 @@
 //
 // Read is what ISO 8601 writes in its extended form: 2013-01-31, 2013-01-31T05:17,
 // 2013-01-31 05:17:30.25, each of the latter maybe with a zone: Z, +02:00, +0200 or +02. A time
-// without a zone is UTC. Years have four digits.
+// without a zone is UTC. Years have four digits and come first; 2013/01/31 is read too. Other
+// orders are not: 01/02/2013 is a day in January or in February.
 #pragma once
 
 #include <cstdint>
@@ -113,8 +114,10 @@ inline bool ParseZone(Scanner* scanner, int64_t* seconds) {
 inline TimeStatus ParseTime(std::string_view text, TimeUnit unit, int64_t* value) {
   time_text::Scanner scanner(text);
   int64_t year, month, day;
-  if (!scanner.Digits(4, &year) || !scanner.Take('-') || !scanner.Digits(2, &month) ||
-      !scanner.Take('-') || !scanner.Digits(2, &day)) {
+  if (!scanner.Digits(4, &year)) return TimeStatus::kNotTime;
+  const char between = scanner.Peek("/") ? '/' : '-';
+  if (!scanner.Take(between) || !scanner.Digits(2, &month) || !scanner.Take(between) ||
+      !scanner.Digits(2, &day)) {
     return TimeStatus::kNotTime;
   }
   if (month < 1 || month > 12 || day < 1 || day > time_text::DaysOfMonth(year, month)) {

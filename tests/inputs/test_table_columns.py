@@ -328,6 +328,8 @@ def test_names_that_are_nearly_right(tmp_path: Path, edges: Path) -> None:
     for wrong in ("age", "Agee"):
         with pytest.raises(InputError, match=r"expected one of 'id', .*; did you mean 'Age'\?$"):
             gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": [wrong]})
+    with pytest.raises(InputError, match=r"; if 'datetime' is to be a type, it is none of float"):
+        gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": ["at:datetime"]})
     with pytest.raises(InputError, match=r"expected one of 'id', 'Age', 'at'$"):
         gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"x": ["income"]})
     with pytest.raises(FileNotFoundError, match=r"column 'x': found no file Age; .*\['Age'\]"):

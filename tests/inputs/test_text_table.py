@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from graphzero import InputError
 from graphzero._inputs.opening import open_table
@@ -17,6 +18,7 @@ from graphzero._inputs.streams import Texts
 from graphzero._inputs.tables import ReadTally, Table, Wanted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 
 def texts_of(table: Table, name: str) -> list[str | None]:
@@ -146,10 +148,25 @@ def test_what_columns_of_text_hold(tmp_path: Path, fields: list[str], what: str)
     assert kind.mixed == (what == "text" and "1" in fields)
 
 
-def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [0, 1 << 18, 1 << 21, 1 << 22])
+def test_texts_that_end_with_a_chunk_or_a_batch(tmp_path: Path, size: int) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("id,v,v\n0,1,2\n")
+    path.write_bytes(b"#" * max(size - 9, 0) + b"\n" + b"a,b\n1,2\n"[: max(size, 1) - 1])
+    assert path.stat().st_size == max(size, 1)
+    table = open_table(str(path), ReadOptions(threads=2))
+    kinds = [kind.what for kind in table.kinds_of(table.columns)]
+    assert kinds == (["integer", "integer"] if size else ["number"])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_that_is_there_twice(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        path.write_text("id,v,v\n0,1,2\n")
+    else:
+        values = [pa.array([0]), pa.array([1]), pa.array([2])]
+        parquet.write_table(pa.table(values, names=["id", "v", "v"]), path)
     table = open_table(str(path), ReadOptions())
-    with pytest.raises(InputError, match=r"t\.csv: found column 'v' twice, expected it once"):
+    with pytest.raises(InputError, match=r"t\.\w+: found column 'v' twice, expected it once"):
         table.kinds_of(["v"])
     assert table.kinds_of(["id"])[0].what == "integer"

@@ -28,8 +28,8 @@ examples:
   graphzero convert --edges edges.csv.gz --column x=feats.npy --column y=labels.csv:int64 --out DIR
   graphzero convert --edges edges.parquet --column x=nodes.parquet --split train=train.csv --out DIR
   graphzero convert --edges calls.parquet --source caller --target callee --relabel --out DIR
-  graphzero convert --edges follows.csv --source who --target whom --relabel --nodes people.csv \
-      --id-column person_id --columns x=age,income,height --columns y=label \
+  graphzero convert --edges follows.csv --source who --target whom --relabel --nodes people.csv \\
+      --id-column person_id --columns x=age,income,height --columns y=label \\
       --columns "joined=joined_at:date[s]" --columns city=city --fill x=mean --out DIR
   graphzero convert FOLDER --out DIR    (an export, an OGB dataset, or a folder of .npy files)
   graphzero convert old.gl features.gd --out DIR      (files of GraphZero 0.2)
@@ -136,7 +136,8 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
         "--separate-ids",
         action="store_true",
         help="sources and targets are different things, such as users and items, also where their "
-        "ids are equal: original ids become user:7 and item:7; implies --relabel",
+        "ids are equal: original ids become user:7 and item:7, and other tables tell the side by "
+        "the name of their ids; implies --relabel",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from graphzero._commands._values import summarize_values, values_text
 from graphzero._description import parse_description
 from graphzero._features import ROLES
 from graphzero._files import categories_file, datasets, files_of, open_file
-from graphzero._text import count_text, size_text, table_text
+from graphzero._text import count_text, line_text, size_text, table_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -213,7 +213,7 @@ def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     """What the file says about its values."""
     rows = []
     if info["columns"]:
-        rows.append(("columns", ", ".join(info["columns"])))
+        rows.append(("columns", _names_text(info["columns"])))
     if info["unit"] is not None:
         rows.append(("meaning", f"times in {info['unit']} since 1970-01-01T00:00:00Z"))
     if info["categories"]:
@@ -221,3 +221,9 @@ def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
         dictionary = categories_file(column.parent, column.stem).name
         rows.append(("meaning", f"codes of {dictionary}, -1 for none"))
     return rows
+
+
+def _names_text(names: Sequence[str], most: int = 20) -> str:
+    """In their order; of many the first."""
+    shown = ", ".join(line_text(name, 60) for name in names[:most])
+    return f"{shown} and {count_text(len(names) - most)} more" if len(names) > most else shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +30,15 @@ def _pyarrow(name: str) -> Any:
 
 class _File(NamedTuple):
     path: str
-    schema: Any
+    types: dict[str, Any]  # of the columns, in their order
     rows: int | None  # None: it does not say
+    repeated: frozenset[str]  # columns that are there several times
+
+    @classmethod
+    def of(cls, path: str, schema: Any, rows: int | None) -> _File:
+        types = dict(zip(schema.names, schema.types, strict=True))
+        counts = Counter(schema.names)
+        return cls(path, types, rows, frozenset(name for name in types if counts[name] > 1))
 
 
 class ArrowTable(Table):
@@ -39,8 +47,7 @@ class ArrowTable(Table):
     def __init__(self, path: str) -> None:
         self.name = path  # for messages
         self._files = [self._look_at(file) for file in table_files(path)]
-        first = self._files[0].schema
-        self._types = dict(zip(first.names, first.types, strict=True))
+        self._types = self._files[0].types
 
     @property
     def columns(self) -> list[str]:
@@ -101,12 +108,16 @@ class ArrowTable(Table):
         for column in columns:
             expected = self._types[column]
             for file in self._files:
-                if column not in file.schema.names:
+                if column not in file.types:
                     raise InputError(
                         f"{file.path}: found no column {column!r}, expected {expected} as in "
                         f"{first}"
                     )
-                found = file.schema.field(column).type
+                if column in file.repeated:
+                    raise InputError(
+                        f"{file.path}: found column {column!r} twice, expected it once"
+                    )
+                found = file.types[column]
                 if not same_kind(found, expected):
                     raise InputError(
                         f"{file.path} column {column!r}: found {found}, expected {expected} as in "
@@ -135,7 +146,7 @@ class ArrowTable(Table):
 class _ParquetTable(ArrowTable):
     def _look_at(self, file: str) -> _File:
         opened = self._open(file)
-        return _File(file, opened.schema_arrow, opened.metadata.num_rows)
+        return _File.of(file, opened.schema_arrow, opened.metadata.num_rows)
 
     def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
         witness = _map(file)
@@ -176,10 +187,10 @@ class _IpcTable(ArrowTable):
         with reading(mapped):
             reader = self._open(file, mapped)
         if not hasattr(reader, "num_record_batches"):
-            return _File(file, reader.schema, None)  # a stream
+            return _File.of(file, reader.schema, None)  # a stream
         numbers = range(reader.num_record_batches)
         batches = _Batches(file, (reader.get_batch(number) for number in numbers), mapped)
-        return _File(file, reader.schema, sum(batch.num_rows for batch in batches))
+        return _File.of(file, reader.schema, sum(batch.num_rows for batch in batches))
 
     def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
         mapped = _map(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from graphzero._column_types import COLUMN_TYPES
 from graphzero._errors import InputError
 
 SOURCE_NAMES = ("source", "src", "from", "head", "u")
@@ -76,5 +77,8 @@ def no_column(table: str, name: str, columns: Sequence[str]) -> InputError:
     by_lower = {column.lower(): column for column in reversed(columns)}
     close = get_close_matches(name.lower(), by_lower, n=1)
     meant = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
+    column, _, asked = name.rpartition(":")
+    if column in columns:
+        meant = f"; if {asked!r} is to be a type, it is none of {', '.join(COLUMN_TYPES)}"
     known = ", ".join(map(repr, columns)) or "none"
     return InputError(f"{table}: found no column {name!r}, expected one of {known}{meant}")

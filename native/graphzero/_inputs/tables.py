@@ -154,6 +154,7 @@ class Table(ABC):
 
     def require(self, columns: Sequence[str]) -> None:
         """Raises InputError for a column that is not there."""
+        known = set(self.columns)  # of a table that may have ten thousands
         for column in columns:
-            if column not in self.columns:
+            if column not in known:
                 raise no_column(self.name, column, self.columns)

@@ -139,15 +139,18 @@ class TextTable(Table):
         self, kind: _engine.FieldKind, columns: Sequence[str], wanted: Wanted | None = None
     ) -> _engine.FieldGroup:
         self.require(columns)
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(self._columns):
+            places.setdefault(name, []).append(place)
         for name in columns:
-            if self._columns.count(name) > 1:
+            if len(places[name]) > 1:
                 raise InputError(f"{self.name}: found column {name!r} twice, expected it once")
         labels = [f"column {name!r}" if self.has_names else f"column {name}" for name in columns]
         if wanted is not None and wanted.label:
             labels = [wanted.label for _ in columns]
         return _engine.FieldGroup(
             kind,
-            columns=[self._columns.index(name) for name in columns],
+            columns=[places[name][0] for name in columns],
             labels=labels,
             unit=ENGINE_UNITS["s" if wanted is None else wanted.unit],
             may_be_missing=wanted is not None and wanted.may_be_missing,
