@@ -32,6 +32,7 @@ from graphzero._runtime_dir import (
 )
 from graphzero.client.address import Address
 from graphzero.client.errors import AccessDenied, ClientError, StartFailed
+from graphzero.client.files import is_directory
 from graphzero.client.stream import list_datasets
 
 IDLE_EXIT_S = 60
@@ -43,7 +44,7 @@ _LOG_TAIL_BYTES = 4000
 def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Address:
     """The address of a daemon that serves `directory`, started if there is none."""
     data = Path(directory).resolve()
-    if not data.is_dir():
+    if not is_directory(data):
         raise StartFailed(f"{data}: no such directory, so there is nothing to serve")
     own = socket_for_data(data)
     require_socket_path(own)

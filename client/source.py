@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from graphzero.client.client import Client
 from graphzero.client.connect import connect, reopen_client
 from graphzero.client.errors import StartFailed
+from graphzero.client.files import is_directory
 
 Source: TypeAlias = Client | str | os.PathLike[str]
 """A client, the directory of a dataset (a daemon is started if need be), or an address."""
@@ -19,7 +20,7 @@ def open_source(data: Any) -> Client:
     if isinstance(data, Client):
         return data
     if isinstance(data, (str, os.PathLike)):
-        return connect(data=data) if Path(data).is_dir() else connect(_as_address(data))
+        return connect(data=data) if is_directory(data) else connect(_as_address(data))
     raise TypeError(
         f"data is {_kind(data)}, expected a graphzero client, the directory of a dataset or the "
         "address of a daemon; a graph of another library becomes a dataset with "

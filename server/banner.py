@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from graphzero import _engine
@@ -40,6 +41,9 @@ def banner(
     lines += [f"  listening on {door.address} for {door.access}" for door in doors]
     lines.append("  connect with:")
     lines.append(f'    import graphzero as gz; client = gz.connect("{config.listen.socket}")')
+    if config.listen.group is not None and os.geteuid() != 0:
+        lines.append(f"  members of {config.listen.group} also say whose daemon they trust:")
+        lines.append(f'    gz.connect("{config.listen.socket}", server_uid={os.geteuid()})')
     return "\n".join(line_text(line, _LONGEST_LINE) for line in lines)
 
 

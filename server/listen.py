@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import grp
 import os
+import pwd
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -96,7 +97,7 @@ def prepare_socket_directory(listen: ListenConfig) -> None:
     require_socket_path(listen.socket)
     directory = private_directory(listen.socket.parent)
     if listen.group is not None:
-        os.chown(directory, -1, _find_group(listen.group))
+        _give_to_group(directory, listen.group)
         directory.chmod(0o750)
 
 
@@ -105,7 +106,7 @@ def bind_socket(server: Any, listen: ListenConfig) -> Door:
     with _umask(0o177 if listen.group is None else 0o117):
         server.add_insecure_port(f"unix:{listen.socket}")
     if listen.group is not None:
-        os.chown(listen.socket, -1, _find_group(listen.group))
+        _give_to_group(listen.socket, listen.group)
     members = "" if listen.group is None else f" and group {listen.group}"
     return Door(f"unix:{listen.socket}", f"this user{members}")
 
@@ -192,6 +193,25 @@ def _cannot_listen(wanted: HostPort, address: str, code: int | None) -> InputErr
 def group_id(listen: ListenConfig) -> int | None:
     """The group whose members may connect."""
     return None if listen.group is None else _find_group(listen.group)
+
+
+def _give_to_group(path: Path, name: str) -> None:
+    try:
+        os.chown(path, -1, _find_group(name))
+    except PermissionError:
+        user = _user_name()
+        raise InputError(
+            f"--group {name}: {user} is no member of it, so the daemon cannot open {path} to it; "
+            f"run: usermod --append --groups {name} {user}, and start the daemon anew (by hand: "
+            "after logging in again)"
+        ) from None
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"uid {os.geteuid()}"
 
 
 def _find_group(name: str) -> int:

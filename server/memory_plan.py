@@ -78,9 +78,10 @@ class MemoryPlan:
         if reads_files:
             parts.append(f"{size_text(self.row_cache)} for hot rows")
         parts.append(f"{size_text(self.work)} for requests at work")
+        left = "the rest" if self.daemon < self.available else "nothing"
         return (
             f"{size_text(self.available)} of memory available{memory_limit_text()}: up to "
-            f"{', '.join(parts)}; the rest is left to files and trainers"
+            f"{', '.join(parts)}; {left} is left to files and trainers"
         )
 
     def warnings(self) -> Iterator[str]:

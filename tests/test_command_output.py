@@ -1,5 +1,7 @@
 """Numbers and progress as people see them."""
 
+import re
+
 import pytest
 from graphzero import _progress
 from graphzero._progress import JobProgress
@@ -138,3 +140,14 @@ def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
         clock[0] += 1
         progress("verify", 50, 100)
     assert "\rverify x.gd: " in capsys.readouterr().err
+
+
+def test_a_bar_begins_where_the_job_is_with_its_mean_rate(clock, capsys, monkeypatch):
+    monkeypatch.setattr(_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    with JobProgress("x.gd", unit="B") as progress:
+        progress("verify", 0, 100 << 20)
+        clock[0] += 10
+        progress("verify", 60 << 20, 100 << 20)
+    first = capsys.readouterr().err.split("\r")[1]
+    assert first.startswith("verify x.gd:  60%|")
+    assert re.search(r"60\.0M/100M \[00:10<00:06, 6\.2\dMB/s\]", first)

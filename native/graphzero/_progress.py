@@ -59,7 +59,12 @@ class JobProgress:
                 unit_divisor=1024 if self._unit == "B" else 1000,
                 bar_format=_PERCENT_BAR if in_percent else None,
                 leave=False,
+                smoothing=0,  # the mean rate: what was done before there was a bar is no burst
+                delay=QUIET_S,  # nothing yet: this is not the beginning
             )
+            self._bar.start_t -= time.monotonic() - self._phase_start
+            self._bar.n = done
+            self._bar.refresh()
         self._bar.update(done - self._bar.n)
 
     def _line(self, done: int, total: int) -> str:

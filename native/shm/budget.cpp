@@ -61,7 +61,7 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
     throw InputError(
         "no shared memory left for another session: it needs " + MiB(2 * kSmallestRegion) +
         ", and " + MiB(limit_ - left) + " of " + MiB(limit_) + " are promised to " +
-        std::to_string(open_sessions_) + " sessions" +
+        std::to_string(open_sessions_) + (open_sessions_ == 1 ? " session" : " sessions") +
         (ended > 0 ? " or held by the trainers of " + std::to_string(ended) + " that have ended"
                    : "") +
         "; raise --shm-limit, or give trainers a smaller window (connect(window=1)) or "

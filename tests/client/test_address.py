@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import graphzero as gz
 import pytest
 from graphzero._runtime_dir import default_socket, private_directory, socket_for_data
 from graphzero.client.address import find_address
+from graphzero.client.files import open_visible
+from graphzero.client.source import open_source
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to a second user")
 OTHER_UID = 54321
@@ -143,11 +148,31 @@ def test_a_socket_of_another_user_is_refused_unless_named(listening: Path) -> No
 @needs_root
 def test_a_directory_that_one_may_not_enter_is_no_missing_daemon(listening: Path) -> None:
     listening.parent.chmod(0o700)
-    address = find_address(listening)
     os.seteuid(OTHER_UID)
     try:
         with pytest.raises(gz.AccessDenied, match=r"not open to you.*--group NAME"):
-            address.require_trusted()
+            find_address(listening).require_trusted()
+    finally:
+        os.seteuid(0)
+
+
+@needs_root
+@pytest.mark.parametrize("closed", ["data", "parent"])
+def test_data_that_one_may_not_read_is_access_denied(
+    dataset: Path, runtime_directory: Path, closed: str
+) -> None:
+    runtime_directory.chmod(0o755)
+    data = runtime_directory / "parent" / "data"
+    shutil.copytree(dataset, data)
+    (data if closed == "data" else data.parent).chmod(0o700)
+    info: Any = SimpleNamespace(path=str(data), fingerprint="")
+    os.seteuid(OTHER_UID)
+    try:
+        for use in (lambda: gz.connect(data=data), lambda: open_source(data)):
+            with pytest.raises(gz.AccessDenied, match=f"{data}: .*not open to you"):
+                use()
+        with pytest.raises(gz.ServerUnavailable, match=r"not visible here \(Permission denied\)"):
+            open_visible(info, "the column cannot be mapped", "use gather()")
     finally:
         os.seteuid(0)
 

@@ -25,6 +25,7 @@ import pytest
 from graphzero import _engine
 from graphzero._cli import main
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.listen import ListenConfig, prepare_socket_directory
 
 NOBODY = 65534
 
@@ -436,6 +437,26 @@ def test_members_of_the_group_may_connect_and_map(
     session.close()
     assert daemon.stop() == 0
     assert not path.parent.exists()
+
+
+def test_a_daemon_outside_the_group_is_told_how_to_join(
+    as_root: None, dataset: Path, runtime_directory: Path
+) -> None:
+    where = runtime_directory / "group"
+    where.mkdir(mode=0o700)
+    os.chown(where, NOBODY - 1, NOBODY - 1)
+    listen = ListenConfig(where / "s.sock", group=grp.getgrgid(NOBODY).gr_name)
+    runtime_directory.chmod(0o755)
+    expected = f"--group {listen.group}: uid {NOBODY - 1} is no member of it"
+    os.setegid(NOBODY - 1)
+    os.seteuid(NOBODY - 1)
+    try:
+        with pytest.raises(gz.InputError, match=rf"{expected}.*run: usermod --append") as caught:
+            prepare_socket_directory(listen)
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+    assert str(where) in str(caught.value)
 
 
 def test_next_start_removes_the_regions_of_a_group_too(

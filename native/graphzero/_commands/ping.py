@@ -4,7 +4,7 @@ import argparse
 import time
 
 from graphzero._commands._arguments import add_daemon, ask_daemon
-from graphzero._text import line_text
+from graphzero._text import counted_text, line_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +18,6 @@ def run(args: argparse.Namespace) -> int:
     milliseconds = 1000 * (time.perf_counter() - started)
     print(
         f"graphzero-server {line_text(stats.version)}, pid {stats.pid}, "
-        f"{stats.num_sessions} sessions, answered in {milliseconds:.1f} ms"
+        f"{counted_text(stats.num_sessions, 'session')}, answered in {milliseconds:.1f} ms"
     )
     return 0
