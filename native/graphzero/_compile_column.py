@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from graphzero import _engine
-from graphzero._errors import InputError
+from graphzero._errors import FormatError, InputError
 from graphzero._files import COLUMN_SUFFIX, categories_file
 
 if TYPE_CHECKING:
@@ -218,10 +218,15 @@ def _copy_categories(source: str, out_file: str) -> None:
     import shutil
 
     from graphzero._categories import Categories
+    from graphzero._features import FeatureStore
 
     Categories(source)  # raises for what is no dictionary
-    files = [categories_file(Path(file).parent, Path(file).stem) for file in (source, out_file)]
-    shutil.copyfile(*files)
+    old, new = (categories_file(Path(file).parent, Path(file).stem) for file in (source, out_file))
+    shutil.copyfile(old, new)
+    try:
+        FeatureStore(new, verify=True)
+    except FormatError as error:
+        raise FormatError(f"{old}: cannot be copied: {error}") from error
 
 
 def _compile_text(

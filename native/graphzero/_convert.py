@@ -67,7 +67,7 @@ def convert(
     _check_skipping(plan, work)
     _check_nodes(plan)
     graph_options = _with_edge_ids(graph_options, columns)
-    input_bytes = _size_of_sources(plan)
+    sizes = _sizes_of_files(plan)
     with new_dataset(out, overwrite=work.overwrite) as directory:
         resources = make_resources(work.memory, work.threads, directory.parent)
         step = _Step(directory, work, resources, column_options, show_progress)
@@ -107,9 +107,11 @@ def convert(
         if plan.original_ids is not None:
             step.compile(ColumnSource(ORIGINAL_IDS, plan.original_ids), graph)
         reports = {column.name: step.compile(column, graph) for column in columns}
+        _check_sizes(plan, sizes)
         output_bytes = sum(file.stat().st_size for file in directory.iterdir())
     seconds = time.monotonic() - started
     notes += _notes_on_guesses(edges, graph)
+    input_bytes = sum(sizes.values()) + _size_of_streams(plan)
     return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes)
 
 
@@ -289,18 +291,35 @@ def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> Gr
     return options
 
 
-def _size_of_sources(plan: Plan) -> int:
-    """Raises OSError for a file that is not there."""
-    sources = [plan.edges, *(column.source for column in plan.columns)]
-    if plan.nodes is not None:
-        sources.append(plan.nodes)
+def _sources(plan: Plan) -> list[StrPath | EdgeStream | RowStream]:
+    nodes = [] if plan.nodes is None else [plan.nodes]
+    return [plan.edges, *(column.source for column in plan.columns), *nodes]
+
+
+def _sizes_of_files(plan: Plan) -> dict[str, int]:
+    """By the path. Raises OSError for a file that is not there."""
     paths = {
         Location.parse(os.fspath(source)).path
-        for source in sources
+        for source in _sources(plan)
         if isinstance(source, str | os.PathLike)
     }
-    streams = [source for source in sources if not isinstance(source, str | os.PathLike)]
-    return sum(map(stored_bytes, paths)) + sum(stream.stored_bytes for stream in streams)
+    return {path: stored_bytes(path) for path in paths}
+
+
+def _size_of_streams(plan: Plan) -> int:
+    streams = (source for source in _sources(plan) if not isinstance(source, str | os.PathLike))
+    return sum(stream.stored_bytes for stream in streams)
+
+
+def _check_sizes(plan: Plan, before: dict[str, int]) -> None:
+    """Ids and categories are collected before values are read: parts of a dataset would not fit
+    together if a file became another one in between."""
+    for path, size in _sizes_of_files(plan).items():
+        if size != before[path]:
+            raise InputError(
+                f"{path}: found {size} bytes, expected {before[path]} as before: it changed while "
+                "it was read; convert it again"
+            )
 
 
 def _label(source: StrPath | EdgeStream | RowStream) -> str:

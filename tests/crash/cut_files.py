@@ -82,6 +82,13 @@ def write_text(folder: Path) -> None:
     np.savetxt(folder / "e.csv", ends().T, "%d", ",")
 
 
+def write_tables(folder: Path) -> None:
+    edges = ends()[:, :100_000]
+    np.savetxt(folder / "edges.csv", edges.T, "n%d", ",", header="a,b", comments="")
+    lines = [f"n{node},{node % 7},{node / 8},city {node % 999}\n" for node in range(NODES)]
+    (folder / "nodes.csv").write_text("id,u,v,city\n" + "".join(lines))
+
+
 def write_gzip(folder: Path) -> None:
     write_text(folder)
     subprocess.run(["gzip", "-1", folder / "e.csv"], check=True)
@@ -134,6 +141,10 @@ def export(kind: str) -> Callable[[Path, Path], list[str]]:
     return lambda sources, out: ["export", str(sources), "--format", kind, "--out", f"{out}/e"]
 
 
+TABLE_OPTIONS = [
+    "--source=a", "--target=b", "--relabel", "--nodes=SOURCES/nodes.csv",
+    "--columns=x=u,v", "--columns=city=city", "--fill=x=mean", "--fill=city=none",
+]  # fmt: skip
 KINDS = {
     "verify": Kind(write_dataset, lambda sources, out: ["verify", str(sources)]),
     "verify-symmetric": Kind(write_symmetric, lambda sources, out: ["verify", str(sources)]),
@@ -147,6 +158,9 @@ KINDS = {
         write_compressed_npz, convert("e.npz#e", "--column=x=SOURCES/e.npz#x")
     ),
     "convert-text": Kind(write_text, convert("e.csv"), shorter_is_valid=True),
+    "convert-tables-of-text": Kind(
+        write_tables, convert("edges.csv", *TABLE_OPTIONS), shorter_is_valid=True
+    ),
     "convert-gzip": Kind(write_gzip, convert("e.csv.gz")),
     "convert-arrow": Kind(write_arrow, convert("e.arrow")),
     "convert-arrow-texts": Kind(write_arrow_texts, convert("e.arrow", "--relabel")),

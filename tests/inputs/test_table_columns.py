@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from graphzero import InputError
+from graphzero._compile_graph import GraphOptions
+from graphzero._convert import convert as convert_plan
+from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
 from input_graphs import column, convert
 from pyarrow import parquet
 
@@ -339,3 +343,29 @@ def test_names_that_are_nearly_right(tmp_path: Path, edges: Path) -> None:
     for relabel in (False, True):
         with pytest.raises(InputError, match=r"found columns 'id', 'Age', 'at', .*csv#id"):
             gz.import_files(edges, tmp_path / "ds", relabel=relabel, splits={"train": people})
+
+
+@TEXT
+def test_a_table_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, edges: Path, kind: str
+) -> None:
+    table: dict[str, list[Any]] = {"id": [0, 1, 2, 3], "city": ["Oslo", "Rome", "Oslo", "Bern"]}
+    people = save(tmp_path, kind, table)
+    columns = [ColumnSource("city", str(people), columns=("city",))]
+
+    def change(label: str) -> nullcontext[None]:
+        """Called before each file: a column is opened when the edges are done."""
+        if label == people.name:
+            save(tmp_path, kind, table | {"more": ["x" * 99] * 4})
+        return nullcontext()
+
+    with pytest.raises(InputError, match=rf"{people.name}: found \d+ bytes, .*it changed while"):
+        convert_plan(
+            Plan(edges, columns),
+            tmp_path / "ds",
+            graph_options=GraphOptions(),
+            column_options=ColumnOptions(),
+            work=Work(),
+            show_progress=change,
+        )
+    assert not (tmp_path / "ds").exists()
