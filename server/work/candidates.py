@@ -10,11 +10,8 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._dtypes import DataType
-from graphzero._features import FeatureStore
+from graphzero._features import FeatureStore, rows_in_order
 from graphzero.server.work.base import Ids, column_of
-
-# Rows that are read between two looks at whether the call is to end.
-_ROWS_AT_ONCE = 1 << 18
 
 
 def candidate_column(dataset: Dataset, name: str) -> FeatureStore | None:
@@ -50,10 +47,10 @@ def read_candidates(column: FeatureStore) -> Ids:
 
 def _pieces(column: FeatureStore) -> Iterator[tuple[int, npt.NDArray[Any]]]:
     """Rows of the column, with the number of the first."""
-    for first in range(0, column.num_nodes, _ROWS_AT_ONCE):
+    first = 0
+    for piece in rows_in_order(column):
         _engine.check_stopped()
-        rows = np.arange(first, min(first + _ROWS_AT_ONCE, column.num_nodes))
-        values = np.empty(len(rows), column.dtype.storage)
-        column._rows.gather(rows, values.view(np.uint8))
+        values = piece.reshape(-1)
         # NumPy counts on bools that are 0 or 1, which no file promises.
         yield first, values.view(np.uint8) != 0 if column.dtype is DataType.BOOL else values
+        first += len(values)
