@@ -1,13 +1,16 @@
 # Everything a developer runs. Each target sets up what it needs in .venv, nothing else on the
 # machine is touched. Variables: PYTHON (the interpreter to use), PYTEST_ARGS (e.g. "-k format -x"),
-# BENCH_ARGS (e.g. "--edges 5M --repeat 9").
+# BENCH_ARGS (e.g. "--edges 5M --repeat 9"), TEST_PROCESSES.
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+# Many tests wait for a daemon, so one more than there are processors.
+TEST_PROCESSES ?= $(shell expr $$(nproc) + 1)
 
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
 INSTALLED := $(VENV)/.installed-requirements
 PACKAGE := $(VENV)/.installed-package
 STUB := native/graphzero/_engine.pyi
@@ -29,9 +32,14 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: lint ## lint, then build the wheel, install it into .venv and run every test
-	@echo "==> Running the tests"
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: lint ## lint, then build the wheel, install it into .venv and run the tests but for the slow ones
+	@echo "==> Running the tests, $(TEST_PROCESSES) at a time (those that take long: make test-slow)"
+	@$(PYTEST) -n $(TEST_PROCESSES) --dist loadfile -m "not slow" $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: $(PACKAGE) ## run the tests that take long: kills, attacks, damaged files, examples, wheels
+	@echo "==> Running the slow tests"
+	@$(PYTEST) -m slow $(PYTEST_ARGS)
 
 .PHONY: demo
 demo: $(PACKAGE) ## generate a dataset, serve it, train a GraphSAGE on it, count memory
@@ -79,14 +87,14 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments, and attack a daemon, for a quarter of an hour
 	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 GRAPHZERO_HOSTILE_S=10 \
 	  GRAPHZERO_CHANGED_ROUNDS=20 GRAPHZERO_CUTS=200 GRAPHZERO_PAUSE_S=100 GRAPHZERO_EXITS=20 GRAPHZERO_LEFT_EPOCHS=150 \
-	  $(BIN)/python -m pytest -s tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
+	  $(PYTEST) -s --timeout 3600 tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
 	  tests/client/test_fork.py $(PYTEST_ARGS)
 
 .PHONY: test-paths
 test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every way to read files
 	@for io in mapped:mapped cached:mapped direct:staged; do \
 	  echo "==> Reading features $${io%:*}, graphs $${io#*:}"; \
-	  GRAPHZERO_FEATURE_IO=$${io%:*} GRAPHZERO_TOPOLOGY_IO=$${io#*:} $(BIN)/python -m pytest -q tests/sample tests/client tests/server \
+	  GRAPHZERO_FEATURE_IO=$${io%:*} GRAPHZERO_TOPOLOGY_IO=$${io#*:} $(PYTEST) -q tests/sample tests/client tests/server \
 	    $(PYTEST_ARGS) || exit 1; \
 	done
 
@@ -102,7 +110,7 @@ sanitize: $(PACKAGE) ## run the engine under GCC's address, undefined-behaviour 
 
 .PHONY: soak
 soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daemon grows
-	@GRAPHZERO_SOAK_S=60 $(BIN)/python -m pytest -s tests/crash/test_soak.py $(PYTEST_ARGS)
+	@GRAPHZERO_SOAK_S=60 $(PYTEST) -s tests/crash/test_soak.py $(PYTEST_ARGS)
 
 .PHONY: bench-convert
 bench-convert: $(PACKAGE) ## compare convert with GraphZero 0.2.0 and pandas + scipy

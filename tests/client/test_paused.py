@@ -18,6 +18,8 @@ import pytest
 from graphzero.proto.graphzero_pb2 import GetStatsRequest, GetStatsResponse
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_S = 60  # against a hang; nothing is measured
 
 # The daemon's workers stand before a gate while the file is there, so that a request is surely

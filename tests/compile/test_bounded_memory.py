@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 LIMIT = 128 << 20
 EDGES = 66_000_000  # 8 bytes each in the output: 4 in each direction

@@ -8,13 +8,17 @@ from __future__ import annotations
 import os
 import random
 import signal
+import statistics
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from daemon_watch import Watch, wait_until
 from processes import Trainer, Victims
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = int(os.environ.get("GRAPHZERO_CLIENT_KILLS", "50"))
 TRAINERS = ("first", "second")
@@ -39,7 +43,7 @@ def test_others_are_not_disturbed_and_nothing_leaks(
     for trainer in trainers:
         trainer.advance()
     rng = random.Random(20)
-    slowest = 0.0
+    releases = []
     for number in range(ROUNDS):
         pid = victims.start(seed=number, ahead=rng.choice([1, 4]), keep=rng.choice([1, 3]))
         kill_at_a_random_moment(victims, pid, rng)
@@ -47,10 +51,12 @@ def test_others_are_not_disturbed_and_nothing_leaks(
         def is_gone(name: str = f"victim-{pid}") -> bool:
             return watch.session_of(name) is None
 
-        slowest = max(slowest, wait_until(is_gone, "the end of a killed trainer's session"))
+        releases.append(wait_until(is_gone, "the end of a killed trainer's session"))
         for trainer in trainers:
             trainer.advance()
-    print(f"{ROUNDS} killed; the slowest release took {1000 * slowest:.0f} ms")
+    print(f"{ROUNDS} killed; the slowest release took {1000 * max(releases):.0f} ms")
+    # What a trainer had is to be free within a second; a busy machine may miss it now and then.
+    assert statistics.median(releases) < 1
     disturbed = {trainer.name: trainer.finish() for trainer in trainers}
     watch.expect_nothing_held(before)
     victims.kill()

@@ -16,6 +16,8 @@ import pytest
 from daemon_watch import Watch, wait_until
 from processes import Trainer
 
+pytestmark = pytest.mark.slow
+
 WINDOW = 4  # of a loader with prefetch 2: two in the making, two in the user's hands
 SMALLEST_REGION = 4 << 20
 EPOCHS = 30

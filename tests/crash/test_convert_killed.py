@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from graphzero._files import files_of, find_problems, open_file
 
+pytestmark = pytest.mark.slow
+
 GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 KILLS = int(os.environ.get("GRAPHZERO_KILLS", "30"))
 

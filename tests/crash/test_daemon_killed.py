@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from daemon_watch import Watch
 from processes import Trainer, Victims
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = int(os.environ.get("GRAPHZERO_DAEMON_KILLS", "8"))
 RETRY = {"retry": True, "retry_timeout": 300}

@@ -15,6 +15,8 @@ import pytest
 from daemon_watch import wait_until
 from graphzero import _engine
 
+pytestmark = pytest.mark.slow
+
 NODES = 500
 RELOADS = 12
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from cut_files import KINDS
 
+pytestmark = pytest.mark.slow
+
 CUTS = int(os.environ.get("GRAPHZERO_CUTS", "6"))
 PROGRAM = Path(__file__).with_name("cut_files.py")
 

@@ -28,6 +28,8 @@ import pytest
 from daemon_watch import Watch
 from processes import Trainer
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("GRAPHZERO_HOSTILE_S", "0"))
 MEMORY = 1 << 30
 # What the daemon may add to its own memory: its plan's quarter for batches, which are messages for

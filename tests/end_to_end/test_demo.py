@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(__file__).with_name("demo.py")
 SMALL = ["--nodes", "20k", "--edges", "400k", "--dim", "32", "--batch-size", "512", "--every", "1"]
 TIMEOUT_S = 600  # a loaded machine; nothing is measured

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from daemon_process import daemon_pid
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parent
 TIMEOUT_S = 600  # a hang; nothing is measured
 

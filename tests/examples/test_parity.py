@@ -24,6 +24,8 @@ from torch_geometric.loader import NodeLoader
 from torch_geometric.sampler import BaseSampler, NodeSamplerInput, SamplerOutput
 from torch_geometric.utils import index_sort
 
+pytestmark = pytest.mark.slow
+
 FANOUT = [10, 10]
 SEEDS = range(5)
 

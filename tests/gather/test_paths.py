@@ -169,6 +169,7 @@ def test_unknown_io_is_refused(make_column):
 
 
 @pytest.mark.skipif("GRAPHZERO_IO_ENGINE" in os.environ, reason="is what it starts")
+@pytest.mark.slow
 def test_all_of_this_holds_for_the_pool_of_threads():
     tests = [Path(__file__).with_name(name) for name in ("test_paths.py", "test_failures.py")]
     done = subprocess.run(

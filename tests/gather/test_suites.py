@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 # What samples in one process reads no features: it is run where the graph is read in another way.
 REQUESTS = ["client/test_sample.py"]

@@ -15,6 +15,8 @@ import pytest
 from input_graphs import GRAPHZERO, convert
 from pyarrow import parquet
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def edges(tmp_path: Path) -> Path:

@@ -86,6 +86,7 @@ print(int(status["VmHWM"].split()[0]) << 10)
 """
 
 
+@pytest.mark.slow
 def test_a_compressed_archive_is_read_in_bounded_memory(tmp_path: Path) -> None:
     nodes, edges = 3_000_000, 8_000_000
     rows = np.zeros((nodes, 32), np.float32)

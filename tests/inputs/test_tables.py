@@ -255,6 +255,7 @@ print(int(status["VmHWM"].split()[0]) << 10)
 """
 
 
+@pytest.mark.slow
 def test_parquet_is_read_in_bounded_memory(tmp_path: Path) -> None:
     """One row group each: what a careless writer leaves."""
     nodes, width = 2_000_000, 64

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def succeed(completed: "subprocess.CompletedProcess[str]") -> str:
     assert completed.returncode == 0, completed.stderr

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from changing_file import KINDS
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("GRAPHZERO_CHANGED_ROUNDS", "1"))
 PROGRAM = Path(__file__).with_name("changing_file.py")
 # Where faults were found; a campaign tries the others too.

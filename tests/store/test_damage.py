@@ -7,6 +7,8 @@ from pathlib import Path
 import golden
 import pytest
 
+pytestmark = pytest.mark.slow
+
 WORKER = Path(__file__).parent / "damage_worker.py"
 # One of each layout; every case of a file runs in one process.
 FILES = [
