@@ -52,7 +52,8 @@ class Negatives:
     candidates: Any = field(default=None, compare=False)
     """Nodes that targets are drawn from, uniformly: ids, of which one that occurs twice is twice as
     likely, or a bool mask over the nodes; of a client also the name of a split or bool column,
-    which is the way to give many: ids travel with every request. None: all nodes."""
+    which is the way to give many: ids travel with every request. None: all nodes. Ids are those of
+    the graph, also beside links in original ids: find_nodes() translates."""
     source_candidates: Any = field(default=None, compare=False)
     """The same for the sources of pairs."""
 
@@ -82,6 +83,18 @@ class Negatives:
                     "leave one of them out"
                 )
             object.__setattr__(self, name, _as_candidates(given, name))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Negatives):
+            return NotImplemented
+        mine, theirs = (
+            (each.kind, each.amount, each.weights, each.reject) for each in (self, other)
+        )
+        return (
+            mine == theirs
+            and _same_candidates(self.candidates, other.candidates)
+            and _same_candidates(self.source_candidates, other.source_candidates)
+        )
 
     def count(self, num_links: int) -> int:
         """How many for so many links."""
@@ -128,6 +141,13 @@ def _as_candidates(given: Any, what: str) -> Any:
     if array.dtype == np.bool_ and array.ndim == 1:
         return array.copy()
     return id_array(array, None, f"{what} of negatives").copy()
+
+
+def _same_candidates(one: Any, other: Any) -> bool:
+    """Whether two that _as_candidates() has made are the same."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    return type(one) is type(other) and not isinstance(one, np.ndarray) and bool(one == other)
 
 
 def _candidate_ids(given: Any, num_nodes: int, what: str) -> Int64Array | str | None:

@@ -258,6 +258,15 @@ def test_rejection_among_candidates_is_exact(tmp_path: Path) -> None:
         )
 
 
+def test_negatives_are_the_same_if_their_candidates_are() -> None:
+    one = gz.Negatives("pairs", candidates=[1, 2], source_candidates="train")
+    assert one == gz.Negatives("pairs", candidates=[1, 2], source_candidates="train")
+    assert hash(one) == hash(gz.Negatives("pairs", candidates=[1, 2], source_candidates="train"))
+    assert one != gz.Negatives("pairs", candidates=[1, 3], source_candidates="train")
+    assert one != gz.Negatives("pairs", candidates=[1, 2])
+    assert one != gz.Negatives("pairs", candidates="train", source_candidates="train")
+
+
 def test_candidates_outside_the_graph_are_named(graph: gz.Graph) -> None:
     negatives = gz.Negatives("targets", candidates=[1, graph.num_nodes])
     with pytest.raises(IndexError, match=rf"candidate.*{graph.num_nodes}"):
