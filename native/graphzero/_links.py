@@ -359,8 +359,9 @@ def draw_links(
     return LinkSeeds(seeds, index[:num_sources], index[num_sources:])
 
 
-# Ids that are copied between two looks at whether the call is to end.
-_COPIED_AT_ONCE = 1 << 21
+# Ids that are copied between two looks at whether the call is to end. Arrays of this size are made
+# on the way, and nobody counts those.
+_COPIED_AT_ONCE = 1 << 17
 
 
 def _copy(source: Int64Array, to: Int64Array) -> None:
@@ -381,10 +382,18 @@ def _order_by_round(targets: Int64Array, index: Int64Array, links: int) -> None:
     first = int(index[0])
     by_link = _engine.work_ids(len(targets))
     _copy(targets, by_link)
-    for turn in range(each):
-        _engine.check_stopped()
-        targets[turn * links : (turn + 1) * links] = by_link[turn::each]
-        index[turn::each] = np.arange(first + turn * links, first + (turn + 1) * links)
+    # Not turn by turn: that would be a loop in Python over millions of them for a single link.
+
+    def in_rounds(begin: int, end: int) -> Int64Array:
+        at = np.arange(begin, end)
+        return by_link[at % links * each + at // links]
+
+    def places(begin: int, end: int) -> Int64Array:
+        at = np.arange(begin, end)
+        return first + at % each * links + at // each
+
+    _fill(targets, in_rounds)
+    _fill(index, places)
 
 
 def _draw_negatives(
