@@ -107,7 +107,11 @@ class InlineMemory:
             if not self._budget.take(size, held=sum(self._held.values())):
                 return None
             self._waits_for = 0
-            block = InlineBlock(self._next_id, size)
+            try:
+                block = InlineBlock(self._next_id, size)
+            except BaseException:  # the system has no memory, whatever the plan says
+                self._budget.give(size)
+                raise
             self._next_id += 1
             self._held[block.id] = size
             return block

@@ -281,7 +281,11 @@ class Service(SamplerServiceServicer):
 
     def watch_memory(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on requests that wait for shared memory are called when there is some."""
-        loop.add_reader(self._budget.ready_descriptor, self._gate.call_ready)
+        loop.add_reader(self._budget.ready_descriptor, self._call_ready)
+
+    def _call_ready(self) -> None:
+        self._gate.call_ready()
+        self._inline_gate.call_ready()  # regions have left room for results that go inline
 
     def idle_seconds(self) -> float:
         """How long there has been no session."""
@@ -291,7 +295,6 @@ class Service(SamplerServiceServicer):
         """Gives idle memory back; on another thread, because it is slow."""
         await asyncio.to_thread(self._budget.trim, idle=IDLE_MEMORY, forget=RECENT_RESULTS)
         self._line.serve()  # what left a worker without a word to anybody
-        self._inline_gate.call_ready()  # regions may have left room for results that go inline
 
     async def drain(self, timeout_s: float) -> None:
         """Takes no more sessions; returns when all requests are answered, or time is up."""

@@ -79,7 +79,11 @@ bool MemoryBudget::SetOutside(uint64_t bytes) {
   bytes = store::AlignUp(bytes, kPage);  // as all the sums: what is reclaimed are whole pages
   const Lock lock(this);
   const bool more = bytes > outside_;
-  if (more && bytes - outside_ > limit_ - std::min(limit_, committed_)) return false;
+  const uint64_t wanted = more ? bytes - outside_ : 0;
+  if (wanted > limit_ - std::min(limit_, committed_)) {
+    outside_wanted_ = outside_wanted_ == 0 ? wanted : std::min(outside_wanted_, wanted);
+    return false;
+  }
   for (uint64_t* const sum : {&resident_, &committed_, &promised_}) *sum += bytes - outside_;
   outside_ = bytes;
   if (!more) WakeWaiting(/*only_for_total=*/false);
@@ -309,6 +313,10 @@ void MemoryBudget::WakeWaiting(bool only_for_total) {
     if (attempt.for_total || !only_for_total) asked.push_back(accounts_.at(number).session);
   }
   for (const SessionMemory* session : asked) WakeIfReady(session);
+  if (outside_wanted_ > 0 && outside_wanted_ <= limit_ - std::min(limit_, committed_)) {
+    outside_wanted_ = 0;
+    tell_ready_ = true;
+  }
 }
 
 std::string MemoryBudget::NewName() const {

@@ -76,7 +76,8 @@ class MemoryBudget {
   std::shared_ptr<SessionMemory> OpenSession(uint32_t window);
 
   // Counts `bytes` that the daemon holds outside of regions, for results that travel in messages,
-  // against the same limit. False, and nothing changes, if they are more than before and too many.
+  // against the same limit. False, and nothing changes, if they are more than before and too many:
+  // the descriptor becomes readable when so many could be had.
   bool SetOutside(uint64_t bytes);
 
   // Whether none can be opened now, but one could soon: when results in messages have been read,
@@ -168,6 +169,8 @@ class MemoryBudget {
   // Of resident_: what is being given back for memory that is reserved, so that it counts twice.
   uint64_t to_be_punched_ = 0;
   std::map<uint64_t, WaitingAttempt> waiting_;  // by session
+  // The fewest bytes more that SetOutside() refused since it was last told of room; 0: none.
+  uint64_t outside_wanted_ = 0;
   std::vector<uint64_t> ready_;
   bool tell_ready_ = false;
   MemoryCounters counters_;

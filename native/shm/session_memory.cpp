@@ -294,6 +294,7 @@ std::unique_ptr<Block> SessionMemory::AllocateInNewRegion(uint64_t size, uint64_
   const MemoryBudget::Lock lock(budget_);
   if (!open_) {
     budget_->SubtractResident(number_, region_size);
+    budget_->WakeWaiting(/*only_for_total=*/false);
     throw InputError("the session has ended");
   }
   ++budget_->counters_.regions_made;

@@ -3,6 +3,7 @@ and what is too much is refused with the numbers."""
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -302,4 +303,16 @@ def test_inline_results_find_no_room_where_regions_have_it() -> None:
     assert inline.try_allocate(4096) is None
     for session in sessions:
         session.close()
+    assert inline.try_allocate(4096) is not None
+
+
+def test_a_result_that_goes_inline_is_called_when_regions_leave_room() -> None:
+    shared = _engine.MemoryBudget(16 << 20, "graphzero-test")
+    sessions = [shared.open_session(2), shared.open_session(2)]  # promised 8 MiB each
+    inline = InlineBudget(shared).open_session()
+    assert inline.try_allocate(4096) is None
+    assert not select.select([shared.ready_descriptor], [], [], 0)[0]
+    sessions[0].close()
+    assert select.select([shared.ready_descriptor], [], [], 0)[0]
+    assert inline.take_ready()
     assert inline.try_allocate(4096) is not None
