@@ -58,6 +58,8 @@ _DTYPES = {dtype.label: dtype for dtype in DataType}
 
 # How long a release waits for a request that takes it along.
 _LINGER_S = 0.004
+# Block ids in one message; the daemon takes no more.
+_MOST_RELEASES = 1 << 14
 # How long close() waits for threads that are about to end; only a bug makes it wait in vain.
 _JOIN_S = 10.0
 
@@ -172,6 +174,8 @@ class Session:
     def send(self, messages: Sequence[SessionRequest]) -> None:
         """Sends a request's messages, and with them the releases there are."""
         block_ids = self._releases.take()
+        self._send_release(block_ids[_MOST_RELEASES:])
+        block_ids = block_ids[:_MOST_RELEASES]
         for message in messages:
             if block_ids:
                 # A copy: a retry sends the messages again, and releases belong to this session.
@@ -307,10 +311,13 @@ class Session:
         while not self._ending:
             awake.now()  # this thread is one of those that look at the clock every second
             # When there are none it sleeps; a release wakes it at once.
-            block_ids = self._releases.take_left_over(STEP_S, _LINGER_S)
-            if block_ids:
-                self._stream.send(SessionRequest(release=Release(block_ids=block_ids)))
+            self._send_release(self._releases.take_left_over(STEP_S, _LINGER_S))
         self._stream.close()
+
+    def _send_release(self, block_ids: list[int]) -> None:
+        for first in range(0, len(block_ids), _MOST_RELEASES):
+            piece = block_ids[first : first + _MOST_RELEASES]
+            self._stream.send(SessionRequest(release=Release(block_ids=piece)))
 
 
 def _with_releases(message: SessionRequest, block_ids: list[int]) -> SessionRequest:

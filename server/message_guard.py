@@ -3,6 +3,13 @@
 gRPC would end it with UNKNOWN and write a traceback for each. It deserializes before the handler
 runs, or while the handler asks for the next message, so the deserializer hands over a marker, and
 what stands in front of the handler refuses it. That holds for every service of the daemon.
+
+Streams whose messages take long to decode wait for it, see loop_time.py.
+
+gRPC keeps no message, which may take 32 MiB when it is decoded. Its generator of messages has the
+last one until the next comes, so it gets them in envelopes, which are emptied here. And it keeps
+what a call is aborted with, together with the frames that it came from, in a cycle that stays until
+the garbage collector comes: so it leaves here without them.
 """
 
 from __future__ import annotations
@@ -14,6 +21,7 @@ from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
+from graphzero.server.loop_time import LoopTime
 from grpc import StatusCode
 
 log = logging.getLogger("graphzero.server")
@@ -21,29 +29,47 @@ log = logging.getLogger("graphzero.server")
 _UNDECODABLE = object()
 
 
+class _Envelope:
+    """A message that is on its way through gRPC."""
+
+    def __init__(self, message: Any) -> None:
+        self._message = message
+
+    def take(self) -> Any:
+        """To be called once."""
+        message, self._message = self._message, None
+        return message
+
+
 class MessageGuard(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    def __init__(self) -> None:
+        self._streams: set[_Messages] = set()  # under way
+
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], details: grpc.HandlerCallDetails
     ) -> Any:
         handler = await continuation(details)
         if handler is None:  # no such method, which gRPC answers by itself
             return None
+        time_spent = LoopTime()  # of this call: each gets a handler of its own
         if handler.request_streaming:
             kind = "stream_stream" if handler.response_streaming else "stream_unary"
-            guarded = _guard_stream(getattr(handler, kind))
+            guarded = _guard_stream(getattr(handler, kind), time_spent, self._streams)
         else:
             kind = "unary_stream" if handler.response_streaming else "unary_unary"
             guarded = _guard_unary(getattr(handler, kind))
         make = getattr(grpc, f"{kind}_rpc_method_handler")
-        return make(guarded, _decoder(handler.request_deserializer), handler.response_serializer)
+        decode = _decoder(handler.request_deserializer, time_spent)
+        return make(guarded, decode, handler.response_serializer)
 
 
-def _decoder(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+def _decoder(deserialize: Callable[[bytes], Any], time_spent: LoopTime) -> Callable[[bytes], Any]:
     def decode(data: bytes) -> Any:
         try:
-            return deserialize(data)
+            with time_spent:
+                return _Envelope(deserialize(data))
         except DecodeError:
-            return _UNDECODABLE
+            return _Envelope(_UNDECODABLE)
 
     return decode
 
@@ -51,31 +77,55 @@ def _decoder(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 class _Messages:
     """What a client sends, as long as it can be decoded."""
 
-    def __init__(self, messages: AsyncIterator[Any], context: Any) -> None:
-        self._next = aiter(messages).__anext__
+    def __init__(
+        self,
+        messages: AsyncIterator[Any],
+        context: Any,
+        time_spent: LoopTime,
+        streams: set[_Messages],
+    ) -> None:
+        self._messages = aiter(messages)
         self._context = context
+        self._time_spent = time_spent
+        self._streams = streams
+
+    def __enter__(self) -> _Messages:
+        self._streams.add(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._streams.discard(self)
 
     def __aiter__(self) -> _Messages:
         return self
 
     async def __anext__(self) -> Any:
-        message = await self._next()
+        await self._time_spent.pay(len(self._streams))
+        message = (await anext(self._messages)).take()
         if message is _UNDECODABLE:
             await _refuse(self._context)
         return message
 
 
-def _guard_stream(behaviour: Any) -> Any:
+def _guard_stream(behaviour: Any, time_spent: LoopTime, streams: set[_Messages]) -> Any:
     if inspect.isasyncgenfunction(behaviour):
 
         async def generate(messages: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
-            async for answer in behaviour(_Messages(messages, context), context):
-                yield answer
+            with _Messages(messages, context, time_spent, streams) as guarded:
+                try:
+                    async for answer in behaviour(guarded, context):
+                        yield answer
+                except grpc.aio.AbortError as error:
+                    raise _without_frames(error) from None
 
         return generate
 
     async def run(messages: AsyncIterator[Any], context: Any) -> Any:
-        return await behaviour(_Messages(messages, context), context)
+        with _Messages(messages, context, time_spent, streams) as guarded:
+            try:
+                return await behaviour(guarded, context)
+            except grpc.aio.AbortError as error:
+                raise _without_frames(error) from None
 
     return run
 
@@ -83,20 +133,37 @@ def _guard_stream(behaviour: Any) -> Any:
 def _guard_unary(behaviour: Any) -> Any:
     if inspect.isasyncgenfunction(behaviour):
 
-        async def generate(message: Any, context: Any) -> AsyncIterator[Any]:
+        async def generate(envelope: _Envelope, context: Any) -> AsyncIterator[Any]:
+            message = envelope.take()
             if message is _UNDECODABLE:
                 await _refuse(context)
-            async for answer in behaviour(message, context):
-                yield answer
+            answers = behaviour(message, context)
+            del message
+            try:
+                async for answer in answers:
+                    yield answer
+            except grpc.aio.AbortError as error:
+                raise _without_frames(error) from None
 
         return generate
 
-    async def run(message: Any, context: Any) -> Any:
+    async def run(envelope: _Envelope, context: Any) -> Any:
+        message = envelope.take()
         if message is _UNDECODABLE:
             await _refuse(context)
-        return await behaviour(message, context)
+        answer = behaviour(message, context)
+        del message
+        try:
+            return await answer
+        except grpc.aio.AbortError as error:
+            raise _without_frames(error) from None
 
     return run
+
+
+def _without_frames(error: Any) -> Any:
+    error.__context__ = None
+    return error.with_traceback(None)
 
 
 async def _refuse(context: Any) -> None:

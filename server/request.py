@@ -36,6 +36,7 @@ class Request:
 
     def __init__(self, session: TrainerSession, message: pb.SessionRequest, number: int) -> None:
         self.id: int = message.request_id
+        self.session_id = session.id
         self.number = number  # counts a session's requests
         self.ids = bytearray()
         self.complete = False  # all ids have come

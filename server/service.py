@@ -28,6 +28,7 @@ from graphzero.server.config import LimitConfig
 from graphzero.server.id_budget import IdBudget
 from graphzero.server.inline_memory import InlineBudget, InlineMemory
 from graphzero.server.io_stats import column_stats, row_cache_stats
+from graphzero.server.loop_time import LoopTime
 from graphzero.server.memory_gate import MemoryGate
 from graphzero.server.metrics import Counters
 from graphzero.server.read_plan import ReadPlan, reads_files
@@ -242,8 +243,12 @@ class Service(SamplerServiceServicer):
         writer: asyncio.Task[None],
     ) -> None:
         """Until the client is gone, the daemon drains, or nothing can be written any more."""
+        time_spent = LoopTime()
         async for message in requests:
-            session.handle(message)
+            with time_spent:
+                session.handle(message)
+            del message  # large ones would stay until the next comes
+            await time_spent.pay(len(self._sessions))
             await session.room_for_answers()
             if writer.done():
                 return

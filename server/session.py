@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from graphzero import _engine
@@ -45,6 +45,8 @@ MAX_OUTGOING_BYTES = 1 << 20
 _MAX_BODY_BYTES = 64 << 10
 # However long a client says that it will wait.
 _MAX_TIMEOUT_S = 3600.0
+# Block ids that one message may release: a longer list would keep the event loop from others.
+_MAX_RELEASES = 1 << 14
 # A text takes so much more in the daemon than on the wire.
 _TEXT_BYTES = 64
 _NOBODY = 1 << 63
@@ -118,8 +120,13 @@ class TrainerSession:
         else:
             raise ProtocolViolation(f"found {body or 'an unknown message'} inside a session")
 
-    def _release_told(self, block_ids: Iterable[int]) -> None:
+    def _release_told(self, block_ids: Sequence[int]) -> None:
         """Only blocks that the client was told of: a worker still writes to the others."""
+        if len(block_ids) > _MAX_RELEASES:
+            raise ProtocolViolation(
+                f"found {len(block_ids)} blocks to release in one message, expected at most "
+                f"{_MAX_RELEASES}"
+            )
         known = self._told.intersection(block_ids)
         if known:
             self._told -= known

@@ -9,6 +9,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "sample/buffer.h"
+#include "sample/threads.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -46,6 +47,9 @@ void BindCall(nb::module_& m) {
       .def_prop_ro("seconds", [](const base::Share& share) {
         return static_cast<double>(share.nanoseconds.load()) * 1e-9;
       });
+
+  m.def("newcomers_seconds",
+        [] { return static_cast<double>(sample::NewcomersNanoseconds()) * 1e-9; });
 
   nb::class_<EnteredCall>(m, "Call")
       .def(nb::init<std::shared_ptr<base::Share>>(), "share"_a)

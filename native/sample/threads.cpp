@@ -39,7 +39,10 @@ struct Budget {
   int limit;
   int used = 0;
   int peak = 0;
-  uint64_t now = 0;               // virtual time of the call that got a thread last
+  // Virtual time: of the call that got a thread last, and what each of those who compete has had
+  // since. Without the second, clients that come, use a little and come again under another name
+  // would be served at the same virtual time for ever, before all who have used more.
+  uint64_t now = 0;
   std::deque<Waiter*> waiters{};  // in the order in which they came
   // The lowest `due` of those who wait; kNobody if there are none. Read without the mutex.
   static constexpr uint64_t kNobody = UINT64_MAX;
@@ -49,6 +52,14 @@ struct Budget {
     used += threads;
     peak = std::max(peak, used);
   }
+
+  // Threads were in use for so long, in all. Needs the mutex.
+  void Advance(uint64_t nanoseconds) {
+    now += nanoseconds / (static_cast<size_t>(std::max(1, used)) + waiters.size());
+  }
+
+  // What a client has used at least. Needs the mutex.
+  uint64_t Newcomers() const { return now - std::min(now, kSlack); }
 
   // Gives free threads to those who wait. Needs the mutex.
   void Grant() {
@@ -166,10 +177,10 @@ class Helpers {
  private:
   void GiveBack(int threads) {
     if (threads == 0) return;
-    if (base::Share* const share = CurrentShare()) {
-      share->nanoseconds += static_cast<uint64_t>(threads) * (Now() - since_);
-    }
+    const uint64_t spent = static_cast<uint64_t>(threads) * (Now() - since_);
+    if (base::Share* const share = CurrentShare()) share->nanoseconds += spent;
     const std::lock_guard lock(budget_.mutex);
+    budget_.Advance(spent);
     budget_.used -= threads;
     budget_.Grant();
   }
@@ -185,9 +196,8 @@ int TakeOne(Budget& budget) {
   base::Share* const share = CurrentShare();
   std::unique_lock lock(budget.mutex);
   // A client that was idle does not save up time: it would starve the others afterwards.
-  const uint64_t earliest = budget.now - std::min(budget.now, kSlack);
-  Waiter waiter{.due =
-                    share == nullptr ? budget.now : std::max(share->nanoseconds.load(), earliest)};
+  Waiter waiter{.due = share == nullptr ? budget.now
+                                        : std::max(share->nanoseconds.load(), budget.Newcomers())};
   if (share != nullptr) share->nanoseconds = waiter.due;
   if (never_waits || (budget.used < budget.limit && budget.waiters.empty())) {
     budget.now = std::max(budget.now, waiter.due);
@@ -203,9 +213,11 @@ int TakeOne(Budget& budget) {
 }
 
 void GiveOneBack(Budget& budget) {
-  if (base::Share* const share = CurrentShare()) share->nanoseconds += Now() - holds_since;
+  const uint64_t spent = Now() - holds_since;
+  if (base::Share* const share = CurrentShare()) share->nanoseconds += spent;
   --leases;
   const std::lock_guard lock(budget.mutex);
+  budget.Advance(spent);
   --budget.used;
   budget.Grant();
 }
@@ -244,6 +256,12 @@ void NeverWaitOnThisThread() { never_waits = true; }
 void CheckPoint() {
   base::CheckStopped();
   YieldToOthers();
+}
+
+uint64_t NewcomersNanoseconds() {
+  Budget& budget = Shared();
+  const std::lock_guard lock(budget.mutex);
+  return budget.Newcomers();
 }
 
 bool HasIdleThread() {

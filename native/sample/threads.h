@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace graphzero::sample {
@@ -31,6 +32,11 @@ ThreadUsage GetThreadUsage();
 
 // Whether a call that came now would find a thread at once.
 bool HasIdleThread();
+
+// What a client that comes now counts as having used: an idle one saves up nothing, and a new one
+// has no claim to the time that others have used before. It grows with the time that each client of
+// those who compete has got, so that one that waits is not overtaken by newcomers for ever.
+uint64_t NewcomersNanoseconds();
 
 // Calls of the current thread never wait for one: for a thread that serves everyone and makes brief
 // calls only. The budget may be exceeded by it.

@@ -22,10 +22,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from raw_session import RawSession
 
 NODES = 200_000
-_seen: set[str] = set()
+_seen: set[Any] = set()
 
 
 def say(text: str) -> None:
@@ -163,6 +164,29 @@ def inline_results(address: str) -> None:
     _forever()
 
 
+def kept_messages(address: str) -> None:
+    """40 sessions that each send one message that is large when it is decoded, and no other."""
+    hello = {"transport": pb.TRANSPORT_INLINE}  # of others there cannot be so many
+    sessions = [Attacker(address, f"attacker-{number}", **hello).session for number in range(40)]
+    for session in sessions:
+        session.send(request_id=2, find_nodes=pb.FindNodes(texts=[""] * 1_000_000))
+        note(session.receive())
+    _forever()
+
+
+def large_hellos(address: str) -> None:
+    """Messages that are large when they are decoded, in streams that are refused."""
+    channel = grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
+    hello = pb.Hello(protocol_version=77)
+    first = pb.SessionRequest(hello=hello, released_block_ids=[1] * 2_000_000)
+    say("attacking")
+    while True:
+        code = SamplerServiceStub(channel).Session(iter([first])).code()
+        if code not in _seen:
+            _seen.add(code)
+            say(f"ended {code}")
+
+
 def long_names(address: str) -> None:
     """Errors that would quote megabytes, to a client that does not read them."""
     attacker = Attacker(address)
@@ -234,6 +258,40 @@ def weighted_hubs(address: str) -> None:
     _forever()
 
 
+def new_sessions(address: str) -> None:
+    """Large requests, each in a session of its own, which has used no time yet."""
+    links = pb.Links(
+        num_sources=1,
+        num_links=1,
+        negative_kind=pb.NEGATIVE_KIND_PAIRS,
+        num_negatives=1_500_000,
+        reject_edges=True,
+    )
+
+    def keep_coming(name: str) -> None:
+        while True:
+            attacker = Attacker(address, name)
+            attacker.ask([1, 2], [1], links=links)
+            note(attacker.session.receive())
+            attacker.session.close()
+
+    for number in range(8):
+        name = f"attacker-{number}"
+        threading.Thread(target=keep_coming, args=(name,), daemon=True).start()
+    _forever()
+
+
+def rounds_of_one_link(address: str) -> None:
+    """Half a million negatives of one link, in trees of their own: as many rounds."""
+    links = pb.Links(
+        num_sources=1,
+        num_links=1,
+        negative_kind=pb.NEGATIVE_KIND_TARGETS,
+        num_negatives=500_000,
+    )
+    Attacker(address).keep_asking(4, [1, 2], [1], links=links, disjoint=True)
+
+
 def out_of_credit(address: str) -> None:
     """A trainer that holds all it may have, with 60 requests waiting."""
     attacker = Attacker(address, window=4)
@@ -241,6 +299,35 @@ def out_of_credit(address: str) -> None:
         attacker.ask(_ids(1000), [10, 5], columns=["x"], timeout_ms=2**31)
     threading.Thread(target=_keep, args=(attacker.session,), daemon=True).start()
     _forever()
+
+
+# --- the event loop ---
+
+
+def long_releases(address: str) -> None:
+    """As many block ids as fit into a message, from sessions that come again when they end."""
+    message = pb.SessionRequest(release=pb.Release(block_ids=[1] * 2_000_000))
+    say("attacking")
+    while True:
+        session = Attacker(address).session
+        session._up.put(message)
+        key = f"ended {session.status().name}"
+        session.close()
+        if key not in _seen:
+            _seen.add(key)
+            say(key)
+
+
+def empty_texts(address: str) -> None:
+    """A million texts in each message, which take long to decode."""
+    session = Attacker(address).session
+    threading.Thread(target=_read, args=(session,), daemon=True).start()
+    texts = pb.FindNodes(texts=[""] * 1_000_000)
+    say("attacking")
+    for number in itertools.count(2):
+        session.send(request_id=number, find_nodes=texts)
+        while session._up.qsize() > 8:
+            time.sleep(0.001)
 
 
 # --- regions ---
@@ -351,12 +438,18 @@ ATTACKS = (
     unfinished_ids,
     batches_in_flight,
     inline_results,
+    kept_messages,
+    large_hellos,
     long_names,
     long_fanout,
     slow_rejections,
     endless_walks,
     weighted_hubs,
+    new_sessions,
+    rounds_of_one_link,
     out_of_credit,
+    long_releases,
+    empty_texts,
     cut_region,
     leave_and_keep,
     forged_names,

@@ -36,7 +36,14 @@ MEMORY = 1 << 30
 # who asks for that, its 15 percent for requests at work, and something for Python and gRPC.
 OWN_MEMORY = int(0.4 * MEMORY) + (96 << 20)
 # Attackers that open so many sessions are to be counted as so many.
-SESSIONS = {"unfinished_ids": 4, "inline_results": 20, "weighted_hubs": 8, "forged_names": 3}
+SESSIONS = {
+    "unfinished_ids": 4,
+    "inline_results": 20,
+    "kept_messages": 40,
+    "weighted_hubs": 8,
+    "new_sessions": 8,
+    "forged_names": 3,
+}
 # What the culprit is told, where it is told anything: an error's code, and what to change.
 TOO_MUCH = "error (3|8) .*(fewer|at most|raise)"
 ANSWERS = {
@@ -45,7 +52,11 @@ ANSWERS = {
     "many_negatives": TOO_MUCH,
     "many_seeds": TOO_MUCH,
     "unfinished_ids": TOO_MUCH,
+    "kept_messages": TOO_MUCH,
+    "large_hellos": "ended StatusCode.FAILED_PRECONDITION",
     "long_fanout": TOO_MUCH,
+    "long_releases": "ended INVALID_ARGUMENT",
+    "empty_texts": TOO_MUCH,
     "cut_region": "error|ended",
     "noise": "ended StatusCode.INVALID_ARGUMENT",
 }

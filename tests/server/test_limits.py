@@ -215,10 +215,14 @@ def test_the_clients_errors_name_what_to_change(start_daemon: START, dataset: Pa
 class FakeRequest:
     """A request of a session that has used `seconds`, which can have memory when it is told."""
 
-    def __init__(self, seconds: float, ran: list[FakeRequest]) -> None:
+    def __init__(
+        self, seconds: float, ran: list[FakeRequest], needed: int = 300, session_id: int = 1
+    ) -> None:
         self.answered = False
+        self.queued = False
         self.may_have = False
-        self.needed = 100
+        self.session_id = session_id
+        self.needed = needed
         self.call = self
         self._seconds = seconds
         self._ran = ran
@@ -227,10 +231,11 @@ class FakeRequest:
         return self._seconds
 
     def reserve(self, byte_size: int) -> bool:
-        assert byte_size == self.needed
+        assert byte_size >= self.needed
         return self.may_have
 
     def run_again(self) -> None:
+        self.queued = True
         self._ran.append(self)
 
     def drop_draw(self) -> bool:
@@ -251,6 +256,38 @@ def test_those_who_used_the_least_time_go_first() -> None:
     assert len(line) == 0
 
 
+def test_newcomers_do_not_overtake_one_who_waits_for_ever() -> None:
+    now = [4.0]
+    line, ran = WorkLine(1000, newcomers_seconds=lambda: now[0]), []
+    busy, early, late = (FakeRequest(seconds, ran) for seconds in (5.0, 0.0, 0.0))
+    line.wait(busy)
+    line.wait(early)
+    now[0] = 6.0  # meanwhile everybody has had so much
+    line.wait(late)
+    for request in (late, busy, early):
+        request.may_have = True
+    line.serve()
+    assert ran == [early, busy, late]
+
+
+def test_small_requests_do_not_wait_behind_a_large_one_each_session_with_one_at_a_time() -> None:
+    line, ran = WorkLine(1000), []
+    line.sessions = 2
+    large = FakeRequest(0.0, ran, needed=700, session_id=1)
+    small, next_one = (FakeRequest(5.0, ran, needed=10, session_id=2) for _ in range(2))
+    small.may_have = next_one.may_have = True
+    for request in (large, small, next_one):
+        line.wait(request)
+    line.serve()
+    assert ran == [small]
+    small.queued = False  # it is done
+    line.serve()
+    assert ran == [small, next_one]
+    large.may_have = True
+    line.serve()
+    assert ran == [small, next_one, large]
+
+
 def test_an_answered_request_leaves_the_line() -> None:
     line, ran = WorkLine(1000), []
     given_up = FakeRequest(0.0, ran)
@@ -267,6 +304,32 @@ def test_one_request_may_have_all_memory_only_while_nobody_else_is_there() -> No
     assert line.largest == 1000
     line.sessions = 2
     assert line.largest == 750
+
+
+def test_a_message_that_releases_too_many_blocks_ends_its_session(
+    start_daemon: START, raw: Any, dataset: Path
+) -> None:
+    session = raw(start_daemon(dataset).address)
+    session.send(release=pb.Release(block_ids=range(1 << 14)))
+    session.send(release=pb.Release(block_ids=range((1 << 14) + 1)))
+    assert session.status().name == "INVALID_ARGUMENT"
+    assert "16385 blocks" in session._down.details()
+
+
+def test_a_client_releases_any_number_of_blocks_at_once(start_daemon: START, dataset: Path) -> None:
+    with gz.connect(start_daemon(dataset).address) as client:
+        client.sample([1], [1])
+        session = client._pool.direct()._session
+        (region,) = session._regions.values()
+        leases = [
+            _engine.BlockLease.make(
+                region, session._releases, block_id=1000 + number, offset=0, size=8
+            )
+            for number in range(40_000)  # of which the daemon knows none
+        ]
+        del leases
+        client.sample([1], [1])
+        assert client._pool.direct()._session is session
 
 
 def test_a_session_may_hold_as_many_ids_as_are_free_for_others() -> None:
