@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import graphzero as gz
 import pytest
-from graphzero.server.config import _OPTIONS, Config, make_config, parse_command_line
+from graphzero.server.config import Config, make_config, parse_command_line
+from graphzero.server.options import OPTIONS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,6 +41,9 @@ def unit_keys() -> dict[str, list[str]]:
     return found
 
 
+ANY_TEXT = ("PATH", "NAME", "HOST:PORT")  # options that take one, until the daemon looks it up
+
+
 def every_option() -> dict[str, Any]:
     return tomllib.loads(COMMENTED_OPTION.sub("", EXAMPLE.read_text()))
 
@@ -60,7 +65,7 @@ def test_the_example_loads_with_every_option_uncommented(tmp_path: Path) -> None
 
 
 def test_the_example_has_exactly_the_options_that_there_are() -> None:
-    assert set(every_option()) == set(_OPTIONS)
+    assert set(every_option()) == set(OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +85,60 @@ def test_the_example_shows_the_default(name: str) -> None:
 def test_an_option_that_is_misspelt_is_refused_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "graphzero.toml"
     path.write_text('data = "/data"\nthread = 2\n')
-    with pytest.raises(ValueError, match="'thread'"):
+    with pytest.raises(ValueError, match="thread: unknown option"):
         parse_command_line(["--config", str(path)])
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "graphzero.toml"
+    file.write_text('data = "/file"\nmax-ids = 1\nmax-edges = 1\nmax-sessions = 1\n')
+    environment = {"GRAPHZERO_MAX_IDS": "2", "GRAPHZERO_MAX_EDGES": "2", "GRAPHZERO_DATA": ""}
+    config = parse_command_line(["--config", str(file), "--max-ids", "3"], environment)
+    limits = config.limits
+    assert (limits.max_ids, limits.max_edges, limits.max_sessions) == (3, 2, 1)
+    assert config.data == Path("/file")  # an empty variable is none
+    assert parse_command_line([], environment | {"GRAPHZERO_CONFIG": str(file)}).limits == (
+        parse_command_line(["--config", str(file)], environment).limits
+    )
+
+
+@pytest.mark.parametrize("name", [n for n in OPTIONS if OPTIONS[n].metavar not in ANY_TEXT])
+def test_a_variable_that_makes_no_sense_is_named(name: str) -> None:
+    variable = "GRAPHZERO_" + name.upper().replace("-", "_")
+    with pytest.raises(gz.InputError, match=f"^{variable}: found 'nonsense', expected"):
+        parse_command_line([], {"GRAPHZERO_DATA": "/data", variable: "nonsense"})
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("threads = 2.5", "threads: found 2.5, expected a whole number"),
+        ("threads = true", "threads: found True, expected a whole number"),
+        ("threads = 0", "threads: found 0, expected a positive number"),
+        ("shm-limit = 1.5", "shm-limit: found 1.5, expected a size"),
+        ("idle-exit = true", "idle-exit: found True, expected seconds"),
+        ("drain-timeout = -1", "drain-timeout: found -1, expected seconds"),
+        ("request-timeout = 0", "request-timeout: found 0, expected a positive number"),
+        ("group = 7", "group: found 7, expected a text"),
+        ("socket = 7", "socket: found 7, expected a text"),
+        ('warm = "some"', "warm: found 'some', expected one of none, topology, all"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_with_its_place(
+    tmp_path: Path, line: str, expected: str
+) -> None:
+    file = tmp_path / "graphzero.toml"
+    file.write_text(f'data = "/data"\n{line}\n')
+    with pytest.raises(gz.InputError) as caught:
+        parse_command_line(["--config", str(file)], {})
+    assert str(caught.value).startswith(f"{file}: {expected}")
+
+
+def test_the_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_command_line(["--help"])
+    text = capsys.readouterr().out
+    assert all(f"--{name}" in text for name in OPTIONS)
 
 
 def test_the_unit_starts_an_installed_program_with_options_that_it_has() -> None:

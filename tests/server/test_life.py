@@ -350,13 +350,13 @@ def test_options_may_stand_in_a_file(
 
 
 def test_annotated_configuration_names_every_option() -> None:
-    from graphzero.server.config import _OPTIONS
+    from graphzero.server.options import OPTIONS
 
     text = (Path(__file__).parents[2] / "deploy" / "graphzero.toml").read_text()
     documented = {
         line.lstrip("# ").partition(" = ")[0] for line in text.splitlines() if " = " in line
     }
-    assert documented == set(_OPTIONS)
+    assert documented == set(OPTIONS)
 
 
 # --- who may connect ---
