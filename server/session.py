@@ -242,17 +242,28 @@ class TrainerSession:
     def _held_text(self) -> str:
         if isinstance(self.memory, InlineMemory):
             held, blocks = self.memory.held()
+            if not blocks:
+                return self._held_by_others_text()
             return (
                 f"no room for another result: {size_text(held)} in {blocks} results wait until the "
                 "client has read them"
             )
         usage = self.memory.usage()
+        if not usage.blocks:
+            return self._held_by_others_text()
         return (
             "no shared memory for another batch: this session holds "
             f"{size_text(usage.block_bytes)} in {usage.blocks} blocks, the oldest for "
             f"{usage.oldest_block_ms / 1000:.1f} s, and is guaranteed "
             f"{size_text(usage.guarantee_bytes)}; drop batches you no longer need (or .clone() "
             "what you keep), use a smaller prefetch, or raise --shm-limit"
+        )
+
+    def _held_by_others_text(self) -> str:
+        return (
+            "no memory for this result: other sessions hold what --shm-limit "
+            f"({size_text(self.limits.shm_limit)}) leaves to it; ask again when they have released "
+            "batches, ask for less at a time, or raise --shm-limit"
         )
 
     def memory_broke(self, problem: str) -> None:

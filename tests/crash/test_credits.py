@@ -207,6 +207,10 @@ def test_inline_results_that_nobody_reads_are_bounded_and_the_rest_is_told_so(
     grown = watch.private_bytes() - before
     print(f"{grown / MIB:.1f} MiB more")
     assert grown < 256 * MIB
+    other = RawSession(daemon.address, transport=pb.TRANSPORT_INLINE)  # 80 MB and more
+    other.sample(2, WIDE_SEEDS, [2500], columns=[], replace=True, timeout_ms=1000)
+    assert "other sessions hold" in other.receive().error.message
+    other.close()
     answered: dict[int, str] = {}
     while len(answered) < len(asked):
         answer = session.receive()
