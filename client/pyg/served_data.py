@@ -6,6 +6,7 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from graphzero._sampling import SampledSubgraph
 from graphzero.client.client import Client
@@ -34,7 +35,9 @@ class ServedData(Data):  # type: ignore[misc]
     Columns are mapped from the files when they are first looked at, instantly and at any size;
     edge_index, in the order of edge ids, is read into memory. Both need the daemon's directory to
     be visible here. Fields can be added, replaced and deleted: the dataset stays as it is, and
-    batches of a loader over this object follow, as those of PyG's loaders do.
+    batches of a loader over this object follow, as those of PyG's loaders do. Edges are the
+    exception: batches are drawn from those of the dataset, so a loader raises NotImplementedError
+    where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them.
     """
 
     def __init__(self, data: Source) -> None:
@@ -89,6 +92,9 @@ class Changes:
     """The same, with a row for each edge."""
     others: dict[str, Any]
     """The same for the graph: every batch has them as they are."""
+    edges: SampledSubgraph | None
+    """All edges, in whose order the rows of `of_edges` are; None where these have no need of it,
+    because the number of an edge is its id."""
 
     def apply(self, fields: dict[str, Any]) -> None:
         """Changes the fields of a batch."""
@@ -99,9 +105,16 @@ class Changes:
             fields.pop(name, None)
         for name, value in self.of_nodes.items():
             fields[name] = _rows(name, value, n_id)
+        if self.of_edges:
+            if e_id is None:
+                raise NotImplementedError(
+                    f"data.{min(self.of_edges)} has a row for each edge, but batches do not know "
+                    "their edges: the dataset stores no edge ids; convert it with --edge-ids"
+                )
+            if self.edges is not None:
+                e_id = _edge_numbers(self.edges, e_id, n_id[fields[_EDGE_INDEX]])
         for name, value in self.of_edges.items():
-            if e_id is not None:
-                fields[name] = _rows(name, value, e_id)
+            fields[name] = _rows(name, value, e_id)
         fields.update(self.others)
 
 
@@ -142,6 +155,10 @@ class _Fields(MutableMapping[str, Any]):
         # Fields of the dataset that the user did not replace.
         self._original = set(self._roles)
         self._edges: SampledSubgraph | None = None
+        # The tensor over the memory of _edges, which its owner can change in place.
+        self._edges_shown: torch.Tensor | None = None
+        # An edge_index of the user's that has the edges of the dataset, and its version then.
+        self._same_edges: tuple[torch.Tensor, int] | None = None
 
     @property
     def dataset(self) -> DatasetInfo:
@@ -176,12 +193,42 @@ class _Fields(MutableMapping[str, Any]):
         of_nodes = {name for name in arrays if store.is_node_attr(name)}
         of_edges = {name for name in arrays - of_nodes if store.is_edge_attr(name)}
         gone = (self._roles.keys() - self._values.keys()) - _NEVER_SLICED
+        self._require_edges_of_dataset()
         return Changes(
             hidden=frozenset(gone | (replaced & self._roles.keys())),
             of_nodes={name: self._values[name] for name in of_nodes},
             of_edges={name: self._values[name] for name in of_edges},
             others={name: self._values[name] for name in replaced - of_nodes - of_edges},
+            edges=self._edges_to_find() if of_edges else None,
         )
+
+    def _require_edges_of_dataset(self) -> None:
+        """The daemon draws from the edges of the dataset, whatever a script has put in their place:
+        test links that it removed would be in the batches of a training."""
+        if _EDGE_INDEX not in self._values or not self._is_users(_EDGE_INDEX):
+            return
+        value = self._values[_EDGE_INDEX]
+        if torch.is_tensor(value):
+            if self._same_edges is not None:
+                same, version = self._same_edges
+                if same is value and version == value._version:
+                    return
+            if torch.equal(value.cpu(), torch.from_numpy(self._all_edges().edge_index)):
+                self._same_edges = value, value._version
+                return
+        raise NotImplementedError(
+            "data.edge_index has other edges than the dataset, from which batches are drawn "
+            f"({self.dataset.name!r}, {self.dataset.num_edges} edges); make a dataset of these "
+            "with graphzero.import_pyg(data, DIRECTORY), and give that to the loader"
+        )
+
+    def _edges_to_find(self) -> SampledSubgraph | None:
+        """None if the edge with id i is the i-th: not so where both directions of an edge share an
+        id, or where repeated edges were dropped."""
+        if not self.dataset.has_edge_ids:
+            return None
+        edges = self._all_edges()
+        return None if np.array_equal(edges.e_id, np.arange(len(edges.e_id))) else edges
 
     def _is_users(self, name: str) -> bool:
         """Whether the user added it, replaced it, or changed it in place."""
@@ -223,12 +270,14 @@ class _Fields(MutableMapping[str, Any]):
         users = {name: v for name, v in self._values.items() if self._is_users(name)}
         values = {name: users.get(name, _UNREAD) for name in self._values}
         original = self._original - users.keys()
-        state = {"_values": values, "_versions": {}, "_original": original, "_edges": None}
-        return {**self.__dict__, **state}
+        state = {"_values": values, "_versions": {}, "_original": original}
+        unread = dict.fromkeys(("_edges", "_edges_shown", "_same_edges"))
+        return {**self.__dict__, **state, **unread}
 
     def _read(self, name: str) -> torch.Tensor:
         if name == _EDGE_INDEX:
-            return torch.from_numpy(self._all_edges().edge_index)
+            self._edges_shown = torch.from_numpy(self._all_edges().edge_index)
+            return self._edges_shown
         if name not in self.dataset.columns:
             weights = self._all_edges().edge_weight
             assert weights is not None
@@ -240,6 +289,8 @@ class _Fields(MutableMapping[str, Any]):
 
     def _all_edges(self) -> SampledSubgraph:
         """In the order of the input, where the graph knows it."""
+        if self._edges_shown is not None and self._edges_shown._version != 0:
+            self._edges = self._edges_shown = None  # changed in place: read them again
         if self._edges is None:
             self._edges = edges_by_id(self.source.client, "edge_index")
         return self._edges
@@ -254,6 +305,19 @@ def _roles(dataset: DatasetInfo) -> dict[str, str]:
     if dataset.has_edge_ids:
         roles.update(dict.fromkeys(dataset.edge_columns, "edge"))
     return roles
+
+
+def _edge_numbers(every: SampledSubgraph, e_id: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    """Where edges are in the order of ids. Two have the same id if they are the directions of one.
+
+    A reverse that only a bidirectional sample has is where the edge itself is.
+    """
+    assert every.e_id is not None
+    first = np.searchsorted(every.e_id, e_id.numpy())
+    second = np.minimum(first + 1, len(every.e_id) - 1)
+    has_id = every.e_id[second] == e_id.numpy()
+    is_second = has_id & (every.edge_index[:, second] == ends.numpy()).all(axis=0)
+    return torch.from_numpy(np.where(is_second, second, first))
 
 
 def _rows(name: str, value: Any, index: torch.Tensor) -> Any:

@@ -30,6 +30,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 from torch_geometric.nn.models import GraphSAGE
 from torch_geometric.sampler import NeighborSampler, NodeSamplerInput
+from torch_geometric.transforms import RandomLinkSplit
 
 NUM_NODES = 2_000
 LINKS = torch.tensor([[5, 17, 3, 1999, 8, 40], [40, 8, 1999, 3, 17, 5]])
@@ -123,6 +124,58 @@ def test_what_scripts_do_to_the_data_of_a_loader_shows_in_its_batches(
     other = next(iter(NeighborLoader(client, [1], batch_size=64)))
     assert torch.equal(other.x, whole.x[other.n_id])
     assert torch.equal(other.when, whole.when[other.e_id])
+
+
+def test_rows_of_edges_are_those_of_their_direction_where_two_share_an_id(
+    tmp_path: Path, start_daemon: Callable[..., Any]
+) -> None:
+    edges = "".join(f"{a},{b},{a * 10 + b}\n" for a, b in [(0, 1), (2, 0), (1, 2), (0, 1), (3, 3)])
+    (tmp_path / "edges.csv").write_text("a,b,both\n" + edges)
+    gz.import_files(
+        tmp_path / "edges.csv",
+        tmp_path / "data",
+        source="a",
+        target="b",
+        undirected=True,
+        dedup=True,
+        edge_columns={"both": ["both"]},
+    )
+    with gz.connect(start_daemon(tmp_path / "data").address) as client:
+        data = ServedData(client)
+        source, target = data.edge_index
+        data.direction = source * 100 + target
+        data.both = data.both + 1000
+        for given in (data, data.clone()):
+            batch = next(iter(NeighborLoader(given, [-1], input_nodes=[3, 1, 2, 0], batch_size=4)))
+            ends = batch.n_id[batch.edge_index]
+            assert batch.num_edges == data.num_edges
+            assert torch.equal(batch.direction, ends[0] * 100 + ends[1])
+            low, high = ends.sort(dim=0).values
+            assert ((batch.both == 1000 + low * 10 + high) | (batch.both == 1020)).all()
+
+
+def test_rows_of_edges_need_edge_ids(tmp_path: Path, start_daemon: Callable[..., Any]) -> None:
+    gz.write_graph(tmp_path / "graph.gl", [0, 2, 1, 0], [1, 0, 2, 2], num_nodes=3)
+    with gz.connect(start_daemon(tmp_path).address) as client:
+        data = ServedData(client)
+        data.when = torch.arange(4)
+        with pytest.raises(NotImplementedError, match=r"data\.when .* --edge-ids"):
+            next(iter(NeighborLoader(data, [-1])))
+
+
+def test_edges_that_a_script_replaced_are_refused_and_not_ignored(client: gz.Client) -> None:
+    data = ServedData(client)
+    train, _, _ = RandomLinkSplit(num_val=0.1, num_test=0.1)(copy.copy(data))
+    refused = pytest.raises(NotImplementedError, match=r"data\.edge_index .*import_pyg")
+    with refused:
+        next(iter(NeighborLoader(train, [4], batch_size=64)))
+    with refused:
+        next(iter(LinkNeighborLoader(train, [4], train.edge_label_index, batch_size=64)))
+    for same in (copy.copy(data), data.clone(), pickle.loads(pickle.dumps(data))):
+        assert next(iter(NeighborLoader(same, [4], batch_size=64))).num_edges > 0
+    data.edge_index[:, 7] = 0
+    with refused:
+        next(iter(NeighborLoader(data, [4], batch_size=64)))
 
 
 def test_served_data_is_the_graph_and_reads_what_is_looked_at(
