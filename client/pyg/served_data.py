@@ -105,16 +105,16 @@ class Changes:
             fields.pop(name, None)
         for name, value in self.of_nodes.items():
             fields[name] = _rows(name, value, n_id)
-        if self.of_edges:
-            if e_id is None:
-                raise NotImplementedError(
-                    f"data.{min(self.of_edges)} has a row for each edge, but batches do not know "
-                    "their edges: the dataset stores no edge ids; convert it with --edge-ids"
-                )
-            if self.edges is not None:
-                e_id = _edge_numbers(self.edges, e_id, n_id[fields[_EDGE_INDEX]])
+        if self.of_edges and e_id is None:
+            raise NotImplementedError(
+                f"data.{min(self.of_edges)} has a row for each edge, but batches do not know "
+                "their edges: the dataset stores no edge ids; convert it with --edge-ids"
+            )
+        numbers: Any = e_id
+        if self.of_edges and self.edges is not None:
+            numbers = _edge_numbers(self.edges, numbers, n_id[fields[_EDGE_INDEX]])
         for name, value in self.of_edges.items():
-            fields[name] = _rows(name, value, e_id)
+            fields[name] = _rows(name, value, numbers)
         fields.update(self.others)
 
 
@@ -225,10 +225,13 @@ class _Fields(MutableMapping[str, Any]):
     def _edges_to_find(self) -> SampledSubgraph | None:
         """None if the edge with id i is the i-th: not so where both directions of an edge share an
         id, or where repeated edges were dropped."""
-        if not self.dataset.has_edge_ids:
+        dataset = self.dataset
+        if not dataset.has_edge_ids or any(map(self._is_by_number, dataset.edge_columns)):
             return None
         edges = self._all_edges()
-        return None if np.array_equal(edges.e_id, np.arange(len(edges.e_id))) else edges
+        if edges.e_id is None or np.array_equal(edges.e_id, np.arange(len(edges.e_id))):
+            return None
+        return edges
 
     def _is_users(self, name: str) -> bool:
         """Whether the user added it, replaced it, or changed it in place."""
@@ -283,9 +286,15 @@ class _Fields(MutableMapping[str, Any]):
             assert weights is not None
             return torch.from_numpy(weights)
         column: torch.Tensor = self.source.client.column(name)
-        if self._roles[name] == "node" or len(column) == self.dataset.num_edges:
-            return column  # the number of an edge is its id
+        if self._roles[name] == "node" or self._is_by_number(name):
+            return column
         return column[torch.from_numpy(self._all_edges().e_id)]
+
+    def _is_by_number(self, column: str) -> bool:
+        """Whether the number of an edge is its id, as a column of edges can tell: it has a row for
+        each edge of the input. The directions of an undirected edge share one."""
+        dataset = self.dataset
+        return dataset.columns[column].shape[0] == dataset.num_edges and not dataset.symmetric
 
     def _all_edges(self) -> SampledSubgraph:
         """In the order of the input, where the graph knows it."""

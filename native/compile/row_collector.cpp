@@ -1,6 +1,7 @@
 #include "compile/row_collector.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "store/errors.h"
 
@@ -10,6 +11,7 @@ RowCollector::RowCollector(const std::string& path, const store::MatrixShape& sh
                            RowPlaces places, NameNode name_node, uint64_t expected_rows,
                            bool skip_repeated, const Resources& resources)
     : places_(std::move(places)),
+      column_(std::filesystem::path(path).stem().string()),
       name_node_(std::move(name_node)),
       expected_rows_(shape.rows.value_or(expected_rows)),
       resources_(resources),
@@ -96,7 +98,8 @@ RowCollector::Report RowCollector::Finish(std::span<const std::byte> fill, Progr
   if (found.missing != 0 && fill.empty()) {
     throw InputError(places_.name + ": " + std::to_string(found.missing) + " of " +
                      std::to_string(end) + " node ids have no row, the first is " +
-                     NodeName(found.first_missing) + "; --fill VALUE gives such rows a value");
+                     NodeName(found.first_missing) + "; --fill " + column_ +
+                     "=VALUE gives such rows of column '" + column_ + "' a value");
   }
   progress->Start("making durable", 0);
   out_.Finish();

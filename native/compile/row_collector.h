@@ -55,6 +55,7 @@ class RowCollector {
   std::string NodeName(uint64_t id) const;
 
   const RowPlaces places_;
+  const std::string column_;  // as its file is called
   const NameNode name_node_;
   const uint64_t expected_rows_;
   const Resources resources_;

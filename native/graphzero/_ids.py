@@ -27,9 +27,9 @@ def id_array(ids: Ids, bound: int | None, what: str = "ids") -> npt.NDArray[np.i
         return np.empty(0, np.int64)
     if array.dtype.kind in "US" or (array.dtype.kind == "O" and isinstance(array[0], str)):
         raise TypeError(
-            f"{what}: found texts, expected integers, the numbers of nodes; original ids of a "
-            "relabelled dataset are taken with original_ids=True by a client, and found by "
-            "OriginalIds.find without one"
+            f"{what}: found texts, expected integers, the numbers of nodes; where texts are the "
+            "original ids of a relabelled dataset, seeds and links take them with "
+            "original_ids=True, and Client.find_nodes() or OriginalIds.find() gives their numbers"
         )
     if array.dtype.kind not in "iu" and not _holds_ints(array):
         raise TypeError(f"{what}: found {array.dtype}, expected integers")

@@ -252,9 +252,11 @@ def import_networkx(
 ) -> ConversionReport:
     """From a networkx graph, directed or not, also with parallel edges, whose nodes are int or str.
 
-    columns: node attributes to take along. weight: the edge attribute that is the weight; an edge
-    without it weighs 1, as in networkx. Nodes that are not 0 to N - 1 are numbered in sorted order,
-    and their names stored as original ids. Options: dtype, overwrite, memory, threads, progress.
+    columns: node attributes to take along, of numbers; no other is taken. Python's floats become
+    float64, which torch's layers do not take: dtype="float32" is what most models want.
+    weight: the edge attribute that is the weight; an edge without it weighs 1, as in networkx.
+    Nodes that are not 0 to N - 1 are numbered in sorted order, and their names stored as original
+    ids. Options: dtype, overwrite, memory, threads, progress.
     """
     _check_object("import_networkx(graph, out)", graph, out)
     from graphzero._inputs.networkx_graph import plan_networkx

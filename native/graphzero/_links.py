@@ -39,23 +39,26 @@ _WEIGHTS = {
 
 @dataclass(frozen=True)
 class Negatives:
-    """Pairs that are to be told from links, drawn by the engine."""
+    """Pairs that are to be told from links, drawn by the engine.
+
+    kind: "targets" draws further targets for the source of each link (PyG's triplet), "pairs" draws
+    both ends (PyG's binary).
+    amount: for each link; a whole number for targets. The total is rounded up.
+    weights: "uniform", or "degree": sources by their out-degree, targets by their in-degree.
+    reject: draw again what is an edge of the graph, or a node with itself.
+    candidates: nodes that targets are drawn from, uniformly: ids, of which one that occurs twice is
+    twice as likely, or a bool mask over the nodes; of a client also the name of a split or bool
+    column, which is the way to give many: ids travel with every request. None: all nodes. Ids are
+    those of the graph, also beside links in original ids: find_nodes() translates.
+    source_candidates: the same for the sources of pairs.
+    """
 
     kind: NegativeKind
-    """ "pairs": both ends are drawn; "targets": further targets for the source of each link."""
     amount: float = 1.0
-    """For each link; a whole number for targets. The total is rounded up."""
     weights: NegativeWeights = "uniform"
-    """ "degree": sources by their out-degree, targets by their in-degree."""
     reject: bool = False
-    """Draw again what is an edge of the graph, or a node with itself."""
     candidates: Any = field(default=None, compare=False)
-    """Nodes that targets are drawn from, uniformly: ids, of which one that occurs twice is twice as
-    likely, or a bool mask over the nodes; of a client also the name of a split or bool column,
-    which is the way to give many: ids travel with every request. None: all nodes. Ids are those of
-    the graph, also beside links in original ids: find_nodes() translates."""
     source_candidates: Any = field(default=None, compare=False)
-    """The same for the sources of pairs."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("pairs", "targets"):
@@ -64,6 +67,8 @@ class Negatives:
             raise ValueError(
                 f'weights of negatives is {self.weights!r}, expected "uniform" or "degree"'
             )
+        if not isinstance(self.amount, (int, float, np.number)):
+            raise TypeError(f"amount of negatives is {self.amount!r}, expected a number")
         if not 0 < self.amount < 2**31:
             raise ValueError(f"amount of negatives is {self.amount}, expected more than 0")
         if self.kind == "targets" and self.amount != int(self.amount):
@@ -113,6 +118,11 @@ class Candidates:
     def of(cls, negatives: Negatives | None, num_nodes: int) -> Candidates:
         if negatives is None:
             return cls()
+        if not isinstance(negatives, Negatives):
+            raise TypeError(
+                f"negatives is {negatives!r}, expected graphzero.Negatives, such as "
+                'Negatives("targets", 4) or Negatives("pairs")'
+            )
         return cls(
             _candidate_ids(negatives.candidates, num_nodes, "candidates"),
             _candidate_ids(negatives.source_candidates, num_nodes, "source_candidates"),

@@ -38,7 +38,8 @@ class ColumnSource(NamedTuple):
         """What the column does not say itself, as the options of all columns say it."""
         return self._replace(
             nan=options.nan if self.nan is None else self.nan,
-            fill=options.fill if self.fill is None else self.fill,
+            # It is for nodes without a row, and a table of edges has a row for each.
+            fill=options.fill if self.fill is None and self.role == "node" else self.fill,
             row_align=options.row_align if self.row_align is None else self.row_align,
         )
 
@@ -50,7 +51,7 @@ def with_fill(columns: Sequence[ColumnSource], fill: Mapping[str, Number]) -> li
         if name not in known:
             raise InputError(
                 f"fill value of {name!r}: found no such column, expected one of "
-                f"{', '.join(sorted(known)) or 'none'}"
+                f"{', '.join(sorted(known)) or 'those to be made, of which there are none'}"
             )
     return [column._replace(fill_all=fill.get(column.name)) for column in columns]
 

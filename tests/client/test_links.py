@@ -174,6 +174,16 @@ def test_an_older_daemon_is_not_asked_for_what_it_would_ignore(client: gz.Client
         links_among(client, candidates=[3])
 
 
+def test_negatives_of_another_type_say_what_is_expected(client: gz.Client) -> None:
+    for given in ("binary", 4):
+        with pytest.raises(TypeError, match=r"negatives is .*, expected graphzero\.Negatives"):
+            client.sample_links([0], [1], [1], negatives=given)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="amount of negatives is '2', expected a number"):
+        gz.Negatives("targets", "2")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"found texts, .* Client\.find_nodes\(\)"):
+        client.gather("x", ["ann"])  # type: ignore[list-item]
+
+
 def test_negatives_for_a_node_that_is_linked_to_all_is_a_refused_request(
     start_daemon: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -127,5 +127,5 @@ def test_texts_as_seeds_are_told_how(connected: Any) -> None:
 
 def test_texts_as_ids_without_a_daemon(relabelled: Any) -> None:
     _, dataset = relabelled
-    with pytest.raises(TypeError, match=r"found texts, expected .*found by OriginalIds\.find"):
+    with pytest.raises(TypeError, match=r"found texts, expected .*OriginalIds\.find\(\) gives"):
         gz.Graph(dataset).sample(["ann"], fanout=[1])

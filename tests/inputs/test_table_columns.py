@@ -282,7 +282,7 @@ def test_messages_speak_of_the_users_ids(tmp_path: Path, kind: str) -> None:
     options = {"relabel": True, "source": "origin", "target": "dest", "id_column": "faa"}
     airports = save(tmp_path, kind, {"faa": ["LAX", "JFK"], "lat": [1.5, 2.5]})
     with pytest.raises(
-        InputError, match=r"2 of 4 node ids have no row, the first is 'BQN'; --fill"
+        InputError, match=r"2 of 4 node ids have no row, the first is 'BQN'; --fill x=VALUE"
     ):
         gz.import_files(edges, tmp_path / "ds", nodes=airports, columns={"x": ["lat"]}, **options)
     twice = save(tmp_path, kind, {"faa": ["LAX", "JFK", "LAX"], "lat": [1.5, 2.5, 3]}, "twice")
@@ -369,3 +369,90 @@ def test_a_table_that_changes_while_it_is_read_is_refused(
             show_progress=change,
         )
     assert not (tmp_path / "ds").exists()
+
+
+@TEXT
+@pytest.mark.parametrize("value", [0, 1, "false", "True", True])
+def test_missing_flags_are_filled(tmp_path: Path, edges: Path, kind: str, value: Any) -> None:
+    people = save(tmp_path, kind, {"id": [0, 1, 2], "member": [True, None, False]})
+    gz.import_files(
+        edges,
+        tmp_path / "ds",
+        nodes=people,
+        columns={"member": ["member"]},
+        dtypes={"member": "bool"},
+        fill={"member": value},
+    )
+    filled = str(value).lower() in ("1", "true")
+    assert column(tmp_path / "ds", "member").tolist() == [True, filled, False, filled]
+
+
+NUMBERS = {"flag": [True, False], "age": [1, 2], "vector": [[1.0, 2.0], [3.0, 4.0]]}
+NOT_TO_FILL = [
+    ("flag", "no", "found 'no', expected true, false, 1 or 0"),
+    ("flag", 2, "found 2, expected true, false, 1 or 0"),
+    ("age", "nan", "found nan, expected an integer"),
+    ("age", "inf", "found inf, expected an integer"),
+    ("vector", "mean", "expected a number: lists have no mean"),
+    ("day", "mean", "expected a date: dates have no mean"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), NOT_TO_FILL)
+def test_values_that_cannot_fill_a_column_say_what_can(
+    tmp_path: Path, edges: Path, name: str, value: Any, message: str
+) -> None:
+    days = pa.array([0, 1], pa.date32())
+    parquet.write_table(pa.table({"id": [0, 1], **NUMBERS, "day": days}), tmp_path / "n.parquet")
+    with pytest.raises(InputError, match=f"fill value of '{name}': .*{message}"):
+        gz.import_files(
+            edges,
+            tmp_path / "ds",
+            nodes=tmp_path / "n.parquet",
+            columns={name: [name]},
+            fill={name: value},
+        )
+
+
+def test_the_fill_of_nodes_without_a_row_is_not_for_columns_of_edges(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("a,b,when\n0,1,2020-01-01\n1,2,2020-01-02\n")
+    (tmp_path / "n.csv").write_text("id,v\n0,1.5\n")
+    gz.import_files(
+        tmp_path / "e.csv",
+        tmp_path / "ds",
+        source="a",
+        target="b",
+        edge_columns={"when": ["when"]},
+        dtypes={"when": "date[D]"},
+        nodes=tmp_path / "n.csv",
+        columns={"v": ["v"]},
+        fill=float("nan"),
+    )
+    assert column(tmp_path / "ds", "when").tolist() == [18262, 18263]
+    assert np.isnan(column(tmp_path / "ds", "v")).tolist() == [False, True, True]
+
+
+@TEXT
+def test_a_type_among_the_names_of_columns_says_where_it_belongs(
+    tmp_path: Path, edges: Path, kind: str
+) -> None:
+    people = save(tmp_path, kind, PEOPLE)
+    with pytest.raises(InputError, match=r"a type goes by the name .*: dtypes={NAME: 'int32'}"):
+        gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"age": ["age:int32"]})
+
+
+def test_a_file_without_a_line_has_no_columns(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("")
+    with pytest.raises(InputError, match=r"e\.csv: found no column 'a', expected one of ''$"):
+        gz.import_files(tmp_path / "e.csv", tmp_path / "ds", source="a", target="b")
+
+
+def test_a_header_above_texts_of_a_split_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("ann,bob\n")
+    (tmp_path / "s.csv").write_text("who\nann\n")
+    split = {"train": f"{tmp_path}/s.csv"}
+    with pytest.raises(InputError, match=r"s\.csv line 1: found id 'who', .*; if .* FILE#COLUMN"):
+        gz.import_files(tmp_path / "e.csv", tmp_path / "ds", relabel=True, splits=split)
+    split = {"train": f"{tmp_path}/s.csv#who"}
+    gz.import_files(tmp_path / "e.csv", tmp_path / "ds", relabel=True, splits=split)
+    assert column(tmp_path / "ds", "train").tolist() == [0]

@@ -262,7 +262,7 @@ def _integers(column: Column, wanted: Wanted) -> Values:
     nulls = column.nulls()
     if nulls is not None:
         _refuse_missing(column, nulls, wanted)
-        values = values.fill_null(pyarrow.scalar(0, values.type))
+        values = values.fill_null(pyarrow.scalar(0).cast(values.type))
     integers: Array = values.to_numpy(zero_copy_only=False)
     if integers.dtype == np.uint64 and integers.size and int(integers.max()) >= 2**63:
         row = int(np.argmax(integers >= 2**63))

@@ -242,8 +242,10 @@ class MatrixColumn:
             return np.full(width, float(parse_number(value, self._what)))
         if plan.unit is not None:
             return np.full(width, self._time(value))
-        if plan.dtype == "bool" and str(value).lower() in ("true", "false"):
-            value = int(str(value).lower() == "true")
+        if plan.dtype == "bool":
+            if str(value).lower() not in ("true", "false", "0", "1"):
+                raise InputError(f"{self._what}: found {value!r}, expected true, false, 1 or 0")
+            value = int(str(value).lower() in ("true", "1"))
         number = self._integer(value)
         low, high = (0, 1) if plan.dtype == "bool" else _range(plan.dtype)
         if not low <= number <= high:
@@ -256,7 +258,8 @@ class MatrixColumn:
 
     def _integer(self, value: Number) -> int:
         number = parse_number(value, self._what)
-        if number != int(number) or not -(2**63) <= number < 2**63:
+        # NaN and infinity are no integers either, and int() of them raises.
+        if not math.isfinite(number) or number != int(number) or not -(2**63) <= number < 2**63:
             raise InputError(f"{self._what}: found {value}, expected an integer")
         return int(number)
 
@@ -287,7 +290,11 @@ class MatrixColumn:
         """Of the values that are there. Sums are exact to the last bit but for the chunks that a
         table comes in, which depend on nothing but the table."""
         plan = self.plan
-        if not plan.is_floating or plan.read_as == "list":
+        if plan.read_as == "list":
+            raise InputError(f"{self._what}: found {MEAN!r}, expected a number: lists have no mean")
+        if plan.unit is not None:
+            raise InputError(f"{self._what}: found {MEAN!r}, expected a date: dates have no mean")
+        if not plan.is_floating:
             raise InputError(
                 f"{self._what}: found {MEAN!r}, expected a number: only columns of floating values "
                 "have a mean; type float32 makes it one"

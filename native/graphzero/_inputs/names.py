@@ -78,7 +78,9 @@ def no_column(table: str, name: str, columns: Sequence[str]) -> InputError:
     close = get_close_matches(name.lower(), by_lower, n=1)
     meant = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
     column, _, asked = name.rpartition(":")
-    if column in columns:
+    if column in columns and asked in COLUMN_TYPES:
+        meant = f"; a type goes by the name of the result: dtypes={{NAME: {asked!r}}}"
+    elif column and column in columns:
         meant = f"; if {asked!r} is to be a type, it is none of {', '.join(COLUMN_TYPES)}"
     known = ", ".join(map(repr, columns)) or "none"
     return InputError(f"{table}: found no column {name!r}, expected one of {known}{meant}")

@@ -138,9 +138,11 @@ class Relabelling:
             at = int(np.argmin(found))
             row = first_row + at if numbers is None else int(numbers[at])
             value = repr(ids.text(at)) if isinstance(ids, Texts) else ids[at]
+            where = place(row)
+            header = "; if this is the name of the column, give FILE#COLUMN"
             raise InputError(
-                f"{place(row)}: found id {value}, expected one that occurs in the edges or in a "
-                "column"
+                f"{where}: found id {value}, expected one that occurs in the edges or in a "
+                f"column{header if where.endswith(' line 1') else ''}"
             )
         return found
 

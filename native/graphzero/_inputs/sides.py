@@ -57,7 +57,8 @@ class Sides(NamedTuple):
             found = "ids without a name" if id_column is None else f"ids in column {id_column!r}"
             raise InputError(
                 f"{rows.name}: found {found}, expected column {self.source!r} or {self.target!r} "
-                "as in the edges, which tells their side (--separate-ids); --id-column names it"
+                "as in the edges, which tells their side (--separate-ids); --id-column "
+                "chooses it, and a column of another name has to be renamed"
             )
         prefix = str(id_column)
 
