@@ -189,6 +189,8 @@ class _Fields(MutableMapping[str, Any]):
 
     def changes(self, store: _ServedStorage) -> Changes:
         replaced = {name for name in self._values if self._is_users(name)} - _NEVER_SLICED
+        if WEIGHTS in replaced and not self.dataset.has_edge_ids and self._are_weights_same():
+            replaced.remove(WEIGHTS)  # a copy, as clone() and to() make it: batches have them
         arrays = {name for name in replaced if hasattr(self._values[name], "shape")}
         of_nodes = {name for name in arrays if store.is_node_attr(name)}
         of_edges = {name for name in arrays - of_nodes if store.is_edge_attr(name)}
@@ -201,6 +203,13 @@ class _Fields(MutableMapping[str, Any]):
             others={name: self._values[name] for name in replaced - of_nodes - of_edges},
             edges=self._edges_to_find() if of_edges else None,
         )
+
+    def _are_weights_same(self) -> bool:
+        value, served = self._values[WEIGHTS], self._all_edges().edge_weight
+        if served is None or not torch.is_tensor(value):
+            return False
+        changed = value._version != self._versions.get(WEIGHTS, value._version)
+        return not changed and torch.equal(value.cpu(), torch.from_numpy(served))
 
     def _require_edges_of_dataset(self) -> None:
         """The daemon draws from the edges of the dataset, whatever a script has put in their place:

@@ -163,6 +163,16 @@ def test_rows_of_edges_need_edge_ids(tmp_path: Path, start_daemon: Callable[...,
             next(iter(NeighborLoader(data, [-1])))
 
 
+def test_copies_of_weights_need_no_edge_ids(
+    tmp_path: Path, start_daemon: Callable[..., Any]
+) -> None:
+    gz.write_graph(tmp_path / "graph.gl", [0, 2, 1], [1, 0, 2], weights=[0.5, 2.5, 1.5])
+    with gz.connect(start_daemon(tmp_path).address) as client:
+        for data in (ServedData(client).clone(), ServedData(client).to("cpu")):
+            batch = next(iter(NeighborLoader(data, [-1], batch_size=3)))
+            assert batch.edge_weight.sort().values.tolist() == [0.5, 1.5, 2.5]
+
+
 def test_edges_that_a_script_replaced_are_refused_and_not_ignored(client: gz.Client) -> None:
     data = ServedData(client)
     train, _, _ = RandomLinkSplit(num_val=0.1, num_test=0.1)(copy.copy(data))
