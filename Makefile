@@ -48,6 +48,12 @@ demo: $(PACKAGE) ## generate a dataset, serve it, train a GraphSAGE on it, count
 .PHONY: build
 build: $(PACKAGE) ## build the wheel and install it into .venv, if a source changed
 
+.PHONY: dev
+dev: $(INSTALLED) ## install into .venv so that edits of Python are seen at once (C++: run it again); then pytest as you like
+	@rm -f $(PACKAGE)
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "==> Installed from the source tree: $(PYTEST) tests/..."
+
 .PHONY: lint
 lint: lint-python lint-types lint-cpp lint-stub ## check format, style, types and the stub of the native module
 

@@ -91,7 +91,9 @@ def test_an_option_that_is_misspelt_is_refused_with_its_name(tmp_path: Path) -> 
 
 def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "graphzero.toml"
-    file.write_text('data = "/file"\nmax-ids = 1\nmax-edges = 1\nmax-sessions = 1\n')
+    # The first three, because they would else depend on what is free at the moment.
+    fixed = 'threads = 1\nshm-limit = "1G"\nwork-memory = "1G"\n'
+    file.write_text(f'{fixed}data = "/file"\nmax-ids = 1\nmax-edges = 1\nmax-sessions = 1\n')
     environment = {"GRAPHZERO_MAX_IDS": "2", "GRAPHZERO_MAX_EDGES": "2", "GRAPHZERO_DATA": ""}
     config = parse_command_line(["--config", str(file), "--max-ids", "3"], environment)
     limits = config.limits
