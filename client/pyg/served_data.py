@@ -293,7 +293,7 @@ class _Fields(MutableMapping[str, Any]):
         if name not in self.dataset.columns:
             weights = self._all_edges().edge_weight
             assert weights is not None
-            return torch.from_numpy(weights)
+            return torch.from_numpy(weights.copy())  # which the user may change in place
         column: torch.Tensor = self.source.client.column(name)
         if self._roles[name] == "node" or self._is_by_number(name):
             return column

@@ -171,6 +171,10 @@ def test_copies_of_weights_need_no_edge_ids(
         for data in (ServedData(client).clone(), ServedData(client).to("cpu")):
             batch = next(iter(NeighborLoader(data, [-1], batch_size=3)))
             assert batch.edge_weight.sort().values.tolist() == [0.5, 1.5, 2.5]
+        data = ServedData(client)
+        data.edge_weight.mul_(2)
+        with pytest.raises(NotImplementedError, match="edge_weight"):
+            next(iter(NeighborLoader(data.clone(), [-1], batch_size=3)))
 
 
 def test_edges_that_a_script_replaced_are_refused_and_not_ignored(client: gz.Client) -> None:
