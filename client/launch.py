@@ -45,6 +45,11 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
     """The address of a daemon that serves `directory`, started if there is none."""
     data = Path(directory).resolve()
     if not is_directory(data):
+        if data.exists():
+            raise StartFailed(
+                f"{data}: found a file, expected the directory of a dataset; graphzero convert "
+                "makes one from tables and arrays"
+            )
         raise StartFailed(f"{data}: no such directory, so there is nothing to serve")
     own = socket_for_data(data)
     require_socket_path(own)

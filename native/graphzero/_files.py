@@ -74,7 +74,15 @@ def open_file(path: Path) -> DataFile:
     name = os.fspath(path)
     if path.suffix == ".gl" or (path.suffix != COLUMN_SUFFIX and _engine.is_topology(name)):
         return _engine.Topology.open(name)
-    return _engine.Matrix.open(name)
+    try:
+        return _engine.Matrix.open(name)
+    except FormatError as error:
+        if path.suffix == COLUMN_SUFFIX:
+            raise
+        raise InputError(
+            f"{error}; expected a .gl or .gd file, or a dataset's directory: graphzero convert "
+            "makes them from tables and arrays"
+        ) from error
 
 
 def find_problems(file: DataFile, report: Report | None = None) -> list[str]:

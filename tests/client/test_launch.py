@@ -72,6 +72,12 @@ def test_a_missing_directory_is_a_clear_error(tmp_path: Path) -> None:
         gz.connect(data=tmp_path / "none")
 
 
+def test_a_file_is_no_dataset(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("0,1\n")
+    with pytest.raises(gz.StartFailed, match="found a file, expected the directory of a dataset"):
+        gz.connect(data=tmp_path / "edges.csv")
+
+
 def test_a_directory_that_was_replaced_is_read_anew(dataset: Path, tmp_path: Path) -> None:
     data = shutil.copytree(dataset, tmp_path / "data")
     with gz.connect(data=data) as first:

@@ -275,6 +275,16 @@ def test_command_names_all_that_is_damaged_and_exits_with_1(dataset, capsys):
     assert output.count("ok ") == 2
 
 
+@pytest.mark.parametrize("command", ["verify", "info"])
+def test_a_file_of_another_kind_is_not_called_damaged(tmp_path, capsys, command):
+    (tmp_path / "edges.csv").write_text("source,target\n0,1\n")
+    assert main([command, str(tmp_path / "edges.csv")]) == 1
+    output = capsys.readouterr()
+    assert "DAMAGED" not in output.out
+    assert "expected a .gl or .gd file" in output.err
+    assert "graphzero convert" in output.err
+
+
 def test_command_finds_columns_that_do_not_belong_to_the_graph(dataset, capsys):
     rw.matrix(np.ones((3, 2), np.float32)).write(dataset / "x.gd")
     rw.matrix(np.array([0, 4]), role="ids").write(dataset / "train.gd")
