@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from graphzero._numbers import seconds, whole_number
 from graphzero.client.address import Address, find_address
 from graphzero.client.launch import ensure_daemon
 from graphzero.client.link import Patience
@@ -44,8 +45,9 @@ class ConnectOptions:
             raise ValueError(
                 f'transport is {self.transport!r}, expected "shared_memory" or "inline"'
             )
-        if self.window < 1:
-            raise ValueError(f"window is {self.window}, expected at least 1")
+        whole_number(self.window, "window", least=1)
+        seconds(self.timeout, "timeout")
+        seconds(self.retry_timeout, "retry_timeout")
         if self.data is not None and self.address is not None:
             raise ValueError("address and data exclude each other: data finds or starts the daemon")
 

@@ -12,6 +12,8 @@ import os
 import threading
 import time
 
+from graphzero._numbers import seconds
+
 # The longest wait at a time.
 STEP_S = 1.0
 # How late a look may come on a busy machine, or while other code keeps the interpreter to itself.
@@ -45,9 +47,9 @@ os.register_at_fork(after_in_child=awake._after_fork)
 class Deadline:
     """A time limit for something that may take several steps. Thread-safe."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = awake.now() + seconds
+    def __init__(self, timeout: float) -> None:
+        self.seconds = seconds(timeout, "timeout")
+        self._end = awake.now() + self.seconds
 
     def remaining(self) -> float:
         """Seconds; 0 when the time is up."""

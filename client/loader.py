@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graphzero._ids import Ids
+from graphzero._numbers import whole_number
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
 from graphzero.client.info import DatasetInfo
@@ -67,8 +68,7 @@ class Loader:
         options: LoaderOptions,
         batch_sampler: Iterable[Ids] | None,
     ) -> None:
-        if options.prefetch < 0:
-            raise ValueError(f"prefetch is {options.prefetch}, expected at least 0")
+        whole_number(options.prefetch, "prefetch", least=0)
         require_rank(options.rank, options.world_size)
         resolve_seed(options.seed)  # its range
         self._client = client

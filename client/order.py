@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
+from graphzero._numbers import whole_number
 
 Run = tuple[int, int]
 """First position and number of positions."""
@@ -37,8 +38,7 @@ class EpochPlan:
     drop_last: bool
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size is {self.batch_size}, expected at least 1")
+        whole_number(self.batch_size, "batch_size", least=1)
         require_rank(self.rank, self.world_size)
         if self.num_seeds < self.world_size:
             raise ValueError(
@@ -99,9 +99,8 @@ class EpochPlan:
 
 
 def require_rank(rank: int, world_size: int) -> None:
-    if world_size < 1:
-        raise ValueError(f"world_size is {world_size}, expected at least 1")
-    if not 0 <= rank < world_size:
+    whole_number(world_size, "world_size", least=1)
+    if not 0 <= whole_number(rank, "rank", least=0) < world_size:
         raise ValueError(f"rank is {rank}, expected 0 to {world_size - 1}")
 
 

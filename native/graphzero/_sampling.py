@@ -371,9 +371,13 @@ def resolve_seed(seed: int | None) -> int:
     """The seed as given, or a fresh one: different in every call and every process."""
     if seed is None:
         return secrets.randbits(_SEED_BITS)
-    if not 0 <= seed < 2**64:
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed is {seed!r}, expected a whole number") from None
+    if not 0 <= number < 2**64:
         raise ValueError(f"seed is {seed}, expected 0 to 2**64 - 1")
-    return int(seed)
+    return number
 
 
 def thread_count(threads: int | None) -> int:

@@ -37,6 +37,30 @@ def test_an_epoch_has_every_seed_once(client: gz.Client) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": "8"}, "batch_size is '8', expected a whole number"),
+        ({"batch_size": 2.5}, "batch_size is 2.5, expected a whole number"),
+        ({"prefetch": "x"}, "prefetch is 'x', expected a whole number"),
+        ({"seed": "a"}, "seed is 'a', expected a whole number"),
+        ({"rank": "0"}, "rank is '0', expected a whole number"),
+        ({"timeout": "5"}, "timeout is '5', expected seconds"),
+    ],
+)
+def test_numbers_of_another_kind_are_named(
+    client: gz.Client, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        client.loader([1, 2], FANOUT, **{"batch_size": 2, **options})
+
+
+@pytest.mark.parametrize("timeout", ["5", float("nan"), None])
+def test_a_time_limit_of_another_kind_is_named(client: gz.Client, timeout: Any) -> None:
+    with pytest.raises(TypeError, match=r"timeout is .* expected seconds"):
+        gz.connect(client.info().address, timeout=timeout)
+
+
 def test_seeds_may_be_ids_a_mask_a_split_or_all_nodes(client: gz.Client) -> None:
     mask = np.zeros(2000, bool)
     mask[[5, 9]] = True

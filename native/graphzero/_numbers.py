@@ -1,0 +1,30 @@
+"""Numbers that a caller gives as arguments: a text or a fraction is an error that names them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+
+def whole_number(value: Any, name: str, *, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, expected a whole number") from None
+    if number < least:
+        raise ValueError(f"{name} is {number}, expected at least {least}")
+    return number
+
+
+def seconds(value: Any, name: str) -> float:
+    """A time limit, not negative."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, str) or math.isnan(number):
+        raise TypeError(f"{name} is {value!r}, expected seconds")
+    if number < 0:
+        raise ValueError(f"{name} is {value}, expected seconds, not negative")
+    return number
