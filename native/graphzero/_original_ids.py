@@ -21,6 +21,9 @@ from graphzero._features import FeatureStore
 from graphzero._files import COLUMN_SUFFIX, ORIGINAL_IDS
 from graphzero._ids import Ids, id_array
 
+# So many take a few milliseconds, or tens of them where the column must be read from a disk.
+_IDS_AT_ONCE = 1 << 13
+
 
 class OriginalIds:
     """Original ids of a relabelled dataset, both ways. Thread-safe.
@@ -56,13 +59,14 @@ class OriginalIds:
 
     def find(self, original: Any) -> npt.NDArray[np.int64]:
         """The nodes of original ids, in that order. Raises IndexError for one that no node has."""
-        ids: Any
-        if self.are_texts:
-            ids = as_texts(original)
-            found = self._index.find_texts(*encode_texts(ids))
-        else:
-            ids = id_array(original, None, "original ids")
-            found = self._index.find_integers(ids)
+        ids: Any = (
+            as_texts(original) if self.are_texts else id_array(original, None, "original ids")
+        )
+        found = np.empty(len(ids), np.int64)
+        for first in range(0, len(ids), _IDS_AT_ONCE):
+            _engine.check_stopped()  # a request that has ended needs the rest no more
+            piece = slice(first, first + _IDS_AT_ONCE)
+            found[piece] = self._rows_of(ids[piece])
         if found.size and int(found.min()) < 0:
             position = int(np.argmin(found))
             value = repr(ids[position]) if self.are_texts else ids[position]
@@ -70,7 +74,15 @@ class OriginalIds:
                 f"original ids[{position}]: found {value}, which no node of "
                 f"{self._store.path.parent.name} has"
             )
-        return np.asarray(found)
+        return found
+
+    def _rows_of(self, ids: Any) -> npt.NDArray[np.int64]:
+        rows: npt.NDArray[np.int64] = (
+            self._index.find_texts(*encode_texts(ids))
+            if self.are_texts
+            else self._index.find_integers(ids)
+        )
+        return rows
 
     def __repr__(self) -> str:
         kind = "texts" if self.are_texts else "integers"

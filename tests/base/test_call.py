@@ -120,6 +120,25 @@ def test_work_that_is_told_to_stop_ends_soon(
     assert isinstance(running.stop(), CallStopped)
 
 
+@pytest.mark.parametrize("prefix", ["", "n"])
+def test_looking_ids_up_can_be_stopped(tmp_path: Path, prefix: str) -> None:
+    lines = "".join(f"{prefix}{10 * i},{prefix}{10 * i + 10}\n" for i in range(1000))
+    (tmp_path / "edges.csv").write_text(lines)
+    gz.import_files(tmp_path / "edges.csv", tmp_path / "ds", relabel=True)
+    ids: Any = [f"n{10 * (i % 1000)}" for i in range(200_000)]
+    ids = ids if prefix else 10 * (np.arange(2_000_000) % 1000)
+    original = gz.OriginalIds(tmp_path / "ds")
+
+    def look_up() -> None:
+        while True:
+            original.find(ids)
+
+    running = Running(look_up)
+    threading.Event().wait(0.1)
+    assert not running.ended, running.error
+    assert isinstance(running.stop(), CallStopped)
+
+
 def test_a_call_that_was_stopped_before_does_nothing(dense: Path) -> None:
     call = _engine.Call(_engine.Share())
     call.stop()
