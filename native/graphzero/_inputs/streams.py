@@ -179,45 +179,47 @@ def rows_per_chunk(row_bytes: int) -> int:
 
 def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> EdgeStream:
     """Edges of arrays that are there, also mapped ones."""
-    if weights is not None and weights.shape != src.shape:
-        raise InputError(
-            f"{name}: found weights of shape {weights.shape}, expected {src.shape}, a number for "
-            "each edge"
-        )
 
-    def chunks() -> Iterator[EdgeChunk]:
-        step = rows_per_chunk(16)
-        for first in range(0, len(src), step):
-            piece = slice(first, first + step)
-            yield EdgeChunk(
-                src[piece],
-                dst[piece],
-                None if weights is None else np.asarray(weights[piece], np.float32),
-            )
+    def ends(piece: slice) -> tuple[Array, Array]:
+        return src[piece], dst[piece]
 
-    size = src.nbytes + dst.nbytes + (0 if weights is None else weights.nbytes)
-    return EdgeStream(name, chunks, weights is not None, count=len(src), stored_bytes=size)
+    return _edges_in_pieces(name, src.shape, src.nbytes + dst.nbytes, ends, weights)
 
 
 def pair_edges(name: str, pairs: Any, weights: Any) -> EdgeStream:
     """Edges of an array that has their two ends in each row, and of one of weights or None; arrays
     that are read as slices of them are taken will do."""
-    if weights is not None and weights.shape != pairs.shape[:1]:
+
+    def ends(piece: slice) -> tuple[Array, Array]:
+        both = pairs[piece]
+        return both[:, 0], both[:, 1]
+
+    return _edges_in_pieces(name, pairs.shape[:1], pairs.nbytes, ends, weights)
+
+
+def _edges_in_pieces(
+    name: str,
+    shape: tuple[int, ...],
+    stored_bytes: int,
+    ends: Callable[[slice], tuple[Array, Array]],
+    weights: Any,
+) -> EdgeStream:
+    """`ends` gives sources and targets of some consecutive edges."""
+    if weights is not None and weights.shape != shape:
         raise InputError(
-            f"{name}: found weights of shape {weights.shape}, expected {pairs.shape[:1]}, a number "
-            "for each edge"
+            f"{name}: found weights of shape {weights.shape}, expected {shape}, a number for each "
+            "edge"
         )
 
     def chunks() -> Iterator[EdgeChunk]:
         step = rows_per_chunk(16)
-        for first in range(0, len(pairs), step):
+        for first in range(0, shape[0], step):
             piece = slice(first, first + step)
-            ends = pairs[piece]
             weight = None if weights is None else np.asarray(weights[piece], np.float32)
-            yield EdgeChunk(ends[:, 0], ends[:, 1], weight)
+            yield EdgeChunk(*ends(piece), weight)
 
-    size = pairs.nbytes + (0 if weights is None else weights.nbytes)
-    return EdgeStream(name, chunks, weights is not None, count=len(pairs), stored_bytes=size)
+    size = stored_bytes + (0 if weights is None else weights.nbytes)
+    return EdgeStream(name, chunks, weights is not None, count=shape[0], stored_bytes=size)
 
 
 def array_rows(name: str, array: Any) -> RowStream:
