@@ -19,20 +19,22 @@ from graphzero._grpc_setup import keepalive_options
 from graphzero._text import line_text, quoted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
-from graphzero.server import listen, machine, read_plan
-from graphzero.server.banner import banner
-from graphzero.server.catalog import Catalog, Version
-from graphzero.server.config import Config
-from graphzero.server.credentials import read_token
-from graphzero.server.listen import Door
-from graphzero.server.lock import SocketLock
-from graphzero.server.log_lines import tell_omitted
-from graphzero.server.message_guard import MessageGuard
-from graphzero.server.notify import notify
-from graphzero.server.read_plan import ReadPlan
+from graphzero.server.datasets import read_plan
+from graphzero.server.datasets.catalog import Catalog, Version
+from graphzero.server.datasets.read_plan import ReadPlan
+from graphzero.server.datasets.warm_start import WarmStart
+from graphzero.server.network import listen
+from graphzero.server.network.credentials import read_token
+from graphzero.server.network.listen import Door
+from graphzero.server.network.message_guard import MessageGuard
+from graphzero.server.process import machine
+from graphzero.server.process.banner import banner
+from graphzero.server.process.lock import SocketLock
+from graphzero.server.process.log_lines import tell_omitted
+from graphzero.server.process.notify import notify
+from graphzero.server.process.thread_room import start_housekeepers
 from graphzero.server.service import Service
-from graphzero.server.thread_room import start_housekeepers
-from graphzero.server.warm_start import WarmStart
+from graphzero.server.settings.config import Config
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphzero._errors import FormatError, InputError
-from graphzero.server.catalog import UnknownDataset, UnusableDataset
+from graphzero.server.datasets.catalog import UnknownDataset, UnusableDataset
 from grpc import StatusCode
 
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from graphzero._cli import EXIT_ERROR, describe
 from graphzero._errors import GraphZeroError
 from graphzero._grpc_setup import import_grpc
-from graphzero.server.log_lines import set_up_log
-from graphzero.server.thread_room import require_threads
+from graphzero.server.process.log_lines import set_up_log
+from graphzero.server.process.thread_room import require_threads
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    from graphzero.server.config import parse_command_line
+    from graphzero.server.settings.config import parse_command_line
 
     set_up_log()
     # Its core writes to stderr by itself, a line for each peer that does not speak TLS properly.

@@ -22,19 +22,19 @@ from graphzero._text import line_text, quoted, size_text
 from graphzero._version import __version__
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
-from graphzero.server.catalog import Catalog
 from graphzero.server.codes import code_for
-from graphzero.server.config import LimitConfig
-from graphzero.server.id_budget import IdBudget
-from graphzero.server.inline_memory import InlineBudget, InlineMemory
-from graphzero.server.io_stats import column_stats, row_cache_stats
-from graphzero.server.loop_time import LoopTime
-from graphzero.server.memory_gate import MemoryGate
-from graphzero.server.metrics import Counters
-from graphzero.server.read_plan import ReadPlan, reads_files
-from graphzero.server.scheduler import Scheduler
-from graphzero.server.session import ProtocolViolation, TrainerSession
-from graphzero.server.work_line import WorkLine
+from graphzero.server.datasets.catalog import Catalog
+from graphzero.server.datasets.io_stats import column_stats, row_cache_stats
+from graphzero.server.datasets.read_plan import ReadPlan, reads_files
+from graphzero.server.memory.gate import MemoryGate
+from graphzero.server.memory.id_budget import IdBudget
+from graphzero.server.memory.inline import InlineBudget, InlineMemory
+from graphzero.server.memory.working_line import WorkLine
+from graphzero.server.network.loop_time import LoopTime
+from graphzero.server.sessions.metrics import Counters
+from graphzero.server.sessions.scheduler import Scheduler
+from graphzero.server.sessions.session import ProtocolViolation, TrainerSession
+from graphzero.server.settings.config import LimitConfig
 from grpc import StatusCode
 
 log = logging.getLogger("graphzero.server")

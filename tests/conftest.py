@@ -72,7 +72,7 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
     for daemon in started:
         if daemon.process.poll() is None:
             daemon.kill()
-            from graphzero.server.lock import sweep_regions
+            from graphzero.server.process.lock import sweep_regions
 
             sweep_regions(daemon.instance_id)  # there is no next start to do it
 

@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 from graphzero._grpc_setup import import_grpc
 import_grpc()
-from graphzero.server.request import Request
+from graphzero.server.sessions.request import Request
 run = Request.run
 def wait_and_run(self, *args):
     while Path({gate!r}).exists():

@@ -11,8 +11,8 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero.server.config import Config, make_config, parse_command_line
-from graphzero.server.options import OPTIONS
+from graphzero.server.settings.config import Config, make_config, parse_command_line
+from graphzero.server.settings.options import OPTIONS
 
 if sys.version_info >= (3, 11):
     import tomllib

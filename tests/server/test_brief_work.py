@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from graphzero._dataset import open_dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.work import Recipes, is_brief
-from graphzero.server.work.recipe import SampleRecipe
+from graphzero.server.compute import Recipes, is_brief
+from graphzero.server.compute.recipe import SampleRecipe
 
 SEEDS = 4
 

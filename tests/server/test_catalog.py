@@ -22,12 +22,12 @@ import pytest
 from graphzero._cli import main
 from graphzero._errors import InputError
 from graphzero._files import datasets
-from graphzero.server import read_plan
-from graphzero.server.catalog import Catalog, UnknownDataset, UnusableDataset
 from graphzero.server.codes import code_for
-from graphzero.server.config import IoConfig
-from graphzero.server.memory_plan import divide_memory
-from graphzero.server.read_plan import ReadPlan
+from graphzero.server.datasets import read_plan
+from graphzero.server.datasets.catalog import Catalog, UnknownDataset, UnusableDataset
+from graphzero.server.datasets.read_plan import ReadPlan
+from graphzero.server.memory.division import divide_memory
+from graphzero.server.settings.config import IoConfig
 
 GIB = 1 << 30
 
@@ -341,7 +341,7 @@ def test_running_out_of_descriptors_blames_no_file(
     setup = (
         "import os, resource\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
-        "import graphzero.server.descriptors as d; d._FEWEST_OTHERS = -10**6\n"
+        "import graphzero.server.process.descriptors as d; d._FEWEST_OTHERS = -10**6\n"
     )
     daemon = start_daemon(data, setup=setup)
     for number in range(1, 60):

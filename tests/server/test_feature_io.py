@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from daemon_watch import wait_until
 from graphzero.client.probe import daemon_stats
-from graphzero.server.hot_rows import hot_nodes
+from graphzero.server.datasets.hot_rows import hot_nodes
 
 PATHS = ["mapped", "cached", "direct"]
 FAULT = "from graphzero import _engine; _engine.set_read_fault({!r}, {})"

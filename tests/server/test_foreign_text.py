@@ -14,7 +14,7 @@ import pytest
 from daemon_process import OWN_CONNECTION
 from graphzero._cli import main
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.log_lines import LineFormatter, LineLimit
+from graphzero.server.process.log_lines import LineFormatter, LineLimit
 
 FORGED = "x\n2026-01-01 00:00:00,000 ERROR forged\x1b[2J\u202e"
 HARMLESS = "x\\n2026-01-01 00:00:00,000 ERROR forged\\x1b[2J\\u202e"

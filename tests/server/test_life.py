@@ -25,7 +25,7 @@ import pytest
 from graphzero import _engine
 from graphzero._cli import main
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.listen import ListenConfig, prepare_socket_directory
+from graphzero.server.network.listen import ListenConfig, prepare_socket_directory
 
 NOBODY = 65534
 
@@ -350,7 +350,7 @@ def test_options_may_stand_in_a_file(
 
 
 def test_annotated_configuration_names_every_option() -> None:
-    from graphzero.server.options import OPTIONS
+    from graphzero.server.settings.options import OPTIONS
 
     text = (Path(__file__).parents[2] / "deploy" / "graphzero.toml").read_text()
     documented = {

@@ -18,9 +18,9 @@ from graphzero import _engine
 from graphzero._errors import InputError
 from graphzero.client.errors import InvalidRequest, ResourceExhausted
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.id_budget import IdBudget
-from graphzero.server.inline_memory import InlineBudget
-from graphzero.server.work_line import WorkLine
+from graphzero.server.memory.id_budget import IdBudget
+from graphzero.server.memory.inline import InlineBudget
+from graphzero.server.memory.working_line import WorkLine
 
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED = 3, 4, 8, 1
 START = Callable[..., Any]

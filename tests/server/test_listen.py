@@ -17,8 +17,8 @@ import grpc
 import pytest
 from certificates import make_certificate
 from graphzero._errors import InputError
-from graphzero.server.config import make_config
-from graphzero.server.credentials import TlsConfig, read_token, server_credentials
+from graphzero.server.network.credentials import TlsConfig, read_token, server_credentials
+from graphzero.server.settings.config import make_config
 
 TOKEN = "a token of enough bytes"
 

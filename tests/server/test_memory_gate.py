@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphzero.server.memory_gate import MemoryGate
+from graphzero.server.memory.gate import MemoryGate
 
 
 class Budget:

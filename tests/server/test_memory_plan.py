@@ -19,10 +19,10 @@ from graphzero import _resources
 from graphzero._dataset import open_dataset
 from graphzero._resources import available_memory
 from graphzero.client.probe import daemon_stats
-from graphzero.server import read_plan
-from graphzero.server.config import IoConfig
-from graphzero.server.memory_plan import divide_memory
-from graphzero.server.read_plan import ReadPlan, reads_files
+from graphzero.server.datasets import read_plan
+from graphzero.server.datasets.read_plan import ReadPlan, reads_files
+from graphzero.server.memory.division import divide_memory
+from graphzero.server.settings.config import IoConfig
 
 Group = Callable[[int], AbstractContextManager[Any]]
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 
-from graphzero.server.scheduler import Scheduler
+from graphzero.server.sessions.scheduler import Scheduler
 
 
 async def run_behind_a_busy_worker(plan: Callable[[Scheduler, list[str]], None]) -> list[str]:

@@ -21,7 +21,7 @@ import graphzero as gz
 import pytest
 from graphzero._cli import main
 from graphzero.client.probe import daemon_stats
-from graphzero.server.metrics import LatencyCounts
+from graphzero.server.sessions.metrics import LatencyCounts
 
 DEADLINE_S = 60
 

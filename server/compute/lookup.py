@@ -7,7 +7,7 @@ from typing import Any
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.work.base import Ids, Work, array_in, column_of, gather_into
+from graphzero.server.compute.base import Ids, Work, array_in, column_of, gather_into
 
 
 class GatherWork(Work):

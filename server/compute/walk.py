@@ -7,7 +7,7 @@ from typing import Any
 from graphzero._dataset import Dataset
 from graphzero._sampling import walk_into
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.work.base import Ids, Work, array_in
+from graphzero.server.compute.base import Ids, Work, array_in
 
 
 class WalkWork(Work):

@@ -15,8 +15,8 @@ from graphzero._dataset import Dataset, dataset_identity, open_dataset
 from graphzero._errors import GraphZeroError, InputError
 from graphzero._files import datasets, files_of
 from graphzero._text import count_text, names_text, quoted
-from graphzero.server.descriptors import make_room
-from graphzero.server.read_plan import ReadPlan
+from graphzero.server.datasets.read_plan import ReadPlan
+from graphzero.server.process.descriptors import make_room
 
 _REASONS_SHOWN = 3
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
-from graphzero.server.loop_time import LoopTime
+from graphzero.server.network.loop_time import LoopTime
 from grpc import StatusCode
 
 log = logging.getLogger("graphzero.server")

@@ -11,8 +11,8 @@ from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero._topology_io import TopologyPlan
-from graphzero.server.config import IoConfig
-from graphzero.server.memory_plan import MemoryPlan
+from graphzero.server.memory.division import MemoryPlan
+from graphzero.server.settings.config import IoConfig
 
 _SHARE_IF_ALL_FIT = 0.75
 _SHARE_IF_NOT = 0.5

@@ -17,7 +17,7 @@ from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero._warm import warm_file
-from graphzero.server import hot_rows
+from graphzero.server.datasets import hot_rows
 
 log = logging.getLogger("graphzero.server")
 

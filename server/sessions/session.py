@@ -23,15 +23,15 @@ from graphzero.server.codes import (
     is_of_the_machine,
     number_of,
 )
-from graphzero.server.config import LimitConfig
-from graphzero.server.id_budget import IdBudget
-from graphzero.server.inline_memory import InlineBlock, InlineMemory
-from graphzero.server.memory_gate import MemoryGate
-from graphzero.server.metrics import Counters, LatencyCounts
-from graphzero.server.request import Request
-from graphzero.server.scheduler import Scheduler
-from graphzero.server.work import Recipes, Work
-from graphzero.server.work_line import WorkLine
+from graphzero.server.compute import Recipes, Work
+from graphzero.server.memory.gate import MemoryGate
+from graphzero.server.memory.id_budget import IdBudget
+from graphzero.server.memory.inline import InlineBlock, InlineMemory
+from graphzero.server.memory.working_line import WorkLine
+from graphzero.server.sessions.metrics import Counters, LatencyCounts
+from graphzero.server.sessions.request import Request
+from graphzero.server.sessions.scheduler import Scheduler
+from graphzero.server.settings.config import LimitConfig
 
 log = logging.getLogger("graphzero.server")
 

@@ -15,9 +15,15 @@ from typing import Any
 from graphzero._column_io import ColumnIo
 from graphzero._errors import InputError
 from graphzero._topology_io import TopologyIo
-from graphzero.server.listen import ListenConfig, make_listen
-from graphzero.server.memory_plan import MemoryPlan, plan_memory
-from graphzero.server.options import WARM_MODES, add_to, read_options, read_values, variable_of
+from graphzero.server.memory.division import MemoryPlan, plan_memory
+from graphzero.server.network.listen import ListenConfig, make_listen
+from graphzero.server.settings.options import (
+    WARM_MODES,
+    add_to,
+    read_options,
+    read_values,
+    variable_of,
+)
 
 
 @dataclass(frozen=True)

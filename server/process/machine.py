@@ -8,8 +8,8 @@ from pathlib import Path
 
 from graphzero._files import columns_beside_datasets
 from graphzero._text import size_text
-from graphzero.server import descriptors
-from graphzero.server.config import Config
+from graphzero.server.process import descriptors
+from graphzero.server.settings.config import Config
 
 _NETWORK_FILESYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "lustre", "afs"}
 

@@ -9,10 +9,10 @@ from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._text import count_text, line_text, quoted, size_text
 from graphzero._version import __version__
-from graphzero.server import read_plan
-from graphzero.server.catalog import Catalog
-from graphzero.server.config import Config
-from graphzero.server.listen import Door
+from graphzero.server.datasets import read_plan
+from graphzero.server.datasets.catalog import Catalog
+from graphzero.server.network.listen import Door
+from graphzero.server.settings.config import Config
 
 _LONGEST_LINE = 2000  # all columns of a dataset stand in one
 

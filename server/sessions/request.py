@@ -22,10 +22,10 @@ from graphzero._errors import CallStopped, InputError, NeedsMemory
 from graphzero._text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
-from graphzero.server.work import MOST_BRIEF_BYTES, Work, is_brief, is_in_memory, make_work
+from graphzero.server.compute import MOST_BRIEF_BYTES, Work, is_brief, is_in_memory, make_work
 
 if TYPE_CHECKING:
-    from graphzero.server.session import TrainerSession
+    from graphzero.server.sessions.session import TrainerSession
 
 # What a request costs beside its ids and what its message says.
 _OVERHEAD_BYTES = 1024

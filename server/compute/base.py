@@ -11,7 +11,7 @@ from graphzero._dataset import Dataset
 from graphzero._features import FeatureStore
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotFound
-from graphzero.server.layout import Layout, Placement
+from graphzero.server.compute.layout import Layout, Placement
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.work.base import Ids, Work
-from graphzero.server.work.brief import MOST_BRIEF_BYTES, is_brief, is_in_memory
-from graphzero.server.work.lookup import FindWork, GatherWork
-from graphzero.server.work.recipe import Recipes
-from graphzero.server.work.sample import SampleWork
-from graphzero.server.work.walk import WalkWork
+from graphzero.server.compute.base import Ids, Work
+from graphzero.server.compute.brief import MOST_BRIEF_BYTES, is_brief, is_in_memory
+from graphzero.server.compute.lookup import FindWork, GatherWork
+from graphzero.server.compute.recipe import Recipes
+from graphzero.server.compute.sample import SampleWork
+from graphzero.server.compute.walk import WalkWork
 
 __all__ = ["MOST_BRIEF_BYTES", "Recipes", "Work", "is_brief", "is_in_memory", "make_work"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.work.base import Ids
-from graphzero.server.work.recipe import Recipes, SampleRecipe
+from graphzero.server.compute.base import Ids
+from graphzero.server.compute.recipe import Recipes, SampleRecipe
 
 # What the event loop may do by itself: less than it takes to wake a worker and to be woken.
 _BRIEF_NODES = 256

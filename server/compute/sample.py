@@ -10,8 +10,8 @@ from graphzero._errors import TooManyEdges
 from graphzero._links import LinkSeeds, draw_links
 from graphzero._sampling import draw
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.work.base import Ids, Work, array_in, gather_into
-from graphzero.server.work.recipe import WEIGHTS, SampleRecipe
+from graphzero.server.compute.base import Ids, Work, array_in, gather_into
+from graphzero.server.compute.recipe import WEIGHTS, SampleRecipe
 
 
 class SampleWork(Work):

@@ -11,7 +11,7 @@ from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._dtypes import DataType
 from graphzero._features import FeatureStore, rows_in_order
-from graphzero.server.work.base import Ids, column_of
+from graphzero.server.compute.base import Ids, column_of
 
 
 def candidate_column(dataset: Dataset, name: str) -> FeatureStore | None:

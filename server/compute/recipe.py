@@ -22,8 +22,8 @@ from graphzero._links import (
 from graphzero._sampling import Direction, as_fanout
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.work.base import Ids, column_of
-from graphzero.server.work.candidates import candidate_column, read_candidates
+from graphzero.server.compute.base import Ids, column_of
+from graphzero.server.compute.candidates import candidate_column, read_candidates
 
 # What the weights of the edges are called in a result.
 WEIGHTS = "edge_weight"

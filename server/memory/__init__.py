@@ -1,0 +1,1 @@
+"""Who may have how much memory, and who waits for it."""

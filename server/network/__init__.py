@@ -1,0 +1,1 @@
+"""How trainers reach the daemon, and what keeps their messages harmless."""

@@ -1,0 +1,1 @@
+"""One trainer's session and the life of its requests."""
