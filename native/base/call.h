@@ -3,7 +3,7 @@
 //
 // The daemon makes a Call for each request and enters it on the thread that runs the request. What
 // that thread does in the engine from then on, and what other threads do to help it
-// (sample/threads.h), belongs to the call:
+// (base/threads.h), belongs to the call:
 //   - Stop() makes it end early: loops that may be long ask CheckStopped() at least every few
 //     milliseconds, and it throws Stopped.
 //   - Working memory (Buffer, WorkAllocator) counts against one limit for the whole process before
@@ -40,7 +40,7 @@ class NeedsMemory : public std::runtime_error {
 
 // What the calls of one client use together.
 struct Share {
-  // Thread time, as virtual time: clients with less of it go first (sample/threads.h).
+  // Thread time, as virtual time: clients with less of it go first (base/threads.h).
   std::atomic<uint64_t> nanoseconds = 0;
   // Working memory. Calls that have reserved nothing may bring it up to what is free for others:
   // one client leaves half of the limit to the rest, two leave a third, and so on.

@@ -5,11 +5,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/buffer.h"
 #include "base/heap.h"
+#include "base/threads.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
-#include "sample/buffer.h"
-#include "sample/threads.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -33,7 +33,7 @@ class EnteredCall {
 
 // Room for `count` ids that counts as working memory.
 nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> WorkIds(size_t count) {
-  auto ids = std::make_shared<sample::Buffer<int64_t>>();
+  auto ids = std::make_shared<base::Buffer<int64_t>>();
   ids->Reserve(std::max<size_t>(count, 1));
   int64_t* const data = ids->data();
   return {data, {count}, KeepAlive(std::move(ids))};
@@ -49,7 +49,7 @@ void BindCall(nb::module_& m) {
       });
 
   m.def("newcomers_seconds",
-        [] { return static_cast<double>(sample::NewcomersNanoseconds()) * 1e-9; });
+        [] { return static_cast<double>(base::NewcomersNanoseconds()) * 1e-9; });
 
   nb::class_<EnteredCall>(m, "Call")
       .def(nb::init<std::shared_ptr<base::Share>>(), "share"_a)

@@ -1,6 +1,6 @@
 // The one table from engine exceptions to Python exceptions. std::out_of_range (IndexError) and
 // std::invalid_argument (ValueError) are mapped by nanobind itself.
-#include "store/errors.h"
+#include "base/errors.h"
 
 #include "base/call.h"
 #include "bindings/bindings.h"

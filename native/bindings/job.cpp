@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/helper_threads.h"
 #include "bindings/gil.h"
-#include "store/helper_threads.h"
 
 namespace nb = nanobind;
 
@@ -43,7 +43,7 @@ void RunJob(const nb::object& report, const std::function<void(compile::Progress
       done = true;
       finished.notify_all();
     };
-    const std::vector<std::jthread> worker = store::StartHelpers(1, run);
+    const std::vector<std::jthread> worker = base::StartHelpers(1, run);
     // Without a thread nothing is reported before the end.
     if (worker.empty()) run(0);
     std::unique_lock lock(mutex);

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/bytes.h"
+#include "base/threads.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
@@ -14,10 +16,8 @@
 #include "sample/permutation.h"
 #include "sample/random.h"
 #include "sample/staged_topology.h"
-#include "sample/threads.h"
 #include "sample/walk.h"
 #include "sample/workspace.h"
-#include "store/bytes.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -205,7 +205,7 @@ nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> NumberEnds(const IdArray& ends,
 
 nb::ndarray<nb::numpy, int64_t> PermuteRange(uint64_t n, uint64_t seed, uint64_t epoch,
                                              uint64_t first, uint64_t count) {
-  if (!store::Fits(first, count, 1, n)) {
+  if (!base::Fits(first, count, 1, n)) {
     throw std::out_of_range("positions " + std::to_string(first) + " and " + std::to_string(count) +
                             " more are outside an order of " + std::to_string(n));
   }
@@ -287,18 +287,18 @@ void BindSample(nb::module_& m) {
   m.def("batch_seed", &sample::BatchSeed, "loader_seed"_a, "epoch"_a, "batch"_a);
   m.def("draw_below", &DrawBelow, "seed"_a, "bound"_a, "out"_a);
 
-  nb::class_<sample::ThreadUsage>(m, "ThreadUsage")
-      .def_ro("limit", &sample::ThreadUsage::limit)
-      .def_ro("peak", &sample::ThreadUsage::peak);
-  m.def("set_thread_limit", &sample::SetThreadLimit, "limit"_a);
-  m.def("thread_usage", &sample::GetThreadUsage);
+  nb::class_<base::ThreadUsage>(m, "ThreadUsage")
+      .def_ro("limit", &base::ThreadUsage::limit)
+      .def_ro("peak", &base::ThreadUsage::peak);
+  m.def("set_thread_limit", &base::SetThreadLimit, "limit"_a);
+  m.def("thread_usage", &base::GetThreadUsage);
   nb::class_<sample::WorkspaceUsage>(m, "WorkspaceUsage")
       .def_ro("kept", &sample::WorkspaceUsage::kept)
       .def_ro("bytes", &sample::WorkspaceUsage::bytes);
   m.def("set_workspace_limit", &sample::SetWorkspaceLimit, "byte_size"_a);
   m.def("workspace_usage", &sample::GetWorkspaceUsage);
-  m.def("has_idle_thread", &sample::HasIdleThread);
-  m.def("never_wait_on_this_thread", &sample::NeverWaitOnThisThread);
+  m.def("has_idle_thread", &base::HasIdleThread);
+  m.def("never_wait_on_this_thread", &base::NeverWaitOnThisThread);
 }
 
 }  // namespace graphzero::bindings

@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/bytes.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
@@ -12,7 +13,6 @@
 #include "shm/lease.h"
 #include "shm/region.h"
 #include "shm/session_memory.h"
-#include "store/bytes.h"
 #include "store/dtype.h"
 
 namespace nb = nanobind;
@@ -35,8 +35,8 @@ AnyArray ArrayIn(std::span<std::byte> bytes, uint64_t offset, const std::vector<
     throw std::out_of_range("found an array of " + std::to_string(shape.size()) +
                             " dimensions, expected at most " + std::to_string(kMostDimensions));
   }
-  const std::optional<uint64_t> count = store::ItemCount(shape, item);
-  if (!count || offset % item != 0 || !store::Fits(offset, *count, item, bytes.size())) {
+  const std::optional<uint64_t> count = base::ItemCount(shape, item);
+  if (!count || offset % item != 0 || !base::Fits(offset, *count, item, bytes.size())) {
     throw std::out_of_range("an array at byte " + std::to_string(offset) +
                             " does not fit into its block of " + std::to_string(bytes.size()) +
                             " bytes");

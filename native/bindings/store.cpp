@@ -150,7 +150,7 @@ AnyArray Bytes(const ForeignFile& foreign) {
 class ReadingContext {
  public:
   explicit ReadingContext(const ForeignFile& foreign) : file_(foreign.file) {}
-  void Enter() { access_ = std::make_unique<store::MappedAccess>(); }
+  void Enter() { access_ = std::make_unique<base::MappedAccess>(); }
   void Exit(const nb::object&, const nb::object&, const nb::object&) {
     access_.reset();
     file_->ThrowIfDamaged();
@@ -158,7 +158,7 @@ class ReadingContext {
 
  private:
   std::shared_ptr<const store::MappedFile> file_;
-  std::unique_ptr<store::MappedAccess> access_;
+  std::unique_ptr<base::MappedAccess> access_;
 };
 
 // What both kinds of file can be asked to do with the page cache.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::compile {
 namespace {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "base/errors.h"
 #include "compile/edge_record.h"
 #include "compile/partition.h"
-#include "store/errors.h"
 
 namespace graphzero::compile {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/errors.h"
 #include "compile/number.h"
-#include "store/errors.h"
 
 namespace graphzero::compile {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "store/errors.h"
+#include "base/errors.h"
 #include "store/guarded_read.h"
 
 namespace graphzero::compile {

@@ -7,12 +7,12 @@
 #include <cstring>
 #include <new>
 
-#include "store/bytes.h"
+#include "base/bytes.h"
 
 namespace graphzero::compile {
 namespace {
 
-using store::kHugePage;
+using base::kHugePage;
 constexpr size_t kWriteBuffers = 6;
 
 }  // namespace
@@ -31,7 +31,7 @@ void BufferPool::AddSlab() {
   if (slab == MAP_FAILED) throw std::bad_alloc();
   slabs_.push_back(slab);
   auto* begin =
-      reinterpret_cast<std::byte*>(store::AlignUp(reinterpret_cast<uintptr_t>(slab), kHugePage));
+      reinterpret_cast<std::byte*>(base::AlignUp(reinterpret_cast<uintptr_t>(slab), kHugePage));
   (void)::madvise(begin, slab_bytes_, MADV_HUGEPAGE);
   for (uint64_t at = slab_bytes_; at >= piece_bytes_; at -= piece_bytes_) {
     free_.push_back(begin + at - piece_bytes_);
@@ -63,13 +63,13 @@ Extent ExtentStore::Seal(std::byte** buffer, uint64_t bytes) {
     extent.memory = std::exchange(*buffer, nullptr);
     return extent;
   }
-  extent.offset = Append({*buffer, store::AlignUp(bytes, store::kDirectAlign)});
+  extent.offset = Append({*buffer, base::AlignUp(bytes, base::kDirectAlign)});
   return extent;
 }
 
 uint64_t ExtentStore::Append(std::span<const std::byte> bytes) {
-  if (!file_) file_ = store::FileWriter::CreateTemporary(temp_dir_, kWriteBuffers);
-  if (pending_ && pending_bytes_ + bytes.size() > store::FileWriter::kBufferSize) {
+  if (!file_) file_ = base::FileWriter::CreateTemporary(temp_dir_, kWriteBuffers);
+  if (pending_ && pending_bytes_ + bytes.size() > base::FileWriter::kBufferSize) {
     file_->Write(std::move(pending_), pending_bytes_, file_end_ - pending_bytes_);
   }
   if (!pending_) {
@@ -98,7 +98,7 @@ void ExtentStore::Load(Extent* extent) {
     memory_used_ += extent_bytes();
   }
   file_->ReadBack(extent->offset,
-                  {extent->memory, store::AlignUp(extent->bytes, store::kDirectAlign)});
+                  {extent->memory, base::AlignUp(extent->bytes, base::kDirectAlign)});
 }
 
 void ExtentStore::Free(const Extent& extent) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "store/file_writer.h"
+#include "base/file_writer.h"
 
 namespace graphzero::compile {
 
@@ -81,8 +81,8 @@ class ExtentStore {
   const uint64_t memory_budget_;
   std::mutex mutex_;
   uint64_t memory_used_ = 0;  // by extents that were kept or loaded; loading may exceed the budget
-  std::unique_ptr<store::FileWriter> file_;
-  store::AlignedBuffer pending_;  // collects extents into one large write
+  std::unique_ptr<base::FileWriter> file_;
+  base::AlignedBuffer pending_;  // collects extents into one large write
   size_t pending_bytes_ = 0;
   uint64_t file_end_ = 0;
 };

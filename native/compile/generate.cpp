@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/bytes.h"
 #include "compile/edge_source.h"
 #include "compile/half.h"
 #include "compile/topology_compiler.h"
-#include "store/bytes.h"
 #include "store/matrix_writer.h"
 
 namespace graphzero::compile {
@@ -79,7 +79,7 @@ void ForNodesInOrder(uint64_t nodes, uint64_t nodes_per_piece, const Resources& 
                      const std::function<void(const Piece&)>& write) {
   std::atomic<uint64_t> next{0};
   Turnstile turnstile;
-  const uint64_t pieces = store::DivideUp(nodes, nodes_per_piece);
+  const uint64_t pieces = base::DivideUp(nodes, nodes_per_piece);
   RunTeam(resources.threads, [&](int) {
     try {
       Piece piece;

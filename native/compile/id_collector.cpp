@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/errors.h"
 #include "compile/id_hash.h"
 #include "compile/text_source.h"
-#include "store/errors.h"
 #include "store/matrix_writer.h"
 
 namespace graphzero::compile {

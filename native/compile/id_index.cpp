@@ -6,8 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/errors.h"
 #include "compile/id_hash.h"
-#include "store/errors.h"
 #include "store/guarded_read.h"
 
 namespace graphzero::compile {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/helper_threads.h"
+#include "base/helper_threads.h"
 
 namespace graphzero::compile {
 namespace {
@@ -56,7 +56,7 @@ void RunTeam(int threads, const std::function<void(int rank)>& work) {
     }
   };
   {
-    const std::vector<std::jthread> others = store::StartHelpers(threads - 1, guarded);
+    const std::vector<std::jthread> others = base::StartHelpers(threads - 1, guarded);
     guarded(0);
   }
   if (error) std::rethrow_exception(error);

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::compile {
 

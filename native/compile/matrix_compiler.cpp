@@ -6,10 +6,10 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/bytes.h"
+#include "base/errors.h"
 #include "compile/matrix_parser.h"
 #include "compile/matrix_sorter.h"
-#include "store/bytes.h"
-#include "store/errors.h"
 #include "store/matrix_writer.h"
 
 namespace graphzero::compile {
@@ -114,7 +114,7 @@ store::MatrixShape MakeShape(const MatrixTextJob& job, const RowFormat& format) 
   shape.role = job.role;
   shape.row_stride = job.row_align == 0
                          ? format.row_bytes
-                         : store::DivideUp(format.row_bytes, job.row_align) * job.row_align;
+                         : base::DivideUp(format.row_bytes, job.row_align) * job.row_align;
   shape.description = job.description;
   return shape;
 }

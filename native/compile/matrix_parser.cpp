@@ -3,8 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/errors.h"
 #include "compile/matrix_value.h"
-#include "store/errors.h"
 
 namespace graphzero::compile {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/bytes.h"
+#include "base/bytes.h"
 
 namespace graphzero::compile {
 namespace {
@@ -66,7 +66,7 @@ MatrixSorter::MatrixSorter(const SorterLimits& limits, uint64_t row_bytes, uint6
       fragment_bytes_(std::min(row_bytes, kMaxFragment)),
       first_id_(first_id),
       bucket_width_(std::max<uint64_t>(
-          store::DivideUp(std::max(expected_end, first_id) - first_id, limits.buckets), 1)),
+          base::DivideUp(std::max(expected_end, first_id) - first_id, limits.buckets), 1)),
       assembly_rows_(std::max<uint64_t>(limits.assembly_bytes / (row_bytes + sizeof(uint64_t)), 1)),
       store_(limits.kept_bytes, kExtentBytes, limits.temp_dir),
       rows_(&store_, limits.buckets, sizeof(RecordHead) + fragment_bytes_, limits.writers),
@@ -120,7 +120,7 @@ void MatrixSorter::DrainRange(Partition* from, size_t bucket, Range range, Drain
 }
 
 void MatrixSorter::Divide(Partition* from, size_t bucket, Range range, DrainJob* job) {
-  const uint64_t width = store::DivideUp(range.size(), limits_.buckets);
+  const uint64_t width = base::DivideUp(range.size(), limits_.buckets);
   Partition parts(&store_, limits_.buckets, from->record_bytes(), 1);
   from->Stream(bucket, [&](std::span<const std::byte> records) {
     job->progress->ThrowIfCancelled();

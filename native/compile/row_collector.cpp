@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::compile {
 

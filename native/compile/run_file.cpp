@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/bytes.h"
+#include "base/bytes.h"
 
 namespace graphzero::compile {
 namespace {
@@ -15,16 +15,16 @@ constexpr size_t kReadBytes = size_t{64} << 10;
 }  // namespace
 
 RunFile::RunFile(const std::string& temp_dir)
-    : file_(store::FileWriter::CreateTemporary(temp_dir, kWriteBuffers)) {}
+    : file_(base::FileWriter::CreateTemporary(temp_dir, kWriteBuffers)) {}
 
 void RunFile::Append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (!buffer_) buffer_ = file_->TakeBuffer();
-    const size_t now = std::min(bytes.size(), store::FileWriter::kBufferSize - used_);
+    const size_t now = std::min(bytes.size(), base::FileWriter::kBufferSize - used_);
     std::memcpy(buffer_.get() + used_, bytes.data(), now);
     used_ += now;
     bytes = bytes.subspan(now);
-    if (used_ == store::FileWriter::kBufferSize) WriteBuffer();
+    if (used_ == base::FileWriter::kBufferSize) WriteBuffer();
   }
 }
 
@@ -36,7 +36,7 @@ RunFile::Run RunFile::End() {
 }
 
 void RunFile::WriteBuffer() {
-  const size_t size = store::DivideUp(used_, store::kDirectAlign) * store::kDirectAlign;
+  const size_t size = base::DivideUp(used_, base::kDirectAlign) * base::kDirectAlign;
   std::memset(buffer_.get() + used_, 0, size - used_);
   file_->Write(std::move(buffer_), size, end_);
   end_ += size;
@@ -47,14 +47,14 @@ RunFile::Reader::Reader(const RunFile& file, Run run)
     : file_(file.file_.get()),
       at_(run.offset),
       end_(run.offset + run.bytes),
-      buffer_(store::MakeAlignedBuffer(kReadBytes)) {}
+      buffer_(base::MakeAlignedBuffer(kReadBytes)) {}
 
 bool RunFile::Reader::Read(std::span<std::byte> out) {
   while (!out.empty()) {
     if (used_ == filled_) {
       if (at_ >= end_) return false;
       filled_ = static_cast<size_t>(std::min<uint64_t>(kReadBytes, end_ - at_));
-      const size_t whole = store::DivideUp(filled_, store::kDirectAlign) * store::kDirectAlign;
+      const size_t whole = base::DivideUp(filled_, base::kDirectAlign) * base::kDirectAlign;
       file_->ReadBack(at_, {buffer_.get(), whole});
       at_ += filled_;
       used_ = 0;

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "store/file_writer.h"
+#include "base/file_writer.h"
 
 namespace graphzero::compile {
 
@@ -35,10 +35,10 @@ class RunFile {
     bool Read(std::span<std::byte> out);
 
    private:
-    const store::FileWriter* file_;
+    const base::FileWriter* file_;
     uint64_t at_;
     uint64_t end_;
-    store::AlignedBuffer buffer_;
+    base::AlignedBuffer buffer_;
     size_t used_ = 0;
     size_t filled_ = 0;
   };
@@ -46,8 +46,8 @@ class RunFile {
  private:
   void WriteBuffer();
 
-  std::unique_ptr<store::FileWriter> file_;
-  store::AlignedBuffer buffer_;
+  std::unique_ptr<base::FileWriter> file_;
+  base::AlignedBuffer buffer_;
   size_t used_ = 0;
   uint64_t end_ = 0;  // of what is queued
   uint64_t run_begin_ = 0;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 
 namespace graphzero::compile {
 namespace {
@@ -34,11 +34,11 @@ void TextSource::ThrowLongLine(uint64_t line) const {
 }
 
 FileTextSource::FileTextSource(const std::string& path)
-    : TextSource(path), fd_(store::OpenForReading(path)), size_(store::RegularFileSize(fd_, path)) {
+    : TextSource(path), fd_(base::OpenForReading(path)), size_(base::RegularFileSize(fd_, path)) {
   (void)::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   char mark[kMark.size()] = {};
   if (size_ >= sizeof mark) {
-    store::ReadExactly(fd_, 0, std::as_writable_bytes(std::span(mark)), path);
+    base::ReadExactly(fd_, 0, std::as_writable_bytes(std::span(mark)), path);
     if (std::string_view(mark, sizeof mark) == kMark) start_ = sizeof mark;
   }
 }
@@ -76,8 +76,8 @@ void FileTextSource::Fill(TextChunk* chunk, uint64_t begin, uint64_t end) const 
   const auto read_to = [&](uint64_t to) {
     const uint64_t have = buffer.size();
     buffer.resize(to - from);
-    store::ReadExactly(fd_, from + have, std::as_writable_bytes(std::span(buffer)).subspan(have),
-                       path());
+    base::ReadExactly(fd_, from + have, std::as_writable_bytes(std::span(buffer)).subspan(have),
+                      path());
   };
   buffer.clear();
   buffer.reserve(end - from + kExtend + TextChunk::kPadding);
@@ -120,7 +120,7 @@ uint64_t FileTextSource::LineNumber(uint64_t offset) const {
   uint64_t lines = 1;
   for (uint64_t at = 0; at < std::min(offset, size_);) {
     const size_t size = std::min<uint64_t>(buffer.size(), std::min(offset, size_) - at);
-    store::ReadExactly(fd_, at, std::as_writable_bytes(std::span(buffer)).first(size), path());
+    base::ReadExactly(fd_, at, std::as_writable_bytes(std::span(buffer)).first(size), path());
     lines += CountLines(std::span(buffer).first(size));
     at += size;
   }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/file.h"
+#include "base/file.h"
 
 namespace graphzero::compile {
 
@@ -91,7 +91,7 @@ class FileTextSource final : public TextSource {
  private:
   void Fill(TextChunk* chunk, uint64_t begin, uint64_t end) const;
 
-  store::Fd fd_;
+  base::Fd fd_;
   uint64_t size_;
   uint64_t start_ = 0;  // after a byte order mark
   std::atomic<uint64_t> next_{0};

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/helper_threads.h"
 #include "compile/job.h"
 #include "compile/matrix_value.h"
 #include "compile/number.h"
 #include "compile/utf8.h"
-#include "store/errors.h"
-#include "store/helper_threads.h"
 
 namespace graphzero::compile {
 namespace {
@@ -472,7 +472,7 @@ bool TextTable::Next() {
   const std::vector<Part> parts = std::exchange(parts_, {});
   ended_ = parts.size() < kChunksPerBatch;
   // The next chunks are parsed while the caller uses the values of these.
-  if (!ended_) ahead_ = store::StartHelpers(1, read_ahead_);
+  if (!ended_) ahead_ = base::StartHelpers(1, read_ahead_);
   for (const Part& part : parts) {
     input_units_ += part.chunk.input_units;
     if (carry_.empty()) {

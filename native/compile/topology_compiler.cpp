@@ -7,13 +7,13 @@
 #include <mutex>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/errors.h"
 #include "compile/adjacency_compiler.h"
 #include "compile/adjacency_writer.h"
 #include "compile/edge_dedup.h"
 #include "compile/edge_partition.h"
 #include "compile/memory_plan.h"
-#include "store/bytes.h"
-#include "store/errors.h"
 #include "store/topology_format.h"
 
 namespace graphzero::compile {

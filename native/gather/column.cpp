@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/errors.h"
+#include "base/threads.h"
 #include "gather/gather.h"
-#include "sample/threads.h"
-#include "store/errors.h"
 #include "store/spread_looks.h"
 
 namespace graphzero::gather {
@@ -131,22 +131,22 @@ void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t
   const io::ItemLayout layout{.base = matrix_.data_offset(),
                               .stride = matrix_.row_stride(),
                               .bytes = static_cast<uint32_t>(matrix_.row_bytes())};
-  sample::WorkVector<io::WantedItem> missing = FindMissing(ids, out, threads);
+  base::WorkVector<io::WantedItem> missing = FindMissing(ids, out, threads);
   RowSink sink(out, matrix_.row_bytes(), cache_.get(), cache_column_);
   io::ReadItems(file, layout, missing, sink, counters_.io);
 }
 
 // All rows that the cache does not have; the others are copied from it.
-sample::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids, std::byte* out,
-                                                       int threads) {
-  sample::WorkVector<io::WantedItem> missing(ids.size());
+base::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids, std::byte* out,
+                                                     int threads) {
+  base::WorkVector<io::WantedItem> missing(ids.size());
   if (!cache_) {
     for (size_t i = 0; i < ids.size(); ++i) missing[i] = {static_cast<uint64_t>(ids[i]), i};
     return missing;
   }
   const size_t row_bytes = matrix_.row_bytes();
   std::atomic<size_t> count = 0;
-  sample::ThreadLease(threads).For(ids.size(), kLookupGrain, [&](int, size_t begin, size_t end) {
+  base::ThreadLease(threads).For(ids.size(), kLookupGrain, [&](int, size_t begin, size_t end) {
     const RowQuery query{.column = cache_column_,
                          .ids = ids.subspan(begin, end - begin),
                          .row_bytes = row_bytes,

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.h"
 #include "gather/gather.h"
 #include "gather/row_cache.h"
 #include "gather/warmth.h"
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/scattered_read.h"
-#include "sample/buffer.h"
 #include "store/matrix_reader.h"
 
 namespace graphzero::gather {
@@ -49,7 +49,7 @@ class Column {
   // Copies row ids[i] to out + i * row_bytes(), without the file's row padding. Throws
   // std::out_of_range naming the first bad id before anything is written, and IoError with file and
   // offset when a row cannot be read. At most `threads` threads copy, 0 means all that other calls
-  // leave (sample/threads.h); waiting for the disk takes none of them.
+  // leave (base/threads.h); waiting for the disk takes none of them.
   void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
 
   // Whether a few of these rows, and so probably all, lie in memory: the file's, not the cache's.
@@ -70,8 +70,8 @@ class Column {
   const io::RandomFile* OpenWhenCold();
   void GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids, std::byte* out,
                        int threads);
-  sample::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
-                                                 int threads);
+  base::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
+                                               int threads);
 
   store::MatrixReader matrix_;
   ColumnPath path_;

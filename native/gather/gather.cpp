@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sample/threads.h"
+#include "base/threads.h"
 #include "store/guarded_read.h"
 
 namespace graphzero::gather {
@@ -103,7 +103,7 @@ void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
   const CopyRange copy_range = Choose(source.row_bytes);
   const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
   store::ReadGuarded(*matrix.file(), [&] {
-    sample::ThreadLease(threads).For(
+    base::ThreadLease(threads).For(
         ids.size(), grain, [&](int, size_t begin, size_t end) { (copy.*copy_range)(begin, end); });
   });
 }

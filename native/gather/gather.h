@@ -14,7 +14,7 @@ void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids);
 
 // Copies row ids[i] to out + i * row_bytes, without the file's row padding. `out` holds
 // ids.size() * row_bytes() bytes; CheckIds() has accepted the ids. At most `threads` threads work;
-// 0 means all that other calls leave (sample/threads.h).
+// 0 means all that other calls leave (base/threads.h).
 //
 // Stores are ordinary ones. Non-temporal ones, which do not read the destination before they
 // overwrite it, are up to 10 % faster where every row comes from memory, but batches of power-law

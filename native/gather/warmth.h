@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::gather {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::io {
 namespace {
@@ -19,14 +19,14 @@ namespace {
 constexpr uint32_t kMostMemoryAlign = 4096;
 
 // By descriptor, not by name: the name may belong to a newer file by now.
-store::Fd OpenAgain(const store::MappedFile& file, int flags) {
+base::Fd OpenAgain(const store::MappedFile& file, int flags) {
   const std::string link = "/proc/self/fd/" + std::to_string(file.fd().get());
-  return store::Fd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  return base::Fd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | flags));
 }
 
 // As statx(2) tells from kernel 6.1 on. Read from the raw structure, because C libraries learned of
 // these fields later than kernels.
-std::optional<DirectAlignment> AskKernel(const store::Fd& fd, bool* known) {
+std::optional<DirectAlignment> AskKernel(const base::Fd& fd, bool* known) {
   constexpr unsigned kDirectAlignment = 0x2000;
   alignas(8) std::array<std::byte, 256> raw{};
   *known = false;
@@ -47,7 +47,7 @@ std::optional<DirectAlignment> AskKernel(const store::Fd& fd, bool* known) {
 }
 
 // Older kernels: the smallest alignment with which a read works.
-std::optional<DirectAlignment> FindByTrying(const store::Fd& fd) {
+std::optional<DirectAlignment> FindByTrying(const base::Fd& fd) {
   for (const uint32_t align : {512u, 4096u}) {
     const std::unique_ptr<void, decltype(&std::free)> buffer(std::aligned_alloc(align, align),
                                                              &std::free);
@@ -61,7 +61,7 @@ std::optional<DirectAlignment> FindByTrying(const store::Fd& fd) {
 }  // namespace
 
 RandomFile RandomFile::OpenCached(std::shared_ptr<const store::MappedFile> file) {
-  store::Fd fd = OpenAgain(*file, 0);
+  base::Fd fd = OpenAgain(*file, 0);
   if (!fd.valid()) throw IoError(errno, "cannot open for random reads", file->path());
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
   return RandomFile(std::move(file), std::move(fd), {1, 1}, false);
@@ -69,7 +69,7 @@ RandomFile RandomFile::OpenCached(std::shared_ptr<const store::MappedFile> file)
 
 std::optional<RandomFile> RandomFile::OpenDirect(std::shared_ptr<const store::MappedFile> file,
                                                  std::string* why) {
-  store::Fd fd = OpenAgain(*file, O_DIRECT);
+  base::Fd fd = OpenAgain(*file, O_DIRECT);
   if (!fd.valid()) {
     *why =
         std::string("the filesystem does not open it with O_DIRECT (") + std::strerror(errno) + ")";

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "io/read_queue.h"
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::io {
 
@@ -34,12 +34,12 @@ class RandomFile {
   const store::MappedFile& file() const { return *file_; }
 
  private:
-  RandomFile(std::shared_ptr<const store::MappedFile> file, store::Fd fd, DirectAlignment align,
+  RandomFile(std::shared_ptr<const store::MappedFile> file, base::Fd fd, DirectAlignment align,
              bool direct)
       : file_(std::move(file)), fd_(std::move(fd)), align_(align), direct_(direct) {}
 
   std::shared_ptr<const store::MappedFile> file_;
-  store::Fd fd_;
+  base::Fd fd_;
   DirectAlignment align_;
   bool direct_;
 };

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/errors.h"
 #include "io/read_queue.h"
-#include "store/errors.h"
 
 namespace graphzero::io {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/call.h"
 #include "io/bounce_memory.h"
 #include "io/stoppable.h"
-#include "store/bytes.h"
 
 namespace graphzero::io {
 namespace {
@@ -31,7 +31,7 @@ class ItemJob : public ReadJob {
         sink_(sink) {
     // An item that starts and ends inside sectors needs one more than its length.
     const uint64_t longest = std::max<uint64_t>(kMostMerged, layout.bytes + 2 * uint64_t{align_});
-    slot_bytes_ = store::AlignUp(longest, kBounceAlign);
+    slot_bytes_ = base::AlignUp(longest, kBounceAlign);
     depth_ = static_cast<uint32_t>(
         std::clamp<uint64_t>(kBounceBytes / slot_bytes_, kLeastDepth, ReadQueue::kMostDepth));
     depth_ = static_cast<uint32_t>(std::min<uint64_t>(depth_, wanted.size()));
@@ -48,9 +48,9 @@ class ItemJob : public ReadJob {
     group.first = next_;
     group.begin = Begin(next_);
     uint64_t needed = End(next_);
-    uint64_t end = store::AlignUp(needed, align_);
+    uint64_t end = base::AlignUp(needed, align_);
     for (++next_; next_ < wanted_.size(); ++next_) {
-      const uint64_t grown = store::AlignUp(End(next_), align_);
+      const uint64_t grown = base::AlignUp(End(next_), align_);
       const bool near = Begin(next_) <= end + gap_ || Begin(next_) < NextPage(end - 1);
       if (!near || grown - group.begin > kMostMerged) break;
       needed = std::max(needed, End(next_));

@@ -8,11 +8,11 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/errors.h"
 #include "io/disk_waits.h"
 #include "io/pread_queue.h"
 #include "io/read_queue.h"
 #include "io/uring_queue.h"
-#include "store/errors.h"
 
 namespace graphzero::io {
 namespace {

@@ -53,7 +53,7 @@ int UringQueue::Probe() {
 
 UringQueue::UringQueue() : slots_(kMostDepth), free_slots_(kMostDepth) {
   abi::Params params;
-  ring_ = store::Fd(Setup(kMostDepth, &params));
+  ring_ = base::Fd(Setup(kMostDepth, &params));
   if (!ring_.valid()) throw IoError(errno, "cannot set up a ring", kWhere);
   // Both from kernel 5.5 on; without the second, completions could be lost.
   const uint32_t needed = abi::kFeatSingleMmap | abi::kFeatNoDrop;

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/file.h"
 #include "io/read_queue.h"
 #include "io/uring_abi.h"
-#include "store/file.h"
 
 namespace graphzero::io {
 
@@ -41,7 +41,7 @@ class UringQueue : public ReadQueue {
   // Submits what was pushed and waits for `wanted` completions of the reads under way.
   void Enter(uint32_t wanted, uint32_t under_way);
 
-  store::Fd ring_;
+  base::Fd ring_;
   std::byte* rings_ = nullptr;
   size_t rings_bytes_ = 0;
   abi::Submission* submissions_ = nullptr;

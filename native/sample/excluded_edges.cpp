@@ -31,7 +31,7 @@ ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int6
   for (size_t i = 0; i < rows.size(); ++i) {
     pairs_.push_back({static_cast<uint64_t>(rows[i]), static_cast<uint64_t>(neighbours[i])});
   }
-  CheckedLoop loop;
+  base::CheckedLoop loop;
   std::sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) {
     loop.Next();
     return a < b;

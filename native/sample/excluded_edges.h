@@ -50,8 +50,8 @@ class ExcludedEdges {
 
   std::span<const Pair> Run(uint64_t node) const;
 
-  WorkVector<Pair> pairs_;  // sorted, each once
-  IdTable<uint64_t> runs_;  // from a row to its first pair
+  base::WorkVector<Pair> pairs_;  // sorted, each once
+  IdTable<uint64_t> runs_;        // from a row to its first pair
   bool sorted_;
 };
 

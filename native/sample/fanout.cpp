@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "sample/buffer.h"
+#include "base/buffer.h"
+#include "base/threads.h"
 #include "sample/random.h"
 #include "sample/rows.h"
-#include "sample/threads.h"
 #include "sample/uniform_pick.h"
 #include "store/guarded_read.h"
 
@@ -76,7 +76,7 @@ class FanoutRange {
   int64_t* const neighbours_;
   int64_t* const counts_;
   UniformPicker picker_;
-  Buffer<uint64_t> slots_;
+  base::Buffer<uint64_t> slots_;
 };
 
 // The same over a topology that is not in memory: rows of many nodes, then what they drew.
@@ -102,7 +102,7 @@ class FanoutStaged {
     size_t damaged = 0;
     bool sound = false;
     {
-      const ThreadLease::Pause pause;
+      const base::ThreadLease::Pause pause;
       sound = request_.staged->ReadRows(rows_.adjacency, nodes, begins.data(), degrees.data(),
                                         &damaged);
     }
@@ -124,7 +124,7 @@ class FanoutStaged {
   void Read(size_t begin, size_t end, const std::vector<uint64_t>& slots) {
     std::vector<uint64_t> ids(slots.size());
     {
-      const ThreadLease::Pause pause;
+      const base::ThreadLease::Pause pause;
       request_.staged->ReadSlots(static_cast<const Id*>(rows_.adjacency.neighbours.data), slots,
                                  ids.data());
     }
@@ -159,7 +159,7 @@ void RandomFanout(const store::TopologyReader& graph, const FanoutRequest& reque
   CheckOneNodeSet(rows);
   CheckNodeIds(rows, request.nodes, "start node");
   if (request.staged != nullptr) {
-    const ThreadLease lease(request.threads);
+    const base::ThreadLease lease(request.threads);
     WithIdType(*request.adjacency,
                [&]<class Id>() { FanoutStaged<Id>(request, rows, neighbours, counts).Run(); });
     return;
@@ -169,8 +169,9 @@ void RandomFanout(const store::TopologyReader& graph, const FanoutRequest& reque
       FanoutRange<Id>(request, rows, neighbours, counts).Run(begin, end);
     });
   };
-  store::ReadGuarded(*graph.file(),
-                     [&] { ThreadLease(request.threads).For(request.nodes.size(), kGrain, draw); });
+  store::ReadGuarded(*graph.file(), [&] {
+    base::ThreadLease(request.threads).For(request.nodes.size(), kGrain, draw);
+  });
 }
 
 }  // namespace graphzero::sample

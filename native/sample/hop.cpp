@@ -30,7 +30,7 @@ uint64_t HopDrawer::Count() {
   unsigned __int128 edges = 0;
   work_.first_edge.Reserve(spec_.end + 1, spec_.begin);
   uint64_t* const first_edge = work_.first_edge.data() + spec_.begin;
-  ForEach(spec_.size(), [&](size_t i) {
+  base::ForEach(spec_.size(), [&](size_t i) {
     first_edge[i] = spec_.edges_before + static_cast<uint64_t>(edges);
     edges += spec_.fanout.Count(work_.row_degree[i]);
   });
@@ -116,7 +116,7 @@ void HopDrawer::ReadRowsStaged() {
   size_t damaged = 0;
   bool sound = false;
   {
-    const ThreadLease::Pause pause;
+    const base::ThreadLease::Pause pause;
     sound = staged_->ReadRows(rows_.adjacency, nodes, work_.row_begin.data(),
                               work_.row_degree.data(), &damaged);
   }
@@ -154,7 +154,7 @@ void HopDrawer::DrawStaged() {
   }
   const uint64_t edges = spec_.weighted ? CloseGaps() : FirstEdge(spec_.size());
   {
-    const ThreadLease::Pause pause;
+    const base::ThreadLease::Pause pause;
     staged_->ReadSlots(static_cast<const Id*>(rows_.adjacency.neighbours.data),
                        std::span<const uint64_t>(Slots(), edges), work_.drawn.data());
   }
@@ -182,7 +182,7 @@ size_t HopDrawer::LoadWeights(size_t begin) {
     row = {to, row.size()};
     to += row.size();
   }
-  const ThreadLease::Pause pause;
+  const base::ThreadLease::Pause pause;
   staged_->ReadRanges(wanted);
   return end;
 }
@@ -298,7 +298,7 @@ void HopDrawer::ReadNeighbours(size_t i) {
 // Edges of weight zero were counted and not drawn: moves the others together, in order.
 uint64_t HopDrawer::CloseGaps() {
   uint64_t to = 0;
-  CheckedLoop loop;
+  base::CheckedLoop loop;
   for (size_t i = 0; i < spec_.size(); ++i) {
     loop.Next();
     const size_t from = FirstEdge(i);

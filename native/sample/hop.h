@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/threads.h"
 #include "sample/excluded_edges.h"
 #include "sample/random.h"
 #include "sample/rows.h"
 #include "sample/staged_topology.h"
-#include "sample/threads.h"
 #include "sample/uniform_pick.h"
 #include "sample/workspace.h"
 
@@ -38,7 +38,7 @@ class HopDrawer {
  public:
   // `staged` is null for a topology that lies in memory.
   HopDrawer(const HopSpec& spec, const Rows& rows, const StagedTopology* staged, Workspace& work,
-            ThreadLease& lease)
+            base::ThreadLease& lease)
       : spec_(spec),
         rows_(rows),
         staged_(staged),
@@ -110,14 +110,14 @@ class HopDrawer {
   const Rows& rows_;
   const StagedTopology* const staged_;
   Workspace& work_;
-  ThreadLease& lease_;
+  base::ThreadLease& lease_;
   const bool plain_;  // uniform draws from whole rows in memory
   const Domain domain_;
   const Draws draws_;
   // Excluded slots by node, of those that have any.
   std::unordered_map<size_t, std::vector<uint64_t>> excluded_;
   // Staged only: the weights of the nodes that draw now.
-  Buffer<float> weights_;
+  base::Buffer<float> weights_;
   std::vector<std::span<const float>> weight_rows_;
   size_t weights_begin_ = 0;
 };

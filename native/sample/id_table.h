@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sample/buffer.h"
-#include "sample/threads.h"
+#include "base/buffer.h"
+#include "base/threads.h"
 
 namespace graphzero::sample {
 
@@ -25,7 +25,7 @@ class IdTable {
     const size_t capacity = CapacityFor(count);
     entries_.Reserve(capacity);
     for (size_t begin = 0; begin < capacity; begin += kClearedAtOnce) {
-      CheckPoint();
+      base::CheckPoint();
       std::memset(static_cast<void*>(entries_.data() + begin), 0xff,
                   std::min(kClearedAtOnce, capacity - begin) * sizeof(Entry));
     }
@@ -75,7 +75,7 @@ class IdTable {
   // Fibonacci hashing: the high bits of the product depend on every bit of the id.
   size_t Home(uint64_t id) const { return (id * 0x9e3779b97f4a7c15u) >> shift_; }
 
-  Buffer<Entry> entries_;
+  base::Buffer<Entry> entries_;
   int shift_ = 63;
   size_t mask_ = 0;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sample/threads.h"
+#include "base/threads.h"
 
 namespace graphzero::sample {
 namespace {
@@ -24,13 +24,13 @@ struct End {
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
 // One stable pass of a radix sort.
-void SortByDigit(const Buffer<End>& from, Buffer<End>& to, size_t count, int shift) {
+void SortByDigit(const base::Buffer<End>& from, base::Buffer<End>& to, size_t count, int shift) {
   std::array<size_t, kDigits> next{};
   const auto digit = [&](size_t i) { return (from[i].key >> shift) & (kDigits - 1); };
-  ForEach(count, [&](size_t i) { ++next[digit(i)]; });
+  base::ForEach(count, [&](size_t i) { ++next[digit(i)]; });
   size_t before = 0;
   for (size_t& place : next) before += std::exchange(place, before);
-  ForEach(count, [&](size_t i) { to[next[digit(i)]++] = from[i]; });
+  base::ForEach(count, [&](size_t i) { to[next[digit(i)]++] = from[i]; });
 }
 
 }  // namespace
@@ -40,14 +40,14 @@ NumberedEnds NumberEnds(std::span<const int64_t> ends, std::span<int64_t> index)
   if (count > UINT32_MAX || index.size() != count) {
     throw std::invalid_argument(std::to_string(count) + " ends of links, expected fewer than 2^32");
   }
-  const ThreadLease lease(1);
+  const base::ThreadLease lease(1);
   const bool negative = std::any_of(ends.begin(), ends.end(), [](int64_t id) { return id < 0; });
-  Buffer<End> sorted;
-  Buffer<End> other;
+  base::Buffer<End> sorted;
+  base::Buffer<End> other;
   sorted.Reserve(std::max<size_t>(count, 1));
   other.Reserve(std::max<size_t>(count, 1));
   uint64_t all = 0;
-  ForEach(count, [&](size_t i) {
+  base::ForEach(count, [&](size_t i) {
     const uint64_t key = static_cast<uint64_t>(ends[i]) ^ (negative ? kSign : 0);
     sorted[i] = {key, static_cast<uint32_t>(i)};
     all |= key;
@@ -59,7 +59,7 @@ NumberedEnds NumberEnds(std::span<const int64_t> ends, std::span<int64_t> index)
   }
   NumberedEnds result;
   result.seeds.Reserve(std::max<size_t>(count, 1));
-  ForEach(count, [&](size_t i) {
+  base::ForEach(count, [&](size_t i) {
     const End& end = sorted[i];
     if (i == 0 || sorted[i - 1].key != end.key) {
       result.seeds[result.count++] = static_cast<int64_t>(end.key ^ (negative ? kSign : 0));

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/buffer.h"
+#include "base/buffer.h"
 
 namespace graphzero::sample {
 
 struct NumberedEnds {
-  Buffer<int64_t> seeds;  // the different ends, rising
-  size_t count = 0;       // of them
+  base::Buffer<int64_t> seeds;  // the different ends, rising
+  size_t count = 0;             // of them
 };
 
 // Sorts the ends, keeps each once, and writes to index[i] the place of ends[i] among them. Needs

@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/errors.h"
+#include "base/threads.h"
 #include "sample/negative_rules.h"
 #include "sample/node2vec.h"
 #include "sample/random.h"
 #include "sample/rows.h"
-#include "sample/threads.h"
-#include "store/errors.h"
 #include "store/guarded_read.h"
 
 namespace graphzero::sample {
@@ -92,13 +92,13 @@ class NegativeDrawer {
   std::optional<uint64_t> DrawAmongAll(uint64_t source, Draws& draws) const {
     uint64_t left = 0;
     for (uint64_t i = 0; i < targets_.size(); ++i) {
-      if (i % kCheckedTargets == 0) CheckPoint();
+      if (i % kCheckedTargets == 0) base::CheckPoint();
       left += IsNegative(source, targets_[i]);
     }
     if (left == 0) return std::nullopt;
     uint64_t chosen = draws.Below(left);
     for (uint64_t i = 0; i < targets_.size(); ++i) {
-      if (i % kCheckedTargets == 0) CheckPoint();
+      if (i % kCheckedTargets == 0) base::CheckPoint();
       if (IsNegative(source, targets_[i]) && chosen-- == 0) return targets_[i];
     }
     rows_.ThrowChangedRow(source);
@@ -152,13 +152,13 @@ void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& re
   const Rows rows{*request.adjacency, graph.file()->path()};
   Check(rows, request, targets.size());
   if (request.staged != nullptr) {
-    const ThreadLease lease(request.threads);
+    const base::ThreadLease lease(request.threads);
     DrawNegativesStaged({request, rows, graph.sorted(), sources, targets});
     return;
   }
   store::ReadGuarded(*graph.file(), [&] {
     const NegativeDrawer drawer(graph, request);
-    ThreadLease lease(request.threads);
+    base::ThreadLease lease(request.threads);
     lease.For(targets.size(), kGrain, [&](int, size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) drawer.Draw(i, &sources[i], &targets[i]);
     });

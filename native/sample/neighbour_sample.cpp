@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "sample/threads.h"
+#include "base/threads.h"
 #include "store/guarded_read.h"
 
 namespace graphzero::sample {
@@ -57,7 +57,7 @@ void NeighbourSample::CopyStored(const SampleDestination& to, size_t begin, size
 
 void NeighbourSample::CopyStoredStaged(const SampleDestination& to) const {
   const std::span<const uint64_t> slots(work_->slots.data(), num_edges_);
-  const ThreadLease::Pause pause;
+  const base::ThreadLease::Pause pause;
   if (to.edge_weight != nullptr) staged_->ReadSlots(adjacency_.weights, slots, to.edge_weight);
   if (to.e_id != nullptr && adjacency_.edge_ids.width == 4) {
     staged_->ReadSlots(static_cast<const uint32_t*>(adjacency_.edge_ids.data), slots, to.e_id);
@@ -70,7 +70,7 @@ void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
   if (to.e_id != nullptr && !has_edge_ids()) throw std::logic_error("no edge ids to copy");
   if (to.edge_weight != nullptr && !has_weights()) throw std::logic_error("no weights to copy");
   if (to.batch != nullptr && !disjoint_) throw std::logic_error("not a disjoint sample");
-  ThreadLease lease(threads);
+  base::ThreadLease lease(threads);
   if (to.n_id != nullptr) {
     lease.For(num_nodes_, 4 * kGrain, [&](int, size_t begin, size_t end) {
       std::copy(work_->nodes.data() + begin, work_->nodes.data() + end, to.n_id + begin);

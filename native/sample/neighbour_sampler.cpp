@@ -4,12 +4,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/errors.h"
+#include "base/threads.h"
 #include "sample/excluded_edges.h"
 #include "sample/hop.h"
 #include "sample/rows.h"
 #include "sample/subgraph.h"
-#include "sample/threads.h"
-#include "store/errors.h"
 #include "store/guarded_read.h"
 
 namespace graphzero::sample {
@@ -93,7 +93,7 @@ class NeighbourSampler {
     AddSeeds(table);
     size_t begin = 0;
     for (size_t number = 0; number < request_.fanout.size(); ++number) {
-      CheckPoint();
+      base::CheckPoint();
       const size_t end = result_.num_nodes_;
       const uint64_t edges = DrawHop(number, begin, end);
       if (request_.disjoint) {
@@ -121,7 +121,7 @@ class NeighbourSampler {
     uint32_t* const repeats = work.occurrence.data() + count;  // of the seed that is first at i
     if (request_.disjoint) work.tree.Reserve(count);
     table.Reset(count);
-    CheckedLoop loop;
+    base::CheckedLoop loop;
     for (size_t i = 0; i < count; ++i) {
       loop.Next();
       const auto id = static_cast<uint64_t>(request_.seeds[i]);
@@ -177,9 +177,9 @@ class NeighbourSampler {
     const uint64_t* const ids = work.drawn.data();
     LocalId* const locals = work.neighbours.data() + result_.num_edges_;
     uint64_t* const nodes = work.nodes.data();
-    for (size_t begin = 0; begin < edges; begin += CheckedLoop::kItems) {
-      if (begin > 0) CheckPoint();
-      const size_t end = std::min(begin + CheckedLoop::kItems, edges);
+    for (size_t begin = 0; begin < edges; begin += base::CheckedLoop::kItems) {
+      if (begin > 0) base::CheckPoint();
+      const size_t end = std::min(begin + base::CheckedLoop::kItems, edges);
       auto next = static_cast<LocalId>(result_.num_nodes_);
       for (size_t e = begin; e < end; ++e) {
         if (e + kTableAhead < edges) table.Prefetch(ids[e + kTableAhead]);
@@ -206,7 +206,7 @@ class NeighbourSampler {
     work.tree.Reserve(result_.num_nodes_ + edges, result_.num_nodes_);
     MakeRoom(table, result_.num_nodes_ + edges);
     auto next = static_cast<LocalId>(result_.num_nodes_);
-    CheckedLoop loop;
+    base::CheckedLoop loop;
     for (size_t i = begin; i < end; ++i) {
       const LocalId tree = work.tree[i];
       for (uint64_t e = work.first_edge[i]; e < work.first_edge[i + 1]; ++e) {
@@ -231,12 +231,12 @@ class NeighbourSampler {
     const uint64_t* const nodes = result_.work_->nodes.data();
     if (request_.disjoint) {
       const LocalId* const tree = result_.work_->tree.data();
-      ForEach(result_.num_nodes_, [&](size_t i) {
+      base::ForEach(result_.num_nodes_, [&](size_t i) {
         table.FindOrInsert(TreeKey(tree[i], nodes[i]), static_cast<LocalId>(i));
       });
       return;
     }
-    ForEach(result_.num_nodes_, [&](size_t i) {
+    base::ForEach(result_.num_nodes_, [&](size_t i) {
       if (i + kTableAhead < result_.num_nodes_) table.Prefetch(nodes[i + kTableAhead]);
       table.FindOrInsert(nodes[i], static_cast<LocalId>(i));
     });
@@ -245,7 +245,7 @@ class NeighbourSampler {
   const SampleRequest& request_;
   const Rows rows_;
   const ExcludedEdges excluded_;
-  ThreadLease lease_;
+  base::ThreadLease lease_;
   NeighbourSample result_;
 };
 

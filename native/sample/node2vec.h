@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "sample/random.h"
-#include "sample/threads.h"
 
 namespace graphzero::sample {
 
@@ -97,11 +97,11 @@ uint64_t DrawExactly(const SecondOrderStep<Id>& step, Draws& draws) {
     return weight(at) * (is_near ? step.bias.near() : step.bias.far());
   };
   double total = 0;
-  ForEach(step.row.size(), [&](size_t at) { total += biased(at); });
+  base::ForEach(step.row.size(), [&](size_t at) { total += biased(at); });
   const double target = draws.Unit() * total;
   double sum = 0;
   size_t last = 0;
-  CheckedLoop loop;
+  base::CheckedLoop loop;
   for (size_t at = 0; at < step.row.size(); ++at) {
     loop.Next();
     if (weight(at) > 0) last = at;

@@ -28,7 +28,7 @@ class Turns {
   void Run() {
     size_t active = 0;
     while (active < kSide && Begin(walkers_[active])) ++active;
-    CheckedLoop loop;
+    base::CheckedLoop loop;
     while (active > 0) {
       for (size_t i = 0; i < active;) {
         loop.Next();

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sample/buffer.h"
+#include "base/buffer.h"
 
 namespace graphzero::sample {
 
@@ -90,8 +90,8 @@ class PositionSet {
   SetKind kind_ = SetKind::kScan;
   size_t size_ = 0;
   size_t mask_ = 0;
-  Buffer<uint32_t> list_;
-  Buffer<uint64_t> words_;
+  base::Buffer<uint32_t> list_;
+  base::Buffer<uint64_t> words_;
 };
 
 }  // namespace graphzero::sample

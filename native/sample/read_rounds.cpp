@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "sample/threads.h"
-#include "store/bytes.h"
+#include "base/bytes.h"
+#include "base/threads.h"
 
 namespace graphzero::sample {
 namespace {
 
 // Every range starts where any number may.
-size_t RoundedUp(size_t bytes) { return store::AlignUp(bytes, alignof(uint64_t)); }
+size_t RoundedUp(size_t bytes) { return base::AlignUp(bytes, alignof(uint64_t)); }
 
 }  // namespace
 
@@ -43,7 +43,7 @@ ReadRounds::~ReadRounds() {
 void ReadRounds::Run(size_t count, size_t side, const Make& make) {
   size_t next = 0;
   for (;;) {
-    CheckPoint();
+    base::CheckPoint();
     while (next < count && roots_.size() < side && !error_) {
       const Root root = Start(make(next), next);
       ++next;
@@ -73,7 +73,7 @@ void ReadRounds::Run(size_t count, size_t side, const Make& make) {
 
 void ReadRounds::RunReads() {
   {
-    const ThreadLease::Pause pause;
+    const base::ThreadLease::Pause pause;
     staged_.ReadRanges(reads_);
   }
   reads_.clear();
@@ -108,7 +108,7 @@ void ReadRounds::RunLoads() {
     wanted.push_back({staged_.OffsetOf(range.first), range.second, loaded_.data() + place});
   }
   {
-    const ThreadLease::Pause pause;
+    const base::ThreadLease::Pause pause;
     staged_.ReadRanges(wanted);
   }
   const std::vector<Wanted*> served(loads_.begin(), loads_.begin() + static_cast<ptrdiff_t>(taken));

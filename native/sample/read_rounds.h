@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.h"
 #include "io/range_read.h"
-#include "sample/buffer.h"
 #include "sample/staged_topology.h"
 
 namespace graphzero::sample {
@@ -175,7 +175,7 @@ class ReadRounds {
   std::vector<io::WantedRange> reads_;
   std::vector<std::coroutine_handle<>> readers_;  // one for each of reads_
   std::vector<Wanted*> loads_;
-  Buffer<std::byte> loaded_;                    // of the programs that got theirs last
+  base::Buffer<std::byte> loaded_;              // of the programs that got theirs last
   std::vector<std::coroutine_handle<>> roots_;  // of the programs under way
   size_t failed_number_ = SIZE_MAX;
   std::exception_ptr error_;

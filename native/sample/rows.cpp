@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::sample {
 namespace {

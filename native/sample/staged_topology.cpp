@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sample/buffer.h"
+#include "base/buffer.h"
 #include "store/warm.h"
 
 namespace graphzero::sample {
@@ -54,7 +54,7 @@ class ValueSink : public io::ItemSink {
 // Calls read(wanted) for at most kPass items at a time; places count from 0 over all of them.
 template <class Read>
 void InPasses(std::span<const uint64_t> items, const Read& read) {
-  WorkVector<io::WantedItem> wanted;
+  base::WorkVector<io::WantedItem> wanted;
   for (size_t begin = 0; begin < items.size(); begin += kPass) {
     const size_t end = std::min(begin + kPass, items.size());
     wanted.resize(end - begin);

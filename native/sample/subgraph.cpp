@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::sample {
 namespace {
@@ -19,15 +19,16 @@ constexpr uint64_t kPieceSlots = uint64_t{1} << 19;
 
 // Stable, in time proportional to items and keys: `key` gives numbers below `keys`.
 template <class Item, class Key>
-WorkVector<Item> CountingSort(const WorkVector<Item>& items, size_t keys, const Key& key) {
-  WorkVector<size_t> next(keys + 1);
-  CheckedLoop loop;
+base::WorkVector<Item> CountingSort(const base::WorkVector<Item>& items, size_t keys,
+                                    const Key& key) {
+  base::WorkVector<size_t> next(keys + 1);
+  base::CheckedLoop loop;
   for (const Item& item : items) {
     loop.Next();
     ++next[key(item) + 1];
   }
   std::partial_sum(next.begin(), next.end(), next.begin());
-  WorkVector<Item> sorted(items.size());
+  base::WorkVector<Item> sorted(items.size());
   for (const Item& item : items) {
     loop.Next();
     sorted[next[key(item)]++] = item;
@@ -37,11 +38,11 @@ WorkVector<Item> CountingSort(const WorkVector<Item>& items, size_t keys, const 
 
 }  // namespace
 
-WorkVector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
+base::WorkVector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
   const Workspace& work = *sample_.work_;
   const bool has_slots = sample_.has_edge_ids() || sample_.has_weights();
-  WorkVector<Edge> edges;
-  CheckedLoop loop;
+  base::WorkVector<Edge> edges;
+  base::CheckedLoop loop;
   edges.reserve(2 * sample_.num_edges_);
   for (size_t i = 0; i < sample_.expanded_; ++i) {
     for (uint64_t e = work.first_edge[i]; e < work.first_edge[i + 1]; ++e) {
@@ -68,7 +69,7 @@ void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
                        std::to_string(max_edges) +
                        "; use fewer seeds, a smaller fanout or a higher max_edges");
   }
-  WorkVector<Edge> edges = DrawnAndReversed();
+  base::WorkVector<Edge> edges = DrawnAndReversed();
   // By neighbour, then by node: both keep the order of equal ones, in which drawn edges come first.
   edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.neighbour; });
   edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.node; });
@@ -81,18 +82,18 @@ void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
 
 template <class Id, class Table>
 void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
-                                WorkVector<Edge>* found) const {
+                                base::WorkVector<Edge>* found) const {
   const Workspace& work = *sample_.work_;
   const uint64_t node = work.nodes[piece.node];
   const uint64_t first_key = sample_.disjoint_ ? work.tree[piece.node] * rows_.adjacency.rows : 0;
   std::vector<uint64_t> left_out;
-  size_t until_check = CheckedLoop::kItems;
+  size_t until_check = base::CheckedLoop::kItems;
   excluded_.SlotsIn(node, piece.slots.begin, ids, &left_out);
   auto skip = left_out.cbegin();
   for (uint64_t slot = piece.slots.begin; slot < piece.slots.end; ++slot) {
     if (--until_check == 0) [[unlikely]] {
-      CheckPoint();
-      until_check = CheckedLoop::kItems;
+      base::CheckPoint();
+      until_check = base::CheckedLoop::kItems;
     }
     if (skip != left_out.cend() && *skip == slot) {
       ++skip;
@@ -112,10 +113,10 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
     return;
   }
   const size_t nodes = sample_.num_nodes_;
-  WorkVector<WorkVector<Edge>> found((nodes + kGrain - 1) / kGrain);
+  base::WorkVector<base::WorkVector<Edge>> found((nodes + kGrain - 1) / kGrain);
   std::atomic<uint64_t> total = 0;
   lease_.For(nodes, kGrain, [&](int, size_t begin, size_t end) {
-    WorkVector<Edge>& edges = found[begin / kGrain];
+    base::WorkVector<Edge>& edges = found[begin / kGrain];
     // Rows may be long: with too many edges, which is an error, no further one is read.
     for (size_t i = begin; i < end && edges.size() <= max_edges; ++i) {
       const Piece row{static_cast<LocalId>(i), rows_.Row(sample_.work_->nodes[i])};
@@ -128,22 +129,22 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
   Replace(found, total);
 }
 
-WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
+base::WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
   const size_t nodes = sample_.num_nodes_;
   const std::span<const uint64_t> ids(sample_.work_->nodes.data(), nodes);
-  WorkVector<uint64_t> begins(nodes);
-  WorkVector<uint64_t> degrees(nodes);
+  base::WorkVector<uint64_t> begins(nodes);
+  base::WorkVector<uint64_t> degrees(nodes);
   size_t damaged = 0;
   bool sound = false;
   {
-    const ThreadLease::Pause pause;
+    const base::ThreadLease::Pause pause;
     sound =
         sample_.staged_->ReadRows(rows_.adjacency, ids, begins.data(), degrees.data(), &damaged);
   }
   if (!sound) {
     rows_.ThrowDamagedRow(ids[damaged], {begins[damaged], begins[damaged] + degrees[damaged]});
   }
-  WorkVector<Piece> pieces;
+  base::WorkVector<Piece> pieces;
   for (size_t i = 0; i < nodes; ++i) {
     const uint64_t end = begins[i] + degrees[i];
     for (uint64_t begin = begins[i]; begin < end; begin += kPieceSlots) {
@@ -155,11 +156,11 @@ WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
 
 template <class Table>
 void SubgraphBuilder::InducedStaged(const Table& table, uint64_t max_edges) const {
-  const WorkVector<Piece> pieces = RowsStaged();
-  WorkVector<WorkVector<Edge>> found(pieces.size());
+  const base::WorkVector<Piece> pieces = RowsStaged();
+  base::WorkVector<base::WorkVector<Edge>> found(pieces.size());
   std::atomic<uint64_t> total = 0;
   WithIdType(rows_.adjacency, [&]<class Id>() {
-    Buffer<Id> ids;
+    base::Buffer<Id> ids;
     size_t last = 0;
     for (size_t first = 0; first < pieces.size(); first = last) {
       std::vector<uint64_t> places;  // of each piece in `ids`
@@ -176,7 +177,7 @@ void SubgraphBuilder::InducedStaged(const Table& table, uint64_t max_edges) cons
                           reinterpret_cast<std::byte*>(ids.data() + places[i - first])});
       }
       {
-        const ThreadLease::Pause pause;
+        const base::ThreadLease::Pause pause;
         sample_.staged_->ReadRanges(wanted);
       }
       lease_.For(last - first, kGrain, [&](int, size_t begin, size_t end) {
@@ -207,7 +208,7 @@ void SubgraphBuilder::Induced(const IdTable<uint64_t>& table, uint64_t max_edges
   InducedWith(table, max_edges);
 }
 
-void SubgraphBuilder::Replace(std::span<const WorkVector<Edge>> pieces, size_t count) const {
+void SubgraphBuilder::Replace(std::span<const base::WorkVector<Edge>> pieces, size_t count) const {
   Workspace& work = *sample_.work_;
   const size_t nodes = sample_.num_nodes_;
   work.first_edge.Reserve(nodes + 1);
@@ -215,8 +216,8 @@ void SubgraphBuilder::Replace(std::span<const WorkVector<Edge>> pieces, size_t c
   work.slots.Reserve(count);
   std::fill_n(work.first_edge.data(), nodes + 1, 0);
   size_t at = 0;
-  CheckedLoop loop;
-  for (const WorkVector<Edge>& piece : pieces) {
+  base::CheckedLoop loop;
+  for (const base::WorkVector<Edge>& piece : pieces) {
     for (const Edge& edge : piece) {
       loop.Next();
       work.neighbours[at] = edge.neighbour;

@@ -9,17 +9,17 @@
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "sample/excluded_edges.h"
 #include "sample/neighbour_sample.h"
 #include "sample/rows.h"
-#include "sample/threads.h"
 
 namespace graphzero::sample {
 
 class SubgraphBuilder {
  public:
   SubgraphBuilder(NeighbourSample& sample, const Rows& rows, const ExcludedEdges& excluded,
-                  ThreadLease& lease)
+                  base::ThreadLease& lease)
       : sample_(sample), rows_(rows), excluded_(excluded), lease_(lease) {}
 
   // Adds the reverse of every edge; of several between the same two nodes in the same direction one
@@ -52,20 +52,20 @@ class SubgraphBuilder {
   template <class Table>
   void InducedStaged(const Table& table, uint64_t max_edges) const;
   // The rows of all nodes, cut where they are very long. Checked.
-  WorkVector<Piece> RowsStaged() const;
+  base::WorkVector<Piece> RowsStaged() const;
   // Adds the edges among `ids`, the neighbours of a piece, that lead to nodes of the table.
   template <class Id, class Table>
   void FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
-                 WorkVector<Edge>* found) const;
+                 base::WorkVector<Edge>* found) const;
   [[noreturn]] void ThrowTooManyEdges(uint64_t max_edges) const;
-  WorkVector<Edge> DrawnAndReversed() const;
+  base::WorkVector<Edge> DrawnAndReversed() const;
   // Makes these the edges of the sample. Needs them sorted by node.
-  void Replace(std::span<const WorkVector<Edge>> pieces, size_t count) const;
+  void Replace(std::span<const base::WorkVector<Edge>> pieces, size_t count) const;
 
   NeighbourSample& sample_;
   const Rows& rows_;
   const ExcludedEdges& excluded_;
-  ThreadLease& lease_;
+  base::ThreadLease& lease_;
 };
 
 }  // namespace graphzero::sample

@@ -1,6 +1,6 @@
 #include "sample/uniform_pick.h"
 
-#include "sample/threads.h"
+#include "base/threads.h"
 
 namespace graphzero::sample {
 namespace {
@@ -34,11 +34,11 @@ void UniformPicker::Pick(const store::SlotRange& row, const Fanout& fanout, Draw
   const uint64_t count = fanout.Count(degree);
   const bool drawn_with_replacement = fanout.replace && fanout.edges != Fanout::kAll;
   if (drawn_with_replacement) {
-    ForEach(count, [&](uint64_t i) { slots[i] = row.begin + draws.Below(degree); });
+    base::ForEach(count, [&](uint64_t i) { slots[i] = row.begin + draws.Below(degree); });
     return;
   }
   if (count == degree) {
-    ForEach(count, [&](uint64_t i) { slots[i] = row.begin + i; });
+    base::ForEach(count, [&](uint64_t i) { slots[i] = row.begin + i; });
     return;
   }
   if (count <= PositionSet::kScanLimit && !forced) {
@@ -46,7 +46,7 @@ void UniformPicker::Pick(const store::SlotRange& row, const Fanout& fanout, Draw
     return;
   }
   chosen_.Start(count, degree, forced.value_or(PositionSet::KindFor(count, degree)));
-  ForEach(count, [&](uint64_t i) {
+  base::ForEach(count, [&](uint64_t i) {
     // Position `last` becomes eligible in this round. If the draw hits one that is taken, `last`
     // takes its place: it cannot have been taken before.
     const uint64_t last = degree - count + i;

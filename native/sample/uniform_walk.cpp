@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <array>
 
-#include "sample/threads.h"
+#include "base/threads.h"
 #include "sample/walk_context.h"
 
 namespace graphzero::sample {
 namespace {
 
 constexpr size_t kSide = 64;  // walkers side by side
-constexpr uint64_t kCheckedSteps = CheckedLoop::kItems / kSide;
+constexpr uint64_t kCheckedSteps = base::CheckedLoop::kItems / kSide;
 
 template <class Id>
 class LockStep {
@@ -26,7 +26,7 @@ class LockStep {
     }
     size_t active = count_;
     for (uint64_t step = 0; step < context_.request.length && active > 0; ++step) {
-      if (step % kCheckedSteps == kCheckedSteps - 1) CheckPoint();
+      if (step % kCheckedSteps == kCheckedSteps - 1) base::CheckPoint();
       active = ChooseSlots(step, active);
       ReadNodes(step, active);
     }

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sample/threads.h"
+#include "base/threads.h"
 #include "sample/walk_context.h"
 #include "store/guarded_read.h"
 
@@ -40,7 +40,7 @@ void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
   const WalkContext context{request, {*request.adjacency, graph.file()->path()}, destination};
   Check(context.rows, request);
   if (request.staged != nullptr) {
-    const ThreadLease lease(request.threads);
+    const base::ThreadLease lease(request.threads);
     WithIdType(*request.adjacency, [&]<class Id>() { WalkStaged<Id>(context, *request.staged); });
     return;
   }
@@ -57,7 +57,7 @@ void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
     });
   };
   store::ReadGuarded(*graph.file(), [&] {
-    ThreadLease(request.threads).For(request.starts.size(), kGrain, walk);
+    base::ThreadLease(request.threads).For(request.starts.size(), kGrain, walk);
   });
 }
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "sample/threads.h"
+#include "base/threads.h"
 
 namespace graphzero::sample {
 namespace {
@@ -23,7 +23,7 @@ void WeightedRow::Load(std::span<const float> weights) {
   block_sums_.Reserve(Blocks());
   running_.Reserve(Blocks());
   for (uint64_t b = 0; b < Blocks(); ++b) {
-    if (b % kCheckedBlocks == kCheckedBlocks - 1) CheckPoint();
+    if (b % kCheckedBlocks == kCheckedBlocks - 1) base::CheckPoint();
     double sum = 0;
     for (const float& weight : Block(b)) {
       // Written so that a NaN fails, too.
@@ -106,14 +106,14 @@ uint64_t WeightedRow::Pick(const Fanout& fanout, Draws draws, uint64_t* position
   }
   if (fanout.replace) {
     for (uint64_t i = 0; i < wanted; ++i) {
-      if (i % kCheckedDraws == kCheckedDraws - 1) CheckPoint();
+      if (i % kCheckedDraws == kCheckedDraws - 1) base::CheckPoint();
       positions[i] = Draw(draws);
     }
     return wanted;
   }
   removed_.Start(wanted, weights_.size(), PositionSet::KindFor(wanted, weights_.size()));
   for (uint64_t i = 0; i < wanted; ++i) {
-    if (i % kCheckedDraws == kCheckedDraws - 1) CheckPoint();
+    if (i % kCheckedDraws == kCheckedDraws - 1) base::CheckPoint();
     positions[i] = Draw(draws);
     if (i + 1 < wanted) Remove(positions[i]);
   }

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/buffer.h"
+#include "base/buffer.h"
 #include "sample/position_set.h"
 #include "sample/random.h"
 #include "sample/uniform_pick.h"
@@ -48,9 +48,9 @@ class WeightedRow {
   bool Available(uint64_t position) const;
 
   std::span<const float> weights_;
-  uint64_t block_ = 1;         // slots in a block, a power of two
-  Buffer<double> block_sums_;  // per block, without removed slots
-  Buffer<double> running_;     // running_[b] = block_sums_[0] + ... + block_sums_[b]
+  uint64_t block_ = 1;               // slots in a block, a power of two
+  base::Buffer<double> block_sums_;  // per block, without removed slots
+  base::Buffer<double> running_;     // running_[b] = block_sums_[0] + ... + block_sums_[b]
   PositionSet removed_;
   bool any_removed_ = false;
   uint64_t positive_ = 0;

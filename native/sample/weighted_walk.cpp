@@ -1,7 +1,7 @@
 // Walks whose steps are drawn by edge weight, first and second order. Every step reads all weights
 // of a row, in order, so there is little to gain from walkers side by side.
+#include "base/threads.h"
 #include "sample/node2vec.h"
-#include "sample/threads.h"
 #include "sample/walk_context.h"
 #include "sample/weighted_pick.h"
 
@@ -25,7 +25,7 @@ class Weighted {
     bool has_previous = false;
     walk[0] = static_cast<int64_t>(node);
     for (uint64_t step = 0; step < context_.request.length; ++step) {
-      CheckPoint();  // a step reads a whole row
+      base::CheckPoint();  // a step reads a whole row
       Draws draws = context_.StepDraws(step, walker);
       if (context_.Restarts(draws)) {
         node = context_.Start(walker);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "sample/buffer.h"
+#include "base/buffer.h"
 #include "sample/id_table.h"
 #include "sample/uniform_pick.h"
 #include "sample/weighted_pick.h"
@@ -22,18 +22,18 @@ struct ThreadScratch {
 // All sizes follow the batch, none the graph. Used by one call at a time.
 struct Workspace {
   // The sample so far. Node i of the batch has the edges [first_edge[i], first_edge[i + 1]).
-  Buffer<uint64_t> nodes;       // global ids: seeds, then by discovery
-  Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
-  Buffer<LocalId> tree;         // of a disjoint sample: the seed that a node was found from
-  Buffer<uint64_t> first_edge;
-  Buffer<uint64_t> slots;      // where in the adjacency each edge was found
-  Buffer<LocalId> neighbours;  // local ids, one per edge
+  base::Buffer<uint64_t> nodes;       // global ids: seeds, then by discovery
+  base::Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
+  base::Buffer<LocalId> tree;         // of a disjoint sample: the seed that a node was found from
+  base::Buffer<uint64_t> first_edge;
+  base::Buffer<uint64_t> slots;      // where in the adjacency each edge was found
+  base::Buffer<LocalId> neighbours;  // local ids, one per edge
 
   // The hop being drawn: one entry per expanded node, one per edge.
-  Buffer<uint64_t> row_begin;
-  Buffer<uint64_t> row_degree;
-  Buffer<uint32_t> short_by;  // edges that zero weights left out
-  Buffer<uint64_t> drawn;     // global ids of the neighbours
+  base::Buffer<uint64_t> row_begin;
+  base::Buffer<uint64_t> row_degree;
+  base::Buffer<uint32_t> short_by;  // edges that zero weights left out
+  base::Buffer<uint64_t> drawn;     // global ids of the neighbours
 
   IdTable<uint32_t> narrow_table;
   IdTable<uint64_t> wide_table;

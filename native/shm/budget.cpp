@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/errors.h"
 #include "shm/promise.h"
-#include "store/errors.h"
 
 namespace graphzero::shm {
 namespace {
@@ -24,8 +24,8 @@ size_t MostRegions() {
   return std::max<size_t>(64, std::min<size_t>(limit.rlim_cur, size_t{1} << 20) / 2);
 }
 
-store::Fd NewEvent() {
-  store::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+base::Fd NewEvent() {
+  base::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event.valid()) throw IoError(errno, "cannot create an event descriptor", "eventfd");
   return event;
 }
@@ -76,7 +76,7 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
 }
 
 bool MemoryBudget::SetOutside(uint64_t bytes) {
-  bytes = store::AlignUp(bytes, kPage);  // as all the sums: what is reclaimed are whole pages
+  bytes = base::AlignUp(bytes, kPage);  // as all the sums: what is reclaimed are whole pages
   const Lock lock(this);
   const bool more = bytes > outside_;
   const uint64_t wanted = more ? bytes - outside_ : 0;

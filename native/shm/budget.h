@@ -48,9 +48,9 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "shm/reaper.h"
 #include "shm/session_memory.h"
-#include "store/file.h"
 
 namespace graphzero::shm {
 
@@ -155,7 +155,7 @@ class MemoryBudget {
   const std::string name_prefix_;
   const std::optional<uint32_t> group_;          // whose members may map regions
   const std::unique_ptr<PrivateFolder> folder_;  // of regions, with a group
-  const store::Fd ready_event_;
+  const base::Fd ready_event_;
   const size_t most_regions_;
 
   mutable std::mutex mutex_;  // guards everything below

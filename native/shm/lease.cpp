@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "store/bytes.h"
+#include "base/bytes.h"
 
 namespace graphzero::shm {
 
@@ -48,7 +48,7 @@ void ReleaseQueue::Close() {
 BlockLease::BlockLease(std::shared_ptr<RegionView> region, std::shared_ptr<ReleaseQueue> queue,
                        uint64_t block_id, uint64_t offset, uint64_t size)
     : region_(std::move(region)), queue_(std::move(queue)), block_id_(block_id) {
-  if (!store::Fits(offset, size, 1, region_->bytes().size())) {
+  if (!base::Fits(offset, size, 1, region_->bytes().size())) {
     throw std::out_of_range("block of " + std::to_string(size) + " bytes at " +
                             std::to_string(offset) + " is outside its region of " +
                             std::to_string(region_->bytes().size()) + " bytes");

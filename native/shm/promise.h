@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "base/bytes.h"
 #include "shm/free_ranges.h"
-#include "store/bytes.h"
 
 namespace graphzero::shm {
 
@@ -16,20 +16,20 @@ inline constexpr uint64_t kSmallestRegion = uint64_t{4} << 20;
 
 // What a block of `bytes` takes of its region.
 constexpr uint64_t BlockSize(uint64_t bytes) {
-  return std::max(kPage, store::AlignUp(bytes, kPage));
+  return std::max(kPage, base::AlignUp(bytes, kPage));
 }
 
 // Of a region made for a block: a little more, because the next batch will differ.
 constexpr uint64_t RegionSize(uint64_t block) {
   constexpr uint64_t kStep = uint64_t{2} << 20;
-  return std::max(kSmallestRegion, store::AlignUp(block + block / 8, kStep));
+  return std::max(kSmallestRegion, base::AlignUp(block + block / 8, kStep));
 }
 
 // Of a region for a session that has `resident` bytes already: one that holds many blocks gets
 // larger regions, so that their number, and with it that of descriptors, grows with the logarithm
 // only.
 constexpr uint64_t GrownRegionSize(uint64_t block, uint64_t resident) {
-  return std::max(RegionSize(block), store::AlignUp(resident / 16, kSmallestRegion));
+  return std::max(RegionSize(block), base::AlignUp(resident / 16, kSmallestRegion));
 }
 
 // The promise to a session whose regions have `region` bytes, if all the others leave it `left` of

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::shm {
 namespace {

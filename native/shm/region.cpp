@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::shm {
 namespace {
@@ -63,7 +63,7 @@ int Allocate(int fd, uint64_t offset, uint64_t size) {
   throw IoError(error, advice, kDirectory + name);
 }
 
-std::byte* Map(const store::Fd& fd, uint64_t size, const std::string& name) {
+std::byte* Map(const base::Fd& fd, uint64_t size, const std::string& name) {
   void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) throw IoError(errno, "cannot map shared memory", kDirectory + name);
   return static_cast<std::byte*>(data);
@@ -85,7 +85,7 @@ PrivateFolder::~PrivateFolder() { (void)::rmdir(path_.c_str()); }
 
 std::unique_ptr<Region> Region::Create(const std::string& name, uint64_t size,
                                        std::optional<uint32_t> group) {
-  store::Fd fd(OpenShared(name, O_RDWR | O_CREAT | O_EXCL, 0600));
+  base::Fd fd(OpenShared(name, O_RDWR | O_CREAT | O_EXCL, 0600));
   if (!fd.valid()) throw IoError(errno, "cannot create shared memory", kDirectory + name);
   // From here on the destructor removes the name.
   std::unique_ptr<Region> region(new Region(name, std::move(fd), size));
@@ -96,7 +96,7 @@ std::unique_ptr<Region> Region::Create(const std::string& name, uint64_t size,
   const int error = Allocate(region->fd_.get(), 0, size);
   if (error != 0) ThrowNoSpace(error, size, name);
   region->data_ = Map(region->fd_, size, name);
-  region->guard_.emplace(region->data_, size, region->fd_.get(), store::GuardScope::kAlways);
+  region->guard_.emplace(region->data_, size, region->fd_.get(), base::GuardScope::kAlways);
   return region;
 }
 
@@ -135,7 +135,7 @@ std::string Region::Damage() const {
   struct stat info;
   const bool known = ::fstat(fd_.get(), &info) == 0;
   const bool cut = known && static_cast<uint64_t>(info.st_size) < size_;
-  if (!cut && guard_->damaged_at() == store::GuardedMapping::kSound) return "";
+  if (!cut && guard_->damaged_at() == base::GuardedMapping::kSound) return "";
   return "the trainer's shared memory /dev/shm" + name_ + " was cut" +
          (cut ? " to " + std::to_string(info.st_size) + " bytes, expected "
               : " and can no longer be written, expected ") +
@@ -148,7 +148,7 @@ std::shared_ptr<RegionView> RegionView::Open(const std::string& name, uint64_t s
   if (!IsRegionName(name)) {
     throw FormatError("shared memory", "name", "'" + name + "'", "/NAME or /FOLDER/NAME");
   }
-  const store::Fd fd(OpenShared(name, O_RDWR, 0));
+  const base::Fd fd(OpenShared(name, O_RDWR, 0));
   if (!fd.valid()) throw IoError(errno, "cannot open shared memory", kDirectory + name);
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", kDirectory + name);

@@ -6,7 +6,7 @@
 // which can be sealed, lies on another mount and gets no name there (linkat is EXDEV); shm_open
 // follows no symbolic link to /proc/PID/fd; the append-only flag takes a capability, and neither
 // the trainer could open such a file for writing nor the daemon punch holes in it. So the daemon's
-// mapping is under the guard of store/fault_guard.h instead: a fault costs the trainer its session
+// mapping is under the guard of base/fault_guard.h instead: a fault costs the trainer its session
 // and nobody else anything.
 //
 // A name is "/NAME", which only this user can open, or "/FOLDER/NAME" below a PrivateFolder. The
@@ -24,8 +24,8 @@
 #include <span>
 #include <string>
 
-#include "store/fault_guard.h"
-#include "store/file.h"
+#include "base/fault_guard.h"
+#include "base/file.h"
 
 namespace graphzero::shm {
 
@@ -79,7 +79,7 @@ class Region {
   std::string Damage() const;
 
  private:
-  Region(std::string name, store::Fd fd, uint64_t size)
+  Region(std::string name, base::Fd fd, uint64_t size)
       : name_(std::move(name)), fd_(std::move(fd)), size_(size) {
     ++count_;
   }
@@ -87,10 +87,10 @@ class Region {
   static inline std::atomic<size_t> count_ = 0;
 
   std::string name_;
-  store::Fd fd_;
+  base::Fd fd_;
   uint64_t size_;
   std::byte* data_ = nullptr;
-  std::optional<store::FaultGuard> guard_;
+  std::optional<base::FaultGuard> guard_;
   std::atomic<bool> linked_ = true;  // the name exists
 };
 

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/errors.h"
 #include "shm/budget.h"
-#include "store/errors.h"
 
 namespace graphzero::shm {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 #include "store/legacy_format.h"
 
 namespace graphzero::store {
@@ -163,7 +163,7 @@ void Container::CheckHeader() const {
          "0; a newer release of graphzero-server may read it");
   }
   if (!AllZero(h.reserved)) Fail("header reserved bytes", "a value", "zero");
-  if (!Fits(h.table_offset, h.section_count, sizeof(SectionEntry), file_->size())) {
+  if (!base::Fits(h.table_offset, h.section_count, sizeof(SectionEntry), file_->size())) {
     Fail("section table", Number(h.section_count) + " entries", "a table inside the file");
   }
 }
@@ -188,7 +188,7 @@ void Container::CheckPlaces() const {
   uint64_t free = header_.table_offset + sections_.size() * sizeof(SectionEntry);
   for (size_t i = 0; i < sections_.size(); ++i) {
     const SectionEntry& s = sections_[i];
-    if (s.offset < free || !Fits(s.offset, s.stored_bytes, 1, file_->size())) {
+    if (s.offset < free || !base::Fits(s.offset, s.stored_bytes, 1, file_->size())) {
       Fail("section " + Number(i) + " (" + SectionName(s.kind) + ")",
            Number(s.stored_bytes) + " bytes at " + Number(s.offset),
            "a place between " + Number(free) + ", where the one before it ends, and " +
@@ -243,7 +243,7 @@ void Container::CheckChecksumSection() const {
       Fail(SectionName(s.kind) + " block checksums", "first block " + Number(s.first_block),
            Number(next));
     }
-    next += DivideUp(s.stored_bytes, kChecksumBlock);
+    next += base::DivideUp(s.stored_bytes, kChecksumBlock);
   }
   if (blocks->count != next) {
     Fail("checksums section", Number(blocks->count) + " checksums",

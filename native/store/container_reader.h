@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "store/container_format.h"
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::store {
 

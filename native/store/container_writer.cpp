@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "store/bytes.h"
+#include "base/bytes.h"
 
 namespace graphzero::store {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 // Each stream may hold one block; so many more can be on their way to the disk.
 constexpr size_t kQueuedBlocks = 4;
 
-static_assert(FileWriter::kBufferSize == kChecksumBlock,
+static_assert(base::FileWriter::kBufferSize == kChecksumBlock,
               "a block is hashed when its buffer is full");
 
 }  // namespace
@@ -57,7 +57,7 @@ void SectionStream::AppendZeros(uint64_t count) {
 
 void SectionStream::EndBlock() {
   checksums_.push_back(Checksum({block_.get(), filled_}));
-  const size_t padded = AlignUp(filled_, kSectionAlign);
+  const size_t padded = base::AlignUp(filled_, kSectionAlign);
   std::memset(block_.get() + filled_, 0, padded - filled_);
   file_->Write(std::move(block_), padded, offset_ + (checksums_.size() - 1) * kChecksumBlock);
 }
@@ -69,10 +69,11 @@ void SectionStream::EndGrowing() {
 
 ContainerWriter::ContainerWriter(const std::string& path, const Magic& magic,
                                  std::span<const SectionSpec> sections)
-    : file_(FileWriter::Create(path, sections.size() + 1 + kQueuedBlocks)), magic_(magic) {
-  end_ = AlignUp(sizeof(FileHeader) + (sections.size() + 1) * sizeof(SectionEntry), kSectionAlign);
+    : file_(base::FileWriter::Create(path, sections.size() + 1 + kQueuedBlocks)), magic_(magic) {
+  end_ = base::AlignUp(sizeof(FileHeader) + (sections.size() + 1) * sizeof(SectionEntry),
+                       kSectionAlign);
   for (const SectionSpec& spec : sections) Place(spec);
-  file_->Reserve(end_ + AlignUp(blocks_ * sizeof(uint64_t), kSectionAlign));
+  file_->Reserve(end_ + base::AlignUp(blocks_ * sizeof(uint64_t), kSectionAlign));
 }
 
 void ContainerWriter::Place(const SectionSpec& spec) {
@@ -87,8 +88,8 @@ void ContainerWriter::Place(const SectionSpec& spec) {
   entries_.push_back(entry);
   streams_.emplace_back(new SectionStream(file_.get(), end_, spec.bytes));
   if (spec.bytes == kGrowing) return;
-  end_ += AlignUp(spec.bytes, kSectionAlign);
-  blocks_ += DivideUp(spec.bytes, kChecksumBlock);
+  end_ += base::AlignUp(spec.bytes, kSectionAlign);
+  blocks_ += base::DivideUp(spec.bytes, kChecksumBlock);
 }
 
 void ContainerWriter::EndGrowing(uint64_t count) {
@@ -96,8 +97,8 @@ void ContainerWriter::EndGrowing(uint64_t count) {
   stream.EndGrowing();
   entries_.back().count = count;
   entries_.back().stored_bytes = stream.declared_;
-  end_ += AlignUp(stream.declared_, kSectionAlign);
-  blocks_ += DivideUp(stream.declared_, kChecksumBlock);
+  end_ += base::AlignUp(stream.declared_, kSectionAlign);
+  blocks_ += base::DivideUp(stream.declared_, kChecksumBlock);
 }
 
 Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optional_flags) {
@@ -129,8 +130,8 @@ Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optio
   header.header_checksum = Checksum(
       {reinterpret_cast<const std::byte*>(&header), offsetof(FileHeader, header_checksum)});
 
-  AlignedBuffer front = file_->TakeBuffer();
-  const size_t front_bytes = AlignUp(sizeof header + table.size(), kSectionAlign);
+  base::AlignedBuffer front = file_->TakeBuffer();
+  const size_t front_bytes = base::AlignUp(sizeof header + table.size(), kSectionAlign);
   std::memset(front.get(), 0, front_bytes);
   std::memcpy(front.get(), &header, sizeof header);
   std::memcpy(front.get() + sizeof header, table.data(), table.size());

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_writer.h"
 #include "store/container_format.h"
-#include "store/file_writer.h"
 
 namespace graphzero::store {
 
@@ -30,18 +30,18 @@ class SectionStream {
 
  private:
   friend class ContainerWriter;
-  SectionStream(FileWriter* file, uint64_t offset, uint64_t declared)
+  SectionStream(base::FileWriter* file, uint64_t offset, uint64_t declared)
       : file_(file), offset_(offset), declared_(declared) {}
   std::byte* Room(size_t* size);
   void Advance(size_t size);
   void EndBlock();
   void EndGrowing();
 
-  FileWriter* file_;
+  base::FileWriter* file_;
   uint64_t offset_;
   uint64_t declared_;
   uint64_t written_ = 0;
-  AlignedBuffer block_;
+  base::AlignedBuffer block_;
   size_t filled_ = 0;
   std::vector<uint64_t> checksums_;
 };
@@ -77,7 +77,7 @@ class ContainerWriter {
  private:
   void Place(const SectionSpec& spec);
 
-  std::unique_ptr<FileWriter> file_;
+  std::unique_ptr<base::FileWriter> file_;
   Magic magic_;
   std::vector<SectionEntry> entries_;  // Finish() adds the checksum section
   std::vector<std::unique_ptr<SectionStream>> streams_;

@@ -3,9 +3,9 @@
 
 #include <type_traits>
 
-#include "store/errors.h"
-#include "store/fault_guard.h"
-#include "store/file.h"
+#include "base/errors.h"
+#include "base/fault_guard.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::store {
 
@@ -14,7 +14,7 @@ namespace graphzero::store {
 // for it are marked by whoever starts them (ThreadLease::For, StartHelpers).
 template <typename Read>
 auto ReadGuarded(const MappedFile& file, const Read& read) {
-  const MappedAccess access;
+  const base::MappedAccess access;
   try {
     if constexpr (std::is_void_v<decltype(read())>) {
       read();

@@ -32,15 +32,15 @@ constexpr uint64_t kMappedOnce = uint64_t{1} << 56;
 // If so many do not end on huge pages, the others would not either.
 constexpr size_t kTries = 3;
 
-Fd OpenPagemap() { return Fd(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)); }
+base::Fd OpenPagemap() { return base::Fd(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)); }
 
 // Which of the huge pages from `begin` on are mapped as such; empty if the kernel does not tell.
-std::vector<bool> HugePages(const Fd& pagemap, uintptr_t begin, size_t count) {
+std::vector<bool> HugePages(const base::Fd& pagemap, uintptr_t begin, size_t count) {
   std::vector<PageRegion> found(count);
   ScanRequest request{};
   request.size = sizeof(request);
   request.start = begin;
-  request.end = begin + count * kHugePage;
+  request.end = begin + count * base::kHugePage;
   request.regions = reinterpret_cast<uintptr_t>(found.data());
   request.regions_length = found.size();
   request.category_mask = kPageIsHuge;
@@ -49,8 +49,8 @@ std::vector<bool> HugePages(const Fd& pagemap, uintptr_t begin, size_t count) {
   if (regions < 0) return {};
   std::vector<bool> huge(count);
   for (const PageRegion& region : std::span(found).first(static_cast<size_t>(regions))) {
-    for (uint64_t at = region.start; at < region.end; at += kHugePage) {
-      huge[(at - begin) / kHugePage] = true;
+    for (uint64_t at = region.start; at < region.end; at += base::kHugePage) {
+      huge[(at - begin) / base::kHugePage] = true;
     }
   }
   return huge;
@@ -66,16 +66,16 @@ std::byte* Map(void* at, uint64_t length, int flags, int fd, uint64_t offset) {
 HugeWindow::HugeWindow(const MappedFile& file, uint64_t offset, uint64_t length)
     : file_(file), offset_(offset), length_(length) {
   // Huge pages need an address that is aligned like the offset.
-  reserved_ = Map(nullptr, length + kHugePage, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  reserved_ = Map(nullptr, length + base::kHugePage, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reserved_ == nullptr) return;
   const auto address = reinterpret_cast<uintptr_t>(reserved_);
-  auto* aligned = reserved_ + ((kHugePage - address % kHugePage) % kHugePage);
+  auto* aligned = reserved_ + ((base::kHugePage - address % base::kHugePage) % base::kHugePage);
   window_ = Map(aligned, length, MAP_SHARED | MAP_FIXED, file.fd().get(), offset);
   if (window_ != nullptr) ::madvise(window_, length, MADV_HUGEPAGE);
 }
 
 HugeWindow::~HugeWindow() {
-  if (reserved_ != nullptr) ::munmap(reserved_, length_ + kHugePage);
+  if (reserved_ != nullptr) ::munmap(reserved_, length_ + base::kHugePage);
 }
 
 void HugeWindow::Read(const Piece& piece) const {
@@ -92,19 +92,19 @@ void HugeWindow::ReadAgain(const Piece& piece) const {
 
 std::vector<HugeWindow::Piece> HugeWindow::OnSmallPages() const {
   if (window_ == nullptr) return {};
-  const Fd pagemap = OpenPagemap();
+  const base::Fd pagemap = OpenPagemap();
   if (!pagemap.valid()) return {};
   const auto begin = reinterpret_cast<uintptr_t>(window_);
-  const std::vector<bool> huge = HugePages(pagemap, begin, length_ / kHugePage);
+  const std::vector<bool> huge = HugePages(pagemap, begin, length_ / base::kHugePage);
   std::vector<Piece> small;
   for (size_t i = 0; i < huge.size(); ++i) {
-    const Piece piece{i * kHugePage, kHugePage};
+    const Piece piece{i * base::kHugePage, base::kHugePage};
     if (!huge[i] && IsMappedHereOnly(pagemap, piece)) small.push_back(piece);
   }
   return small;
 }
 
-bool HugeWindow::IsMappedHereOnly(const Fd& pagemap, const Piece& piece) const {
+bool HugeWindow::IsMappedHereOnly(const base::Fd& pagemap, const Piece& piece) const {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   std::vector<uint64_t> entries(piece.length / page);
   const uint64_t first = reinterpret_cast<uintptr_t>(window_ + piece.begin) / page;

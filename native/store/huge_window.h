@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/bytes.h"
-#include "store/file.h"
+#include "base/bytes.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::store {
 
@@ -41,7 +41,7 @@ class HugeWindow {
   // Huge pages' worth of small ones that are all here and that only this window has mapped. Empty
   // if the kernel does not tell.
   std::vector<Piece> OnSmallPages() const;
-  bool IsMappedHereOnly(const Fd& pagemap, const Piece& piece) const;
+  bool IsMappedHereOnly(const base::Fd& pagemap, const Piece& piece) const;
   bool IsHuge(const Piece& piece) const;
 
   const MappedFile& file_;

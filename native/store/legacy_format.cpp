@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 
 namespace graphzero::store {
 namespace {
@@ -50,7 +50,7 @@ constexpr uint64_t kArrayAlign = 64;
 // Checks that an array lies where it belongs; returns where it ends.
 uint64_t CheckArray(const MappedFile& file, const char* what, uint64_t offset, uint64_t expected,
                     uint64_t count, uint64_t width) {
-  if (offset != expected || !Fits(offset, count, width, file.size())) {
+  if (offset != expected || !base::Fits(offset, count, width, file.size())) {
     throw FormatError(file.path(), std::string(what) + " (GraphZero 0.2)",
                       Number(count) + " items of " + Number(width) + " bytes at " + Number(offset),
                       "them at " + Number(expected) + " inside the file's " + Number(file.size()) +
@@ -86,11 +86,11 @@ LegacyTopology ReadLegacyTopology(const MappedFile& file) {
   }
   uint64_t end = CheckArray(file, "indptr", raw.indptr_offset, sizeof(RawTopologyHeader),
                             raw.num_nodes + 1, 8);
-  end =
-      CheckArray(file, "indices", raw.indices_offset, AlignUp(end, kArrayAlign), raw.num_edges, 8);
+  end = CheckArray(file, "indices", raw.indices_offset, base::AlignUp(end, kArrayAlign),
+                   raw.num_edges, 8);
   LegacyTopology result{raw.num_nodes, raw.num_edges, raw.indptr_offset, raw.indices_offset, 0};
   if (raw.flags & 1) {
-    result.weights_offset = AlignUp(end, kArrayAlign);
+    result.weights_offset = base::AlignUp(end, kArrayAlign);
     end =
         CheckArray(file, "weights", result.weights_offset, result.weights_offset, raw.num_edges, 4);
   }
@@ -110,8 +110,8 @@ LegacyMatrix ReadLegacyMatrix(const MappedFile& file) {
   }
   const DType dtype = kTypes[raw.dtype];
   const uint64_t data = sizeof(RawMatrixHeader);
-  const bool row_fits = raw.cols != 0 && Fits(data, raw.cols, ItemSize(dtype), file.size());
-  if (!row_fits || !Fits(data, raw.rows, raw.cols * ItemSize(dtype), file.size())) {
+  const bool row_fits = raw.cols != 0 && base::Fits(data, raw.cols, ItemSize(dtype), file.size());
+  if (!row_fits || !base::Fits(data, raw.rows, raw.cols * ItemSize(dtype), file.size())) {
     throw FormatError(file.path(), "data (GraphZero 0.2)",
                       Number(raw.rows) + " rows of " + Number(raw.cols) + " values",
                       "as many as fit into " + Number(file.size() - data) +

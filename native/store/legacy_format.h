@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "store/container_format.h"
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::store {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 #include "store/legacy_format.h"
 
 namespace graphzero::store {

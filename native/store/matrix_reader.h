@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "store/container_reader.h"
-#include "store/file.h"
+#include "store/mapped_file.h"
 #include "store/matrix_format.h"
 
 namespace graphzero::store {

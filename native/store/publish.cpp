@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "store/errors.h"
+#include "base/errors.h"
 
 namespace graphzero::store {
 namespace {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 #include "store/legacy_format.h"
 #include "store/spread_looks.h"
 #include "store/topology_format.h"

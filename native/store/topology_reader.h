@@ -9,7 +9,7 @@
 
 #include "store/checksum.h"
 #include "store/container_reader.h"
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::store {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/errors.h"
+#include "base/errors.h"
 #include "store/topology_format.h"
 #include "store/verify_blocks.h"
 #include "store/verify_values.h"

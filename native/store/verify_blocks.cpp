@@ -6,11 +6,11 @@
 #include <mutex>
 #include <thread>
 
-#include "store/bytes.h"
-#include "store/errors.h"
-#include "store/fault_guard.h"
-#include "store/file_writer.h"
-#include "store/helper_threads.h"
+#include "base/bytes.h"
+#include "base/errors.h"
+#include "base/fault_guard.h"
+#include "base/file_writer.h"
+#include "base/helper_threads.h"
 
 namespace graphzero::store {
 namespace {
@@ -48,7 +48,7 @@ void BlockVerifier::LoadChecksums(const Container& container) {
   const SectionEntry& entry = *container.Find(SectionKind::kChecksums);
   checksums_.resize(entry.count);
   const auto bytes = std::as_writable_bytes(std::span(checksums_));
-  ReadExactly(file_.fd(), entry.offset, bytes, file_.path());
+  base::ReadExactly(file_.fd(), entry.offset, bytes, file_.path());
   if (Checksum(bytes) != entry.checksum) {
     problems_->Add("checksums section (bytes " + Number(entry.offset) + " to " +
                        Number(entry.offset + entry.stored_bytes) + ")",
@@ -82,9 +82,9 @@ void BlockVerifier::ReadBlocks(std::span<const Extent> extents, std::span<Block>
   std::mutex mutex;
   std::exception_ptr stopped;
   const std::function<void(int)> work = [&](int) {
-    const MappedAccess access;  // Verify() asks for damage at the end
+    const base::MappedAccess access;  // Verify() asks for damage at the end
     try {
-      const AlignedBuffer buffer = MakeAlignedBuffer(kChecksumBlock);
+      const base::AlignedBuffer buffer = base::MakeAlignedBuffer(kChecksumBlock);
       for (size_t i = next++; i < blocks.size(); i = next++) {
         ReadBlock(extents[blocks[i].extent], &blocks[i], buffer.get());
         options_.advance(blocks[i].size);
@@ -97,7 +97,7 @@ void BlockVerifier::ReadBlocks(std::span<const Extent> extents, std::span<Block>
   };
   {
     const size_t team = std::min(static_cast<size_t>(options_.threads), blocks.size());
-    const std::vector<std::jthread> others = StartHelpers(static_cast<int>(team) - 1, work);
+    const std::vector<std::jthread> others = base::StartHelpers(static_cast<int>(team) - 1, work);
     work(0);
   }
   if (stopped) std::rethrow_exception(stopped);
@@ -106,7 +106,7 @@ void BlockVerifier::ReadBlocks(std::span<const Extent> extents, std::span<Block>
 void BlockVerifier::ReadBlock(const Extent& extent, Block* block, std::byte* buffer) const {
   const std::span<std::byte> bytes(buffer, block->size);
   try {
-    ReadExactly(file_.fd(), extent.offset + block->first, bytes, file_.path());
+    base::ReadExactly(file_.fd(), extent.offset + block->first, bytes, file_.path());
   } catch (const IoError& error) {
     block->unreadable = true;
     block->finding = std::make_unique<Finding>(Finding{"", error.what(), "readable bytes"});

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "store/bytes.h"
+#include "base/bytes.h"
 
 namespace graphzero::store {
 namespace {
@@ -152,7 +152,7 @@ std::optional<Finding> CheckRowBlock(const Adjacency& adjacency, const RowRules&
 template <class T>
 std::optional<Finding> CheckNodeIds(uint64_t stride, uint64_t first,
                                     std::span<const std::byte> bytes) {
-  for (uint64_t row = DivideUp(first, stride); row * stride < first + bytes.size(); ++row) {
+  for (uint64_t row = base::DivideUp(first, stride); row * stride < first + bytes.size(); ++row) {
     T value;
     std::memcpy(&value, bytes.data() + (row * stride - first), sizeof value);
     if (value < 0) return Finding{"row " + Number(row), std::to_string(value), "a node id"};

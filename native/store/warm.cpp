@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "store/errors.h"
+#include "base/errors.h"
 #include "store/huge_window.h"
 
 #ifndef MADV_POPULATE_READ  // Linux 5.14; headers may be older than the kernel
@@ -21,7 +21,7 @@ void ReadThrough(const MappedFile& file, uint64_t offset, uint64_t length) {
   std::vector<std::byte> buffer(uint64_t{1} << 20);
   while (length > 0) {
     const uint64_t piece = std::min<uint64_t>(length, buffer.size());
-    ReadExactly(file.fd(), offset, {buffer.data(), piece}, file.path());
+    base::ReadExactly(file.fd(), offset, {buffer.data(), piece}, file.path());
     offset += piece;
     length -= piece;
   }

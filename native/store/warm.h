@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 namespace graphzero::store {
 

@@ -52,7 +52,7 @@ class WorkLine:
         self, limit: int, newcomers_seconds: Callable[[], float] = _engine.newcomers_seconds
     ) -> None:
         """`newcomers_seconds`: the thread time that a session which comes now counts as having used
-        (native/sample/threads.h)."""
+        (native/base/threads.h)."""
         self._limit = limit
         self._newcomers_seconds = newcomers_seconds
         self.sessions = 0

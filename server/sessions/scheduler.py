@@ -3,7 +3,7 @@ queued, and however long it takes.
 
 `workers` jobs run at a time. Beyond that every session may have one: requests that take minutes
 would otherwise keep all workers, and everyone else waiting. How much of the processor each gets is
-the engine's business (native/sample/threads.h).
+the engine's business (native/base/threads.h).
 """
 
 from __future__ import annotations

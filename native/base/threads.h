@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace graphzero::sample {
+namespace graphzero::base {
 
 struct ThreadUsage {
   int limit;  // threads that all calls together may use
@@ -42,7 +42,7 @@ uint64_t NewcomersNanoseconds();
 // calls only. The budget may be exceeded by it.
 void NeverWaitOnThisThread();
 
-// For loops that may run long outside of ThreadLease::For(): throws base::Stopped if the call is to
+// For loops that may run long outside of ThreadLease::For(): throws Stopped if the call is to
 // end, and hands the thread over if another client is due. Cheap enough for every few thousand
 // steps; at least one must come within any 10 ms.
 void CheckPoint();
@@ -106,4 +106,4 @@ class ThreadLease {
   int wanted_;
 };
 
-}  // namespace graphzero::sample
+}  // namespace graphzero::base

@@ -1,84 +1,31 @@
-#include "store/file.h"
+#include "store/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 
-namespace graphzero {
-
-IoError::IoError(int code, const std::string& action, const std::string& path)
-    : std::runtime_error(action + ": " + std::strerror(code)), code_(code), path_(path) {}
-
-namespace store {
-
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-namespace {
-
-void RequireRegular(const struct stat& info, const std::string& path) {
-  if (S_ISDIR(info.st_mode)) throw IoError(EISDIR, "cannot read as a file", path);
-  if (!S_ISREG(info.st_mode)) throw IoError(EINVAL, "not a regular file", path);
-}
-
-}  // namespace
-
-Fd OpenForReading(const std::string& path) {
-  // Asked before it is opened: opening a pipe that nobody writes to waits for ever.
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0) throw IoError(errno, "cannot open", path);
-  RequireRegular(info, path);
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) throw IoError(errno, "cannot open", path);
-  return fd;
-}
-
-uint64_t RegularFileSize(const Fd& fd, const std::string& path) {
-  struct stat info;
-  if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", path);
-  RequireRegular(info, path);
-  return static_cast<uint64_t>(info.st_size);
-}
-
-void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const std::string& path) {
-  while (!out.empty()) {
-    const ssize_t got = ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw IoError(errno, "cannot read at byte " + std::to_string(offset), path);
-    if (got == 0) {
-      throw IoError(EIO,
-                    "cannot read at byte " + std::to_string(offset) +
-                        ": the file was cut short; put it back and open it again",
-                    path);
-    }
-    out = out.subspan(static_cast<size_t>(got));
-    offset += static_cast<uint64_t>(got);
-  }
-}
+namespace graphzero::store {
 
 std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
-  return Map(path, OpenForReading(path));
+  return Map(path, base::OpenForReading(path));
 }
 
 std::shared_ptr<const MappedFile> MappedFile::MapAgain() const {
-  Fd fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  base::Fd fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (!fd.valid()) throw IoError(errno, "cannot open again", path_);
   return Map(path_, std::move(fd));
 }
 
-std::shared_ptr<const MappedFile> MappedFile::Map(const std::string& path, Fd fd) {
-  const uint64_t size = RegularFileSize(fd, path);
+std::shared_ptr<const MappedFile> MappedFile::Map(const std::string& path, base::Fd fd) {
+  const uint64_t size = base::RegularFileSize(fd, path);
   if (size == 0) throw FormatError(path, "file", "0 bytes", "a .gl or .gd file");
   void* data =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
@@ -96,9 +43,9 @@ MappedFile::~MappedFile() {
 
 void MappedFile::ThrowIfDamaged() const {
   // Also by its size: what is missing of the last page reads as zeros without a fault.
-  const uint64_t now = RegularFileSize(fd_, path_);
+  const uint64_t now = base::RegularFileSize(fd_, path_);
   uint64_t at = guard_->damaged_at();
-  if (at == GuardedMapping::kSound && now >= size_) return;
+  if (at == base::GuardedMapping::kSound && now >= size_) return;
   at = std::min(at, now);
   throw IoError(EIO,
                 "cannot read at byte " + std::to_string(at) +
@@ -120,7 +67,7 @@ bool MappedFile::TryRead(uint64_t offset, std::span<std::byte> out) const {
   const uint64_t first = offset / page * page;
   const uint64_t end = std::min(offset + out.size(), size_);
   if (first >= end) return true;
-  std::vector<unsigned char> present(DivideUp(end - first, page));
+  std::vector<unsigned char> present(base::DivideUp(end - first, page));
   if (::mincore(data_ + first, end - first, present.data()) != 0) return false;
   if (!std::ranges::all_of(present, [](auto p) { return p & 1; })) return false;
   return ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset)) >= 0;
@@ -136,12 +83,11 @@ uint64_t MappedFile::ResidentBytes() const {
     if (::mincore(data_ + at, length, present.data()) != 0) {
       throw IoError(errno, "cannot ask which pages are cached", path_);
     }
-    const auto pages = static_cast<ptrdiff_t>(DivideUp(length, page));
+    const auto pages = static_cast<ptrdiff_t>(base::DivideUp(length, page));
     resident += page * static_cast<uint64_t>(std::count_if(present.begin(), present.begin() + pages,
                                                            [](auto p) { return p & 1; }));
   }
   return std::min(resident, size_);
 }
 
-}  // namespace store
-}  // namespace graphzero
+}  // namespace graphzero::store

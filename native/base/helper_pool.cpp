@@ -1,4 +1,4 @@
-#include "sample/helper_pool.h"
+#include "base/helper_pool.h"
 
 #include <sched.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace graphzero::sample {
+namespace graphzero::base {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -138,4 +138,4 @@ void RunWithHelpers(int helpers, const Work& work) {
   pool->Run(helpers, work);
 }
 
-}  // namespace graphzero::sample
+}  // namespace graphzero::base

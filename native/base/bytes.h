@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-namespace graphzero::store {
+namespace graphzero::base {
 
 static_assert(std::endian::native == std::endian::little,
               "files are little endian and are mapped as they are");
@@ -49,4 +49,4 @@ constexpr uint64_t DivideUp(uint64_t value, uint64_t step) {
   return value / step + (value % step != 0);
 }
 
-}  // namespace graphzero::store
+}  // namespace graphzero::base

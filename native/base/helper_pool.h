@@ -8,7 +8,7 @@
 
 #include <functional>
 
-namespace graphzero::sample {
+namespace graphzero::base {
 
 // Calls work(0) on this thread and meanwhile work(1), work(2), ... up to work(helpers) on others,
 // as soon as they are awake; returns when every call that began has ended. `work` shares a loop's
@@ -16,4 +16,4 @@ namespace graphzero::sample {
 // does. It must not throw. Not for a forked child, which has none of the threads.
 void RunWithHelpers(int helpers, const std::function<void(int rank)>& work);
 
-}  // namespace graphzero::sample
+}  // namespace graphzero::base

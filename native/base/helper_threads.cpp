@@ -1,11 +1,11 @@
-#include "store/helper_threads.h"
+#include "base/helper_threads.h"
 
 #include <exception>
 #include <optional>
 
-#include "store/fault_guard.h"
+#include "base/fault_guard.h"
 
-namespace graphzero::store {
+namespace graphzero::base {
 
 std::vector<std::jthread> StartHelpers(int count, const std::function<void(int rank)>& work) {
   std::vector<std::jthread> helpers;
@@ -26,4 +26,4 @@ std::vector<std::jthread> StartHelpers(int count, const std::function<void(int r
   return helpers;
 }
 
-}  // namespace graphzero::store
+}  // namespace graphzero::base

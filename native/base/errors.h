@@ -3,6 +3,7 @@
 // to one Python exception.
 #pragma once
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -32,7 +33,8 @@ class TooManyEdges : public InputError {
 // A system call that failed. Becomes the OSError subclass that belongs to `code`.
 class IoError : public std::runtime_error {
  public:
-  IoError(int code, const std::string& action, const std::string& path);
+  IoError(int code, const std::string& action, const std::string& path)
+      : std::runtime_error(action + ": " + std::strerror(code)), code_(code), path_(path) {}
   int code() const { return code_; }
   const std::string& path() const { return path_; }
 

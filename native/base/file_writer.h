@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "store/file.h"
+#include "base/file.h"
 
-namespace graphzero::store {
+namespace graphzero::base {
 
 // Alignment of buffers, offsets and lengths that every O_DIRECT filesystem accepts.
 inline constexpr size_t kDirectAlign = 4096;
@@ -96,7 +96,4 @@ class FileWriter {
   std::thread thread_;  // none if the system refused it
 };
 
-// Makes a directory's entries durable.
-void SyncDirectory(const std::string& path);
-
-}  // namespace graphzero::store
+}  // namespace graphzero::base

@@ -1,4 +1,4 @@
-#include "store/fault_guard.h"
+#include "base/fault_guard.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <mutex>
 
-namespace graphzero::store {
+namespace graphzero::base {
 namespace {
 
 // Handlers may use neither locks nor the allocator: mappings stand in blocks that only grow, are
@@ -130,4 +130,4 @@ MappedAccess::MappedAccess() { ++accesses; }
 MappedAccess::~MappedAccess() { --accesses; }
 bool MappedAccess::Active() { return accesses > 0; }
 
-}  // namespace graphzero::store
+}  // namespace graphzero::base

@@ -1,4 +1,4 @@
-#include "sample/threads.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "base/call.h"
-#include "sample/helper_pool.h"
-#include "store/fault_guard.h"
+#include "base/fault_guard.h"
+#include "base/helper_pool.h"
 
-namespace graphzero::sample {
+namespace graphzero::base {
 namespace {
 
 // A client may have used so much more thread time than one that waits before it hands its thread
@@ -85,8 +85,8 @@ uint64_t Now() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-base::Share* CurrentShare() {
-  const base::Call* const call = base::CurrentCall();
+Share* CurrentShare() {
+  const Call* const call = CurrentCall();
   return call == nullptr ? nullptr : call->share();
 }
 
@@ -178,7 +178,7 @@ class Helpers {
   void GiveBack(int threads) {
     if (threads == 0) return;
     const uint64_t spent = static_cast<uint64_t>(threads) * (Now() - since_);
-    if (base::Share* const share = CurrentShare()) share->nanoseconds += spent;
+    if (Share* const share = CurrentShare()) share->nanoseconds += spent;
     const std::lock_guard lock(budget_.mutex);
     budget_.Advance(spent);
     budget_.used -= threads;
@@ -193,7 +193,7 @@ class Helpers {
 
 // Waits until a thread is free; returns the limit of that moment.
 int TakeOne(Budget& budget) {
-  base::Share* const share = CurrentShare();
+  Share* const share = CurrentShare();
   std::unique_lock lock(budget.mutex);
   // A client that was idle does not save up time: it would starve the others afterwards.
   Waiter waiter{.due = share == nullptr ? budget.now
@@ -214,7 +214,7 @@ int TakeOne(Budget& budget) {
 
 void GiveOneBack(Budget& budget) {
   const uint64_t spent = Now() - holds_since;
-  if (base::Share* const share = CurrentShare()) share->nanoseconds += spent;
+  if (Share* const share = CurrentShare()) share->nanoseconds += spent;
   --leases;
   const std::lock_guard lock(budget.mutex);
   budget.Advance(spent);
@@ -226,7 +226,7 @@ void GiveOneBack(Budget& budget) {
 void YieldToOthers() {
   Budget& budget = Shared();
   const uint64_t due = budget.first_due.load(std::memory_order_relaxed);
-  const base::Share* const share = CurrentShare();
+  const Share* const share = CurrentShare();
   if (due == Budget::kNobody || share == nullptr || leases == 0 || never_waits) return;
   if (share->nanoseconds.load() + (Now() - holds_since) <= due + kSlack) return;
   GiveOneBack(budget);
@@ -254,7 +254,7 @@ ThreadUsage GetThreadUsage() {
 void NeverWaitOnThisThread() { never_waits = true; }
 
 void CheckPoint() {
-  base::CheckStopped();
+  CheckStopped();
   YieldToOthers();
 }
 
@@ -286,12 +286,12 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   if (count == 0) return;
   const size_t others = std::min((count - 1) / grain, static_cast<size_t>(wanted_ - 1));
   Helpers helpers(static_cast<int>(others));
-  base::Call* const call = base::CurrentCall();
+  Call* const call = CurrentCall();
   std::atomic<size_t> next = 0;
   FirstError error;
   const auto work = [&](int rank) noexcept {
-    const store::MappedAccess access;  // the calling thread asks for damage afterwards
-    const base::CallScope scope(call);
+    const MappedAccess access;  // the calling thread asks for damage afterwards
+    const CallScope scope(call);
     while (!error.failed()) {
       if (rank > 0 && helpers.AreWanted()) return helpers.Leave();
       const size_t begin = next.fetch_add(1, std::memory_order_relaxed) * grain;
@@ -300,7 +300,7 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
         if (rank == 0) {
           CheckPoint();
         } else {
-          base::CheckStopped();
+          CheckStopped();
         }
         body(rank, begin, std::min(begin + grain, count));
       } catch (...) {
@@ -316,4 +316,4 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   error.Rethrow();
 }
 
-}  // namespace graphzero::sample
+}  // namespace graphzero::base

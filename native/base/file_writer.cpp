@@ -1,4 +1,4 @@
-#include "store/file_writer.h"
+#include "base/file_writer.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 #include <cstring>
 #include <new>
 
-#include "store/bytes.h"
-#include "store/errors.h"
+#include "base/bytes.h"
+#include "base/errors.h"
 
-namespace graphzero::store {
+namespace graphzero::base {
 namespace {
 
 // Switches O_DIRECT on where the filesystem has it; without it everything works, only slower.
@@ -197,10 +197,4 @@ void FileWriter::WriteJob(const Job& job) const {
   }
 }
 
-void SyncDirectory(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) throw IoError(errno, "cannot open directory", path);
-  if (::fsync(fd.get()) != 0) throw IoError(errno, "cannot make durable", path);
-}
-
-}  // namespace graphzero::store
+}  // namespace graphzero::base

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace graphzero::store {
+namespace graphzero::base {
 
 // Starts threads that call work(rank), for ranks from 1 to `count`, as many of them as can be had;
 // ranks are given out in order. `work` must not throw, and must outlive the threads, which the
@@ -18,4 +18,4 @@ namespace graphzero::store {
 [[nodiscard]] std::vector<std::jthread> StartHelpers(int count,
                                                      const std::function<void(int rank)>& work);
 
-}  // namespace graphzero::store
+}  // namespace graphzero::base

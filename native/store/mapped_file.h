@@ -1,4 +1,4 @@
-// Descriptors and mappings with owners.
+// A whole file in the address space.
 #pragma once
 
 #include <cstddef>
@@ -9,36 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "store/fault_guard.h"
+#include "base/fault_guard.h"
+#include "base/file.h"
 
 namespace graphzero::store {
-
-// Owns a file descriptor. Movable, not copyable.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
-// Opens a regular file read-only with close-on-exec; throws IoError naming the path.
-Fd OpenForReading(const std::string& path);
-
-// Size of a regular file; throws IoError, also when `path` is a directory.
-uint64_t RegularFileSize(const Fd& fd, const std::string& path);
-
-// Reads exactly `out.size()` bytes at `offset` or throws IoError.
-void ReadExactly(const Fd& fd, uint64_t offset, std::span<std::byte> out, const std::string& path);
 
 // A whole file, mapped. Nothing is read until it is touched, so opening costs the same for any
 // size.
@@ -66,12 +40,12 @@ class MappedFile {
 
   // The descriptor it was mapped from, for reads that must not fault: a page that the disk cannot
   // deliver is an error from pread(2) and SIGBUS from the mapping.
-  const Fd& fd() const { return fd_; }
+  const base::Fd& fd() const { return fd_; }
 
   // Copies what is at `offset` without touching the mapping: for headers, which are read before
   // anybody could know that the file is whole. Throws IoError with the offset.
   void Read(uint64_t offset, std::span<std::byte> out) const {
-    ReadExactly(fd_, offset, out, path_);
+    base::ReadExactly(fd_, offset, out, path_);
   }
 
   // Copies what is at `offset` if it is in memory, without waiting for a disk; false if it is not.
@@ -86,17 +60,17 @@ class MappedFile {
   uint64_t ResidentBytes() const;
 
  private:
-  static std::shared_ptr<const MappedFile> Map(const std::string& path, Fd fd);
-  MappedFile(std::string path, Fd fd, std::byte* data, uint64_t size)
+  static std::shared_ptr<const MappedFile> Map(const std::string& path, base::Fd fd);
+  MappedFile(std::string path, base::Fd fd, std::byte* data, uint64_t size)
       : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {
     guard_.emplace(data, size, fd_.get());
   }
 
   std::string path_;
-  Fd fd_;
+  base::Fd fd_;
   std::byte* data_;
   uint64_t size_;
-  std::optional<FaultGuard> guard_;
+  std::optional<base::FaultGuard> guard_;
 };
 
 }  // namespace graphzero::store

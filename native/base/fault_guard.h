@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace graphzero::store {
+namespace graphzero::base {
 
 // When a fault inside a mapping is answered with zeros.
 enum class GuardScope {
@@ -73,4 +73,4 @@ class MappedAccess {
   static bool Active();
 };
 
-}  // namespace graphzero::store
+}  // namespace graphzero::base

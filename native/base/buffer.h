@@ -12,10 +12,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/call.h"
-#include "store/bytes.h"
 
-namespace graphzero::sample {
+namespace graphzero::base {
 
 // A std::vector would write zeros that are overwritten at once. Movable (what was moved from may
 // only be destroyed); one thread grows it.
@@ -25,7 +25,7 @@ class Buffer {
 
  public:
   // Room for `count` items, the first `keep` of which survive. Throws std::bad_alloc, and
-  // base::NeedsMemory in a call that may not have so much.
+  // NeedsMemory in a call that may not have so much.
   void Reserve(size_t count, size_t keep = 0) {
     if (count <= capacity_) return;
     const size_t capacity = std::max(count, capacity_ + capacity_ / 2);
@@ -50,26 +50,25 @@ class Buffer {
     size_t bytes = 0;
     void operator()(T* p) const {
       std::free(p);
-      base::GiveWork(bytes);
+      GiveWork(bytes);
     }
   };
 
   // Large ones on huge pages: tables are probed at random, and every probe would miss the TLB.
   static std::unique_ptr<T[], Free> Allocate(size_t count) {
-    using store::kHugePage;
     if (count > SIZE_MAX / 2 / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = count * sizeof(T);
-    base::TakeWork(bytes);
+    TakeWork(bytes);
     void* memory = nullptr;
     if (bytes < kHugePage) {
       memory = std::malloc(bytes);
     } else {
-      const size_t rounded = store::AlignUp(bytes, kHugePage);
+      const size_t rounded = AlignUp(bytes, kHugePage);
       memory = std::aligned_alloc(kHugePage, rounded);
       if (memory != nullptr) madvise(memory, rounded, MADV_HUGEPAGE);
     }
     if (memory == nullptr) {
-      base::GiveWork(bytes);
+      GiveWork(bytes);
       throw std::bad_alloc();
     }
     return {static_cast<T*>(memory), Free{bytes}};
@@ -81,6 +80,6 @@ class Buffer {
 
 // For lists whose length follows the request and is not known beforehand.
 template <class T>
-using WorkVector = std::vector<T, base::WorkAllocator<T>>;
+using WorkVector = std::vector<T, WorkAllocator<T>>;
 
-}  // namespace graphzero::sample
+}  // namespace graphzero::base
