@@ -7,6 +7,10 @@ from graphzero.server.datasets.catalog import UnknownDataset, UnusableDataset
 from grpc import StatusCode
 
 
+class ProtocolViolation(Exception):
+    """The client broke the contract: the stream ends."""
+
+
 class RequestCancelled(Exception):
     """The client gave the request up."""
 
@@ -34,6 +38,7 @@ class UnreadableFile(Exception):
 
 # The first row that fits counts, so a subclass stands before its base.
 CODES: list[tuple[type[BaseException], StatusCode]] = [
+    (ProtocolViolation, StatusCode.INVALID_ARGUMENT),
     (RequestCancelled, StatusCode.CANCELLED),
     (RequestTimedOut, StatusCode.DEADLINE_EXCEEDED),
     (OutOfMemory, StatusCode.RESOURCE_EXHAUSTED),

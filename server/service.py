@@ -16,24 +16,25 @@ from typing import Any
 from graphzero import _engine
 from graphzero._dataset import Dataset
 from graphzero._errors import GraphZeroError, InputError
-from graphzero._features import FeatureStore
-from graphzero._files import CATEGORIES_SUFFIX
 from graphzero._text import line_text, quoted, size_text
 from graphzero._version import __version__
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
-from graphzero.server.codes import code_for
+from graphzero.server.codes import ProtocolViolation, code_for
 from graphzero.server.datasets.catalog import Catalog
+from graphzero.server.datasets.describe import describe_dataset
 from graphzero.server.datasets.io_stats import column_stats, row_cache_stats
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
 from graphzero.server.memory.gate import MemoryGate
 from graphzero.server.memory.id_budget import IdBudget
-from graphzero.server.memory.inline import InlineBudget, InlineMemory
-from graphzero.server.memory.working_line import WorkLine
+from graphzero.server.memory.inline import InlineBudget
+from graphzero.server.memory.results import ResultMemory, SharedMemory
+from graphzero.server.memory.working_line import WorkingMemoryLine
 from graphzero.server.network.loop_time import LoopTime
 from graphzero.server.sessions.metrics import Counters
+from graphzero.server.sessions.resources import Shared
 from graphzero.server.sessions.scheduler import Scheduler
-from graphzero.server.sessions.session import ProtocolViolation, TrainerSession
+from graphzero.server.sessions.session import TrainerSession
 from graphzero.server.settings.config import LimitConfig
 from grpc import StatusCode
 
@@ -45,24 +46,24 @@ FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
 MAX_CLIENT_NAME_BYTES = 200
-# Of the names of one column's values, in what a dataset says of itself.
-MAX_VALUE_NAME_BYTES = 64 << 10
 # Sessions and columns that GetStats lists at most: `ping` asks for it too, so its answer must fit
 # into a message whatever they are called.
 MAX_LISTED = 1000
-# Blocks that were free for so long give their memory back.
+# Blocks that were free for this long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
 # A session's promise forgets the sizes of results after one to two of these, if not sooner.
 RECENT_RESULTS = timedelta(minutes=5)
 # How long a session that finds no memory waits for what trainers that have left still map.
 _ROOM_STEP_S = 0.02
 _ROOM_STEPS = 50
-_ROLES = {
-    "node": pb.COLUMN_ROLE_NODE,
-    "edge": pb.COLUMN_ROLE_EDGE,
-    "ids": pb.COLUMN_ROLE_IDS,
-    "categories": pb.COLUMN_ROLE_CATEGORIES,
-}
+
+
+class _Refusal(Exception):
+    """Why a session cannot be opened."""
+
+    def __init__(self, code: StatusCode, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Service(SamplerServiceServicer):
@@ -78,19 +79,20 @@ class Service(SamplerServiceServicer):
         self._plan = plan
         self._limits = limits
         self._budget = budget
-        self._instance_id = instance_id
-        self._inline_budget = InlineBudget(budget)
-        reading = reads_files(catalog.all())
-        self._scheduler = Scheduler(
-            limits.workers if reading else limits.threads,
-            most=limits.workers + limits.max_sessions,
-        )
         self._gate = MemoryGate(budget)
-        self._inline_gate = MemoryGate(self._inline_budget)
-        self._inline_budget.on_release = self._inline_gate.call_ready
-        self._line = WorkLine(limits.work_memory)
-        self._ids = IdBudget(limits.id_memory)
-        self._counters = Counters()
+        self._inline_budget = InlineBudget(budget)
+        self._instance_id = instance_id
+        reading = reads_files(catalog.all())
+        self._shared = Shared(
+            limits=limits,
+            scheduler=Scheduler(
+                limits.workers if reading else limits.threads,
+                most=limits.workers + limits.max_sessions,
+            ),
+            line=WorkingMemoryLine(limits.work_memory),
+            ids=IdBudget(limits.id_memory),
+            counters=Counters(),
+        )
         self._sessions: dict[int, TrainerSession] = {}
         self._next_session = 1
         self._started = self._last_busy = time.monotonic()
@@ -101,7 +103,13 @@ class Service(SamplerServiceServicer):
 
     async def Session(self, requests: AsyncIterator[pb.SessionRequest], context: Any) -> None:
         await self._check_token(context)
-        session, request_id = await self._open(requests, context)
+        refused = None
+        try:
+            session, request_id = await self._open(requests)
+        except _Refusal as refusal:
+            refused = refusal.code, str(refusal)
+        if refused is not None:  # here, where no traceback keeps the message any more
+            await context.abort(*refused)
         writer = None
         try:
             welcome = pb.SessionResponse(request_id=request_id, welcome=self._welcome(session))
@@ -109,7 +117,7 @@ class Service(SamplerServiceServicer):
             writer = asyncio.create_task(session.write_to(context))
             await self._read(session, requests, writer)
         except ProtocolViolation as error:
-            await context.abort(StatusCode.INVALID_ARGUMENT, f"protocol violation: {error}")
+            await context.abort(code_for(error), f"protocol violation: {error}")
         finally:
             if writer is not None:
                 writer.cancel()
@@ -126,6 +134,7 @@ class Service(SamplerServiceServicer):
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Any) -> pb.GetStatsResponse:
         await self._check_token(context)
+        counters = self._shared.counters
         return pb.GetStatsResponse(
             version=__version__,
             pid=os.getpid(),
@@ -135,13 +144,11 @@ class Service(SamplerServiceServicer):
             max_sessions=self._limits.max_sessions,
             shm_limit_byte_size=self._limits.shm_limit,
             shm_used_byte_size=self._budget.used,
-            sessions=[
-                _session_stats(session) for session in islice(self._sessions.values(), MAX_LISTED)
-            ],
+            sessions=[session.stats() for session in islice(self._sessions.values(), MAX_LISTED)],
             num_sessions=len(self._sessions),
-            requests=self._counters.requests,
-            failed_requests=self._counters.failed,
-            result_byte_size=self._counters.result_bytes,
+            requests=counters.requests,
+            failed_requests=counters.failed,
+            result_byte_size=counters.result_bytes,
             io_engine=_engine.io_engine().name,
             row_cache=row_cache_stats(self._plan.row_cache),
             columns=column_stats(self._catalog.all(), MAX_LISTED),
@@ -150,57 +157,27 @@ class Service(SamplerServiceServicer):
 
     # --- sessions ---
 
-    async def _open(
-        self, requests: AsyncIterator[pb.SessionRequest], context: Any
-    ) -> tuple[TrainerSession, int]:
-        """The session that the first message asks for; ends the stream if it cannot be had."""
+    async def _open(self, requests: AsyncIterator[pb.SessionRequest]) -> tuple[TrainerSession, int]:
+        """The session that the first message asks for, and the id of that request."""
         try:
             first = await asyncio.wait_for(anext(aiter(requests)), HELLO_TIMEOUT_S)
         except StopAsyncIteration:
-            await context.abort(StatusCode.INVALID_ARGUMENT, "no hello came")
+            raise _Refusal(StatusCode.INVALID_ARGUMENT, "no hello came") from None
         except asyncio.TimeoutError:
             text = f"no hello came within {HELLO_TIMEOUT_S:g} s"
-            await context.abort(StatusCode.DEADLINE_EXCEEDED, text)
-        if first.WhichOneof("body") != "hello":
-            await context.abort(StatusCode.INVALID_ARGUMENT, "the first message must be hello")
+            raise _Refusal(StatusCode.DEADLINE_EXCEEDED, text) from None
+        _check_hello(first)
         hello = first.hello
-        if hello.protocol_version != PROTOCOL_VERSION:
-            await context.abort(
-                StatusCode.FAILED_PRECONDITION,
-                f"found protocol version {hello.protocol_version}, expected {PROTOCOL_VERSION}: "
-                "install the same release of graphzero-server for trainers and daemon",
-            )
-        if hello.ByteSize() > MAX_HELLO_BYTES:
-            await context.abort(
-                StatusCode.INVALID_ARGUMENT,
-                f"found a hello of {size_text(hello.ByteSize())}, expected at most "
-                f"{size_text(MAX_HELLO_BYTES)}",
-            )
         if hello.transport != pb.TRANSPORT_INLINE:
             await self._room_for_a_session()
         if self._draining:
-            await context.abort(StatusCode.UNAVAILABLE, "the daemon is shutting down")
+            raise _Refusal(StatusCode.UNAVAILABLE, "the daemon is shutting down")
         if len(self._sessions) >= self._limits.max_sessions:
-            await context.abort(
+            raise _Refusal(
                 StatusCode.RESOURCE_EXHAUSTED,
                 f"all {self._limits.max_sessions} sessions are in use; raise --max-sessions",
             )
-        try:
-            dataset = self._catalog.find(hello.dataset)
-        except GraphZeroError as error:
-            await context.abort(code_for(error), str(error))
-        if hello.expected_fingerprint and hello.expected_fingerprint != dataset.fingerprint:
-            await context.abort(
-                StatusCode.FAILED_PRECONDITION,
-                f"dataset {quoted(dataset.name)} has changed: found fingerprint "
-                f"{dataset.fingerprint.hex()}, expected "
-                f"{line_text(hello.expected_fingerprint.hex(), 40)}",
-            )
-        try:
-            return self._new_session(hello, dataset), first.request_id
-        except InputError as error:
-            await context.abort(StatusCode.RESOURCE_EXHAUSTED, str(error))
-        raise AssertionError("abort() raises")
+        return self._new_session(hello, self._find(hello)), first.request_id
 
     async def _room_for_a_session(self) -> None:
         """Gives trainers that have just left a moment to unmap what the next one needs."""
@@ -209,32 +186,44 @@ class Service(SamplerServiceServicer):
                 return
             await asyncio.sleep(_ROOM_STEP_S)
 
+    def _find(self, hello: pb.Hello) -> Dataset:
+        try:
+            dataset = self._catalog.find(hello.dataset)
+        except GraphZeroError as error:
+            raise _Refusal(code_for(error), str(error)) from error
+        if hello.expected_fingerprint and hello.expected_fingerprint != dataset.fingerprint:
+            raise _Refusal(
+                StatusCode.FAILED_PRECONDITION,
+                f"dataset {quoted(dataset.name)} has changed: found fingerprint "
+                f"{dataset.fingerprint.hex()}, expected "
+                f"{line_text(hello.expected_fingerprint.hex(), 40)}",
+            )
+        return dataset
+
     def _new_session(self, hello: pb.Hello, dataset: Dataset) -> TrainerSession:
-        window = min(max(2, hello.window), self._limits.max_in_flight)
-        memory: Any
-        if hello.transport == pb.TRANSPORT_INLINE:
-            memory, gate = self._inline_budget.open_session(), self._inline_gate
-        else:
-            memory, gate = self._budget.open_session(window), self._gate
         session = TrainerSession(
             session_id=self._next_session,
             client_name=_client_name(hello),
             dataset=dataset,
-            memory=memory,
-            limits=self._limits,
-            scheduler=self._scheduler,
-            gate=gate,
-            line=self._line,
-            ids=self._ids,
-            counters=self._counters,
+            memory=self._new_memory(hello),
+            shared=self._shared,
         )
         self._next_session += 1
         self._sessions[session.id] = session
-        self._line.sessions = len(self._sessions)
+        self._shared.line.sessions = len(self._sessions)
         log.info(
             "session %d opened by %s on %s", session.id, session.client_name, quoted(dataset.name)
         )
         return session
+
+    def _new_memory(self, hello: pb.Hello) -> ResultMemory:
+        if hello.transport == pb.TRANSPORT_INLINE:
+            return self._inline_budget.open_session()
+        window = min(max(2, hello.window), self._limits.max_in_flight)
+        try:
+            return SharedMemory(self._budget.open_session(window), self._gate)
+        except InputError as error:
+            raise _Refusal(StatusCode.RESOURCE_EXHAUSTED, str(error)) from error
 
     async def _read(
         self,
@@ -268,7 +257,7 @@ class Service(SamplerServiceServicer):
     def _close(self, session: TrainerSession) -> None:
         session.close()
         self._sessions.pop(session.id, None)
-        self._line.sessions = len(self._sessions)
+        self._shared.line.sessions = len(self._sessions)
         self._last_busy = time.monotonic()
         log.info("session %d closed after %d requests", session.id, session.requests)
 
@@ -290,7 +279,7 @@ class Service(SamplerServiceServicer):
 
     def _call_ready(self) -> None:
         self._gate.call_ready()
-        self._inline_gate.call_ready()  # regions have left room for results that go inline
+        self._inline_budget.gate.call_ready()  # regions have left room for results that go inline
 
     def idle_seconds(self) -> float:
         """How long there has been no session."""
@@ -299,7 +288,7 @@ class Service(SamplerServiceServicer):
     async def trim_memory(self) -> None:
         """Gives idle memory back; on another thread, because it is slow."""
         await asyncio.to_thread(self._budget.trim, idle=IDLE_MEMORY, forget=RECENT_RESULTS)
-        self._line.serve()  # what left a worker without a word to anybody
+        self._shared.line.serve()  # what left a worker without a word to anybody
 
     async def drain(self, timeout_s: float) -> None:
         """Takes no more sessions; returns when all requests are answered, or time is up."""
@@ -314,43 +303,26 @@ class Service(SamplerServiceServicer):
         """False if work is still running that cannot be interrupted."""
         for session in list(self._sessions.values()):
             self._close(session)
-        return self._scheduler.shutdown(timeout_s)
+        return self._shared.scheduler.shutdown(timeout_s)
 
 
-def describe_dataset(dataset: Dataset) -> pb.Dataset:
-    graph = dataset.graph
-    return pb.Dataset(
-        name=dataset.name,
-        fingerprint=dataset.fingerprint,
-        path=str(dataset.path),
-        num_nodes=graph.num_nodes,
-        num_edges=graph.num_edges,
-        has_weights=graph.has_weights,
-        has_edge_ids=graph.has_edge_ids,
-        has_in_edges=graph.has_direction("in"),
-        has_out_edges=graph.has_direction("out"),
-        symmetric=graph.is_symmetric,
-        weight_name=graph._topology.weight_name,
-        columns=[
-            pb.Column(
-                name=name,
-                dtype=column.dtype.label,
-                shape=column.shape,
-                role=_ROLES[column.role],
-                byte_size=column.byte_size,
-                value_names=_value_names(column),
-                time_unit=column.unit or "",
-                categories=f"{name}{CATEGORIES_SUFFIX}" if column.has_categories else "",
-            )
-            for name, column in dataset.columns.items()
-        ],
-    )
-
-
-def _value_names(column: FeatureStore) -> tuple[str, ...]:
-    """None of a column with so many names that they might not fit into a message."""
-    size = sum(len(name.encode()) for name in column.columns)
-    return column.columns if size <= MAX_VALUE_NAME_BYTES else ()
+def _check_hello(first: pb.SessionRequest) -> None:
+    """Whether the first message of a stream is one that a session can begin with."""
+    if first.WhichOneof("body") != "hello":
+        raise _Refusal(StatusCode.INVALID_ARGUMENT, "the first message must be hello")
+    hello = first.hello
+    if hello.protocol_version != PROTOCOL_VERSION:
+        raise _Refusal(
+            StatusCode.FAILED_PRECONDITION,
+            f"found protocol version {hello.protocol_version}, expected {PROTOCOL_VERSION}: "
+            "install the same release of graphzero-server for trainers and daemon",
+        )
+    if hello.ByteSize() > MAX_HELLO_BYTES:
+        raise _Refusal(
+            StatusCode.INVALID_ARGUMENT,
+            f"found a hello of {size_text(hello.ByteSize())}, expected at most "
+            f"{size_text(MAX_HELLO_BYTES)}",
+        )
 
 
 def _client_name(hello: pb.Hello) -> str:
@@ -368,20 +340,3 @@ def _shared_memory_stats(counters: _engine.MemoryCounters) -> pb.SharedMemorySta
         reclaims=counters.reclaims,
         reclaimed_byte_size=counters.reclaimed_bytes,
     )
-
-
-def _session_stats(session: TrainerSession) -> pb.SessionStats:
-    stats = pb.SessionStats(
-        session_id=session.id,
-        client_name=session.client_name,
-        dataset=session.dataset.name,
-        age_ms=int(1000 * (time.monotonic() - session.started)),
-        requests=session.requests,
-        in_flight=len(session.open),
-        request_latency=session.latency.entries,
-    )
-    if not isinstance(session.memory, InlineMemory):
-        usage = session.memory.usage()
-        stats.regions, stats.blocks = usage.regions, usage.blocks
-        stats.region_byte_size, stats.block_byte_size = usage.region_bytes, usage.block_bytes
-    return stats

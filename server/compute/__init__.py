@@ -9,25 +9,32 @@ from __future__ import annotations
 
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.compute.base import Ids, Work
+from graphzero.server.compute.base import Computation, Ids
 from graphzero.server.compute.brief import MOST_BRIEF_BYTES, is_brief, is_in_memory
-from graphzero.server.compute.lookup import FindWork, GatherWork
+from graphzero.server.compute.lookup import FindComputation, GatherComputation
 from graphzero.server.compute.recipe import Recipes
-from graphzero.server.compute.sample import SampleWork
-from graphzero.server.compute.walk import WalkWork
+from graphzero.server.compute.sample import SampleComputation
+from graphzero.server.compute.walk import WalkComputation
 
-__all__ = ["MOST_BRIEF_BYTES", "Recipes", "Work", "is_brief", "is_in_memory", "make_work"]
+__all__ = [
+    "MOST_BRIEF_BYTES",
+    "Computation",
+    "Recipes",
+    "is_brief",
+    "is_in_memory",
+    "make_computation",
+]
 
 
-def make_work(
+def make_computation(
     dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: Ids, max_edges: int
-) -> Work:
+) -> Computation:
     kind = request.WhichOneof("body")
     if kind == "sample":
         sample = request.sample
-        return SampleWork(dataset, recipes.of(sample), ids, sample.seed, max_edges)
+        return SampleComputation(dataset, recipes.of(sample), ids, sample.seed, max_edges)
     if kind == "walk":
-        return WalkWork(dataset, request.walk, ids)
+        return WalkComputation(dataset, request.walk, ids)
     if kind == "find_nodes":
-        return FindWork(dataset, request.find_nodes, ids)
-    return GatherWork(dataset, request.gather, ids)
+        return FindComputation(dataset, request.find_nodes, ids)
+    return GatherComputation(dataset, request.gather, ids)

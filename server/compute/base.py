@@ -16,7 +16,7 @@ from graphzero.server.compute.layout import Layout, Placement
 Ids: TypeAlias = npt.NDArray[np.int64]
 
 
-class Work(ABC):
+class Computation(ABC):
     """One request's computation. `layout` is complete after draw(). An OSError is a file's."""
 
     def __init__(self, dataset: Dataset) -> None:

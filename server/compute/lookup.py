@@ -7,10 +7,10 @@ from typing import Any
 from graphzero._dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.compute.base import Ids, Work, array_in, column_of, gather_into
+from graphzero.server.compute.base import Computation, Ids, array_in, column_of, gather_into
 
 
-class GatherWork(Work):
+class GatherComputation(Computation):
     def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids) -> None:
         super().__init__(dataset)
         self._name = request.column
@@ -25,7 +25,7 @@ class GatherWork(Work):
         gather_into(self._store, self._ids, block, self._placement)
 
 
-class FindWork(Work):
+class FindComputation(Computation):
     """The nodes of original ids."""
 
     def __init__(self, dataset: Dataset, request: pb.FindNodes, ids: Ids) -> None:

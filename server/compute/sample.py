@@ -10,11 +10,11 @@ from graphzero._errors import TooManyEdges
 from graphzero._links import LinkSeeds, draw_links
 from graphzero._sampling import draw
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.compute.base import Ids, Work, array_in, gather_into
+from graphzero.server.compute.base import Computation, Ids, array_in, gather_into
 from graphzero.server.compute.recipe import WEIGHTS, SampleRecipe
 
 
-class SampleWork(Work):
+class SampleComputation(Computation):
     def __init__(
         self, dataset: Dataset, recipe: SampleRecipe, seeds: Ids, seed: int, max_edges: int
     ) -> None:

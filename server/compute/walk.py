@@ -7,10 +7,10 @@ from typing import Any
 from graphzero._dataset import Dataset
 from graphzero._sampling import walk_into
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.compute.base import Ids, Work, array_in
+from graphzero.server.compute.base import Computation, Ids, array_in
 
 
-class WalkWork(Work):
+class WalkComputation(Computation):
     def __init__(self, dataset: Dataset, request: pb.Walk, starts: Ids) -> None:
         super().__init__(dataset)
         self._request = request

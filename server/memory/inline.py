@@ -1,11 +1,11 @@
-"""Blocks in the daemon's own memory, for results that travel in messages."""
+"""Results that travel in messages: memory of the daemon's own, until they are sent."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,12 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero._errors import InputError
 from graphzero._text import size_text
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.memory.gate import MemoryGate
+from graphzero.server.memory.results import ResultBlock, ResultMemory
+from graphzero.server.network.outbox import Outbox
+
+_CHUNK_BYTES = 1 << 20
 
 
 class InlineBlock:
@@ -22,7 +28,6 @@ class InlineBlock:
         self.id = block_id
         self.size = size
         self.bytes = np.empty(size, np.uint8)
-        self.request_id = 0
 
     def damage(self) -> str:
         """Nobody else can reach this memory."""
@@ -45,9 +50,8 @@ class InlineBudget:
         """`shared` is that of the regions, which the results count against as well."""
         self._shared = shared
         self.limit = shared.limit // 2
+        self.gate = MemoryGate(self)
         self.sessions: dict[int, InlineMemory] = {}
-        self.on_release: Callable[[], None] = lambda: None
-        """Called when take_ready() may have something to tell."""
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._held = 0
@@ -58,12 +62,12 @@ class InlineBudget:
         return self.limit // 2
 
     def open_session(self) -> InlineMemory:
-        session = InlineMemory(self, next(self._numbers))
-        self.sessions[session.number] = session
-        return session
+        number = next(self._numbers)
+        self.sessions[number] = InlineMemory(self, number)
+        return self.sessions[number]
 
     def has_room(self, size: int, *, held: int) -> bool:
-        """Whether a session that holds so much may have `size` more."""
+        """Whether a session that holds `held` bytes may have `size` more."""
         return held + 2 * size <= self.limit - self._held
 
     def take(self, size: int, *, held: int) -> bool:
@@ -84,12 +88,10 @@ class InlineBudget:
         return [number for number, session in self.sessions.items() if session.take_ready()]
 
 
-class InlineMemory:
-    """Stands in for the engine's SessionMemory."""
-
+class InlineMemory(ResultMemory):
     def __init__(self, budget: InlineBudget, number: int) -> None:
+        super().__init__(number, budget.gate)
         self._budget = budget
-        self.number = number
         self._held: dict[int, int] = {}
         self._next_id = 1
         self._waits_for = 0  # bytes that it failed to get
@@ -109,7 +111,7 @@ class InlineMemory:
             self._waits_for = 0
             try:
                 block = InlineBlock(self._next_id, size)
-            except BaseException:  # the system has no memory, whatever the plan says
+            except BaseException:  # the system has no memory, whatever was planned
                 self._budget.give(size)
                 raise
             self._next_id += 1
@@ -117,7 +119,6 @@ class InlineMemory:
             return block
 
     def has_warm(self, size: int) -> bool:
-        """Whether a block that small takes no time to get."""
         return True
 
     def take_ready(self) -> bool:
@@ -129,25 +130,50 @@ class InlineMemory:
             self._waits_for = 0
             return True
 
-    def release(self, block_ids: list[int]) -> None:
+    def give_back(self, block: ResultBlock) -> None:
         with self._lock:
-            freed = sum(self._held.pop(block_id, 0) for block_id in block_ids)
+            freed = self._held.pop(block.id, 0)
         self._give(freed)
 
-    def held(self) -> tuple[int, int]:
-        """Bytes, and in how many blocks."""
+    def release(self, block_ids: Collection[int]) -> None:
+        """A result that was sent is not kept: there is nothing to release."""
+
+    def region_mapped(self, region_id: int) -> None:
+        """There are no regions."""
+
+    def hand_over(self, block: Any, answer: pb.SessionResponse, outbox: Outbox) -> None:
+        outbox.put_stream(_chunks(block, answer.request_id), lambda: self.give_back(block))
+        outbox.put(answer)
+
+    def describe(self, stats: pb.SessionStats) -> None:
+        """The statistics count regions and the blocks in them."""
+
+    def holders_text(self) -> str:
         with self._lock:
-            return sum(self._held.values()), len(self._held)
+            held, blocks = sum(self._held.values()), len(self._held)
+        if not blocks:
+            return ""
+        return (
+            f"no room for another result: {size_text(held)} in {blocks} results wait until the "
+            "client has read them"
+        )
 
     def close(self) -> None:
         with self._lock:
             freed = sum(self._held.values())
             self._held.clear()
             self._waits_for = 0
-        self._budget.sessions.pop(self.number, None)
+        self._budget.sessions.pop(self._number, None)
         self._give(freed)
+        self._gate.forget(self._number)
 
     def _give(self, size: int) -> None:
         if size:
             self._budget.give(size)
-        self._budget.on_release()
+        self._gate.call_ready()
+
+
+def _chunks(block: InlineBlock, request_id: int) -> Iterator[pb.SessionResponse]:
+    for at in range(0, block.size, _CHUNK_BYTES):
+        chunk = pb.InlineChunk(data=block.bytes[at : at + _CHUNK_BYTES].tobytes())
+        yield pb.SessionResponse(request_id=request_id, chunk=chunk)

@@ -45,7 +45,7 @@ class Parked(Protocol):
         """Gives up what was drawn; False if it is in use, or was given up."""
 
 
-class WorkLine:
+class WorkingMemoryLine:
     """Belongs to the event loop's thread."""
 
     def __init__(

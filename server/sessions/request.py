@@ -1,143 +1,231 @@
 """One request of a session, from its first id to its answer.
 
-    arriving -> queued -> drawing -> (waiting for shared memory ->) filling -> answered
+    arriving -> queued -> drawing -> (waiting for memory for its result ->) filling -> answered
 
-Drawing may also be refused working memory: then the request waits in the WorkLine and draws again.
-A request is answered exactly once. Whoever answers it early (its deadline, a cancel, the end of the
-session) also tells the engine to stop; a result that comes all the same is thrown away.
+Drawing may also be refused working memory: then the request waits in the WorkingMemoryLine and
+draws again. A request is answered exactly once. Whoever answers it early (its deadline, a cancel,
+the end of the session) also tells the engine to stop; a result that comes all the same is thrown
+away.
 
-Methods that begin with "_worker" run on a worker's thread, all others on the event loop's.
+run() runs on a worker's thread, everything else on the event loop's. result_maker.py has what a
+worker does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
+import logging
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from graphzero import _engine
-from graphzero._errors import CallStopped, InputError, NeedsMemory
-from graphzero._text import size_text
+from graphzero._errors import CallStopped, NeedsMemory
+from graphzero._text import line_text, size_text
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
-from graphzero.server.compute import MOST_BRIEF_BYTES, Work, is_brief, is_in_memory, make_work
+from graphzero.server.codes import (
+    OutOfMemory,
+    ProtocolViolation,
+    RequestCancelled,
+    RequestTimedOut,
+    code_for,
+    is_of_the_machine,
+    number_of,
+)
+from graphzero.server.compute import MOST_BRIEF_BYTES, Computation, is_brief, is_in_memory
+from graphzero.server.sessions.resources import SessionResources
+from graphzero.server.sessions.result_maker import ResultMaker
 
-if TYPE_CHECKING:
-    from graphzero.server.sessions.session import TrainerSession
+log = logging.getLogger("graphzero.server")
 
 # What a request costs beside its ids and what its message says.
 _OVERHEAD_BYTES = 1024
+# A text takes this much more in the daemon than on the wire.
+_TEXT_BYTES = 64
+# Of a request without its ids and texts: longer lists of columns or hops are mistakes, or worse.
+_MAX_BODY_BYTES = 64 << 10
+# However long a client says that it will wait.
+_MAX_TIMEOUT_S = 3600.0
+# Characters of an error, which may quote what the client sent.
+_MAX_ERROR_TEXT = 2000
+# The fields with the first ids of a request, and with whether more of them come.
+_ID_FIELDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
 
 
 class Request:
     """A request on its way to its answer."""
 
-    def __init__(self, session: TrainerSession, message: pb.SessionRequest, number: int) -> None:
+    def __init__(
+        self,
+        resources: SessionResources,
+        message: pb.SessionRequest,
+        number: int,
+        on_answered: Callable[[Request], None],
+    ) -> None:
+        """`number` counts the session's requests. `on_answered` is called once, at the end."""
         self.id: int = message.request_id
-        self.session_id = session.id
-        self.number = number  # counts a session's requests
-        self.ids = bytearray()
-        self.complete = False  # all ids have come
+        self.number = number
+        self.session_id = resources.session_id
+        self.call = _engine.Call(resources.share)
         self.answered = False
-        self.queued = False  # for a worker, or at one
-        self.call = _engine.Call(session.share)
-        self.timer: asyncio.TimerHandle | None = None
-        self.deadline = 0.0
-        self.arrived: float | None = None  # when its last id came, by the event loop's clock
-        self.counted_bytes = 0  # of the IdBudget
-        self._session = session
+        self.queued = False
+        """For a worker, or at one."""
+        self._resources = resources
+        self._shared = resources.shared
         self._message = message
-        self._body_bytes: int = _OVERHEAD_BYTES + message.ByteSize()
-        self._work: Work | None = None
+        self._on_answered = on_answered
+        self._ids = bytearray()
+        self._complete = False  # all ids have come
+        self._counted_bytes = 0  # of the IdBudget
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._arrived: float | None = None  # when its last id came, by the event loop's clock
         self._small = False  # little to do, wherever its data lie
+        self._maker = ResultMaker(resources, message, self._ids)
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
 
-    @property
-    def held_bytes(self) -> int:
-        """What the daemon keeps of it while it is not answered."""
-        return self._body_bytes + len(self.ids)
+    # --- arriving ---
 
-    def start(self) -> None:
+    def begin(self, kind: str, in_flight: int) -> None:
+        """Takes the ids that came with the message; refuses what there is no room for.
+
+        `kind` is the field that the message has, `in_flight` counts the session's open requests.
+        """
+        body = getattr(self._message, kind)
+        first, more = _ID_FIELDS.get(kind, ("ids", "more_ids"))
+        piece = getattr(body, first)
+        body.ClearField(first)  # what is left is equal for requests that differ in their ids only
+        try:
+            self._admit(kind, in_flight)
+        except (OutOfMemory, ValueError) as error:
+            self.fail(error)
+            return
+        usual_s = self._shared.limits.request_timeout_s
+        seconds = self._message.timeout_ms / 1000 or usual_s
+        now = self._loop.time()
+        self._deadline = now + min(seconds, _MAX_TIMEOUT_S)
+        # A client that takes its time with the ids has no longer than is usual.
+        self._set_timer(min(self._deadline, now + usual_s))
+        self.take_ids(piece, last=not getattr(body, more))
+
+    def _admit(self, kind: str, in_flight: int) -> None:
+        """Raises what the request is refused with before anything of it is read."""
+        most = self._shared.limits.max_in_flight
+        if in_flight > most:
+            raise OutOfMemory(
+                f"found more than {most} requests in flight: wait for answers, use a smaller "
+                "prefetch, or raise --max-in-flight"
+            )
+        texts = len(self._message.find_nodes.texts) if kind == "find_nodes" else 0
+        size = self._message.ByteSize()
+        if not texts and size > _MAX_BODY_BYTES:
+            raise ValueError(
+                f"found a request of {size_text(size)} beside its ids, expected at most "
+                f"{size_text(_MAX_BODY_BYTES)}: name fewer columns and hops"
+            )
+        self._count(_OVERHEAD_BYTES + size + _TEXT_BYTES * texts)
+
+    def _count(self, more: int) -> None:
+        """Counts bytes that are kept until the answer; raises OutOfMemory if they are too many."""
+        ids, held = self._shared.ids, self._resources.held_bytes
+        if not ids.take(more, held=held):
+            raise OutOfMemory(
+                f"this session's requests hold {size_text(held)} of ids and texts, all requests "
+                f"{size_text(ids.used)} of {size_text(ids.limit)}, and {size_text(more)} more "
+                "came: send fewer ids at a time, or raise --work-memory"
+            )
+        self._resources.held_bytes += more
+        self._counted_bytes += more
+
+    def take_ids(self, piece: bytes, *, last: bool) -> None:
+        if self._complete:
+            raise ProtocolViolation(f"more ids for request {self.id} after its last")
+        self._complete = last
+        try:
+            if len(piece) % 8:
+                raise ValueError(f"found {len(piece)} bytes of ids, expected 8 for each")
+            most = self._shared.limits.max_ids
+            if len(self._ids) + len(piece) > 8 * most:
+                raise ValueError(f"found more than {most} ids in one request (--max-ids)")
+            self._count(len(piece))
+        except (OutOfMemory, ValueError) as error:
+            self.fail(error)
+            return
+        self._ids += piece
+        if last:
+            self._set_timer(self._deadline)
+            self._start()
+
+    def _set_timer(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._expired)
+
+    def _start(self) -> None:
         """All ids are there. Runs at once if that is quicker than waking a worker."""
-        self.arrived = self._loop.time()
-        session = self._session
+        self._arrived = self._loop.time()
         if (
-            session.nobody_waits()
+            self._is_next()
             and self._is_brief()
             and _engine.has_idle_thread()
-            and session.memory.has_warm(MOST_BRIEF_BYTES)
+            and self._resources.memory.has_warm(MOST_BRIEF_BYTES)
         ):
             waits = _engine.disk_waits()
-            self._run(self._worker_run)
+            self._step()
             if _engine.disk_waits() != waits:
-                session.dataset.residency.disappointed()
+                self._resources.dataset.residency.disappointed()
         else:
             self.submit()
 
-    def submit(self, *, first: bool = False) -> None:
-        if not self.queued and not self.answered:
-            self.queued = True
-            self._session.scheduler.submit(self._session.id, self.run, first=first)
-
-    def run_again(self) -> None:
-        """The WorkLine has set aside what it needs."""
-        self.submit(first=True)
-
-    def seconds_used(self) -> float:
-        return self._session.share.seconds
-
-    def drop_draw(self) -> bool:
-        if self._work is None or self.queued:
-            return False
-        self._work = None
-        self.call.let_go()
-        return True
-
-    def end(self) -> None:
-        """It was answered: nothing of it is needed any more."""
-        self.answered = True
-        self.call.stop()
-        if self.timer is not None:
-            self.timer.cancel()
-        if not self.queued:  # else the worker lets go of it
-            self._work = None
-            self.call.let_go()
-        if len(self._session.line):  # it may have kept the others there waiting
-            self._loop.call_soon(self._session.line.serve)
+    def _is_next(self) -> bool:
+        """Whether no other request of the session is before this one."""
+        queued = self._shared.scheduler.has_queued(self.session_id)
+        return self._resources.turns.nobody_waits and not queued
 
     def _is_brief(self) -> bool:
         """Whether it takes microseconds and reads nothing from a disk."""
-        session = self._session
-        dataset, recipes, message = session.dataset, session.recipes, self._message
+        dataset, recipes, message = self._resources.dataset, self._resources.recipes, self._message
         if not dataset.residency.possible:
             return False
-        self._small = is_brief(dataset, recipes, message, len(self.ids) // 8)
+        self._small = is_brief(dataset, recipes, message, len(self._ids) // 8)
         return self._small and dataset.residency.allows(
-            lambda: is_in_memory(dataset, recipes, message, np.frombuffer(self.ids, np.int64))
+            lambda: is_in_memory(dataset, recipes, message, np.frombuffer(self._ids, np.int64))
         )
 
-    # --- on a worker ---
+    # --- at a worker ---
+
+    def submit(self, *, first: bool = False) -> None:
+        """Queues it for a worker; `first`: before other requests of its session."""
+        if not self.queued and not self.answered:
+            self.queued = True
+            self._shared.scheduler.submit(self.session_id, self.run, first=first)
+
+    def run_again(self) -> None:
+        """The WorkingMemoryLine has set aside what it needs."""
+        self.submit(first=True)
+
+    def seconds_used(self) -> float:
+        return self._resources.share.seconds
 
     def run(self) -> None:
         """As far as memory allows."""
-        residency = self._session.dataset.residency
+        residency = self._resources.dataset.residency
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
         with self.call:
-            self._run(self._worker_run)
+            self._step()
         if watched:
             residency.note(waited=_engine.disk_waits() != waits)
 
-    def _run(self, step: Any) -> None:
-        """Takes one step and tells the session what came of it."""
+    def _step(self) -> None:
+        """Draws and fills, and tells the event loop what came of it."""
         outcome: tuple[Any, ...]
         try:
-            outcome = step()
+            outcome = self._make_result()
         except CallStopped:
-            outcome = (self._stopped,)
+            outcome = (self._leave_worker,)
         except NeedsMemory as error:
             outcome = (self._refused, error)
         except BaseException as error:
@@ -147,79 +235,14 @@ class Request:
         # hold, a block and its region for instance, until the garbage collector comes.
         del outcome
 
-    def _worker_run(self) -> tuple[Any, ...]:
-        session = self._session
+    def _make_result(self) -> tuple[Any, ...]:
         if self.answered:
-            return (self._stopped,)
-        # Behind another one that waits for shared memory: its turn comes when that is answered.
-        if self.number > session.oldest_waiting:
-            return (self._parked, False)
-        self._worker_draw()
-        block = self._worker_fill()
-        return (self._parked, True) if block is None else (self._filled, block)
-
-    def _worker_draw(self) -> None:
-        session = self._session
-        if session.memory_problem():
-            raise NotPossible(session.memory_problem())
-        if self._work is None:
-            ids = np.frombuffer(self.ids, np.int64)
-            limits = session.limits
-            work = make_work(
-                session.dataset, session.recipes, self._message, ids, limits.largest_sample
-            )
-            try:
-                work.draw()
-            except OSError as error:
-                raise UnreadableFile(str(error)) from error
-            self._check_size(work)
-            self._work = work
-
-    def _worker_fill(self) -> Any:
-        """The filled block, or None if there is no memory for it now."""
-        session = self._session
-        assert self._work is not None
-        try:
-            block = session.memory.try_allocate(max(1, self._work.layout.byte_size))
-        except InputError as error:  # beyond --shm-limit
-            raise OutOfMemory(str(error)) from error
-        except OSError as error:  # beyond /dev/shm
-            raise OutOfMemory(str(error)) from error
-        if block is not None:
-            try:
-                self._worker_write(self._work, block)
-            except BaseException:
-                self._tell(session.release, [block.id])
-                raise
-        return block
-
-    def _worker_write(self, work: Work, block: Any) -> None:
-        try:
-            work.fill(block)
-        except Exception as error:
-            self._worker_check(block, error)
-            if isinstance(error, OSError):
-                raise UnreadableFile(str(error)) from error
-            raise
-        self._worker_check(block, None)
-
-    def _worker_check(self, block: Any, failure: Exception | None) -> None:
-        """Raises if the client has cut the region: then that is why writing failed, if it did."""
-        damage = block.damage()
-        if not damage and isinstance(failure, OSError) and failure.errno == errno.EFAULT:
-            # The kernel, reading rows straight into the block, met what the guard would have met.
-            damage = "the trainer's shared memory was cut while it was written; connect again"
-        if damage:
-            self._tell(self._session.memory_broke, damage)
-            raise NotPossible(damage) from failure
-
-    def _check_size(self, work: Work) -> None:
-        most = self._session.limits.largest_result
-        if work.layout.byte_size > most:
-            raise ValueError(
-                f"the result has {size_text(work.layout.byte_size)}, expected at most "
-                f"{size_text(most)}: use fewer seeds, a smaller fanout or fewer columns"
-            )
+            return (self._leave_worker,)
+        # Behind another one that waits for memory: its turn comes when that one is answered.
+        if self.number > self._resources.turns.oldest:
+            return (self._no_memory, False)
+        block = self._maker.make(self._tell)
+        return (self._no_memory, True) if block is None else (self._filled, block)
 
     def _tell(self, method: Any, *args: Any) -> None:
         if threading.get_ident() == self._loop_thread:
@@ -230,46 +253,124 @@ class Request:
     # --- what came of it ---
 
     def _filled(self, block: Any) -> None:
-        work = self._leave_worker()
-        assert work is not None
-        self._session.succeed(self, work, block)
+        computation = self._leave_worker()
+        assert computation is not None
+        if not self._end():
+            self._resources.memory.give_back(block)
+            return
+        self._count_latency()
+        self._shared.counters.result_bytes += computation.layout.byte_size
+        answer = pb.SessionResponse(request_id=self.id)
+        computation.layout.describe(answer.result)
+        computation.describe(answer.result)
+        self._resources.memory.hand_over(block, answer, self._resources.outbox)
 
     def _failed(self, error: BaseException) -> None:
         self._leave_worker()
-        self._session.fail(self, error)
-
-    def _stopped(self) -> None:
-        self._leave_worker()
+        self.fail(error)
 
     def _refused(self, error: NeedsMemory) -> None:
+        """There was not enough working memory to draw in."""
         self._leave_worker()
         if self.answered:
             return
-        if self.call.needed > self._session.line.largest:
-            self._session.fail(self, OutOfMemory(str(error)))
+        if self.call.needed > self._shared.line.largest:
+            self.fail(OutOfMemory(str(error)))
         else:
-            self._session.line.wait(self)
+            self._shared.line.wait(self)
 
-    def _parked(self, asked: bool) -> None:
-        """There was no shared memory, or it was not asked for any because another one waits."""
-        self.queued = False
+    def _no_memory(self, asked: bool) -> None:
+        """There was none for the result, or it was not asked for any because another one waits."""
         if self.answered:
-            self._stopped()
+            self._leave_worker()
             return
-        self._session.wait_for_memory(self, asked)
-        if self._work is not None:
-            self._session.line.park(self)
+        self.queued = False
+        self._resources.turns.wait(self, asked=asked)
+        if self._maker.drawn is not None:
+            self._shared.line.park(self)
         else:
             self.call.let_go()
         # What it drew, or what was set aside for that, is of use to others meanwhile.
-        self._loop.call_soon(self._session.line.serve)
+        self._loop.call_soon(self._shared.line.serve)
 
-    def _leave_worker(self) -> Work | None:
+    def _leave_worker(self) -> Computation | None:
         """Gives up what was drawn, and what was set aside for drawing it."""
         self.queued = False
-        work, self._work = self._work, None
-        self._session.line.unpark(self)
+        drawn = self._maker.forget()
+        self._shared.line.unpark(self)
         self.call.let_go()
         # Later: an error and its frames may still hold memory that others wait for.
-        self._loop.call_soon(self._session.line.serve)
-        return work
+        self._loop.call_soon(self._shared.line.serve)
+        return drawn
+
+    def drop_draw(self) -> bool:
+        """Gives up what was drawn while it waits, for others to draw in; False if it cannot."""
+        if self._maker.drawn is None or self.queued:
+            return False
+        self._maker.forget()
+        self.call.let_go()
+        return True
+
+    # --- answered ---
+
+    def fail(self, error: BaseException) -> None:
+        """Answers with an error, unless it was answered before."""
+        if not self._end():
+            return
+        # What a trainer gives up, a batch fetched ahead for instance, is no failure.
+        if not isinstance(error, RequestCancelled):
+            self._shared.counters.failed += 1
+            self._count_latency()
+        code = code_for(error)
+        text = line_text(str(error), _MAX_ERROR_TEXT) or type(error).__name__
+        if code.name == "INTERNAL":
+            log.error("session %d, request %d failed", self.session_id, self.id, exc_info=error)
+        elif is_of_the_machine(error):
+            log.error("session %d, request %d failed: %s", self.session_id, self.id, text)
+        answer = pb.Error(code=number_of(code), message=text)
+        self._resources.outbox.put(pb.SessionResponse(request_id=self.id, error=answer))
+
+    def drop(self) -> None:
+        """Ends it without an answer: nobody is there any more to get one."""
+        self._end()
+
+    def _expired(self) -> None:
+        if self not in self._resources.turns:
+            self.fail(RequestTimedOut("the request's time ran out before it was done"))
+            return
+        self.fail(
+            OutOfMemory(
+                self._resources.memory.holders_text()
+                or "no memory for this result: other sessions hold what --shm-limit "
+                f"({size_text(self._shared.limits.shm_limit)}) leaves to it; ask again when they "
+                "have released batches, ask for less at a time, or raise --shm-limit"
+            )
+        )
+
+    def _count_latency(self) -> None:
+        if self._arrived is not None:  # else it was refused before all of it had come
+            self._resources.latency.add(self._loop.time() - self._arrived)
+
+    def _end(self) -> bool:
+        """Gives up everything that it holds or waits for. False if it was answered before."""
+        if self.answered:
+            return False
+        self.answered = True
+        self._on_answered(self)
+        self._resources.held_bytes -= self._counted_bytes
+        self._shared.ids.give(self._counted_bytes)
+        scheduler = self._shared.scheduler
+        # Else one who asks and cancels without end would fill the queue.
+        if scheduler.has_queued(self.session_id) and scheduler.withdraw(self.session_id, self.run):
+            self.queued = False
+        self._shared.line.unpark(self)
+        self.call.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.queued:  # else the worker lets go of it
+            self._maker.forget()
+            self.call.let_go()
+        if len(self._shared.line):  # it may have kept the others there waiting
+            self._loop.call_soon(self._shared.line.serve)
+        self._resources.turns.leave(self)
+        return True

@@ -36,7 +36,7 @@ def wait_and_run(self, *args):
         time.sleep(0.01)
     return run(self, *args)
 Request.run = wait_and_run
-Request.is_brief = lambda self: False
+Request._is_brief = lambda self: False
 """
 
 # A daemon that takes who says nothing for a while for gone; and that does so on its socket too.

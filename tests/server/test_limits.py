@@ -20,7 +20,7 @@ from graphzero.client.errors import InvalidRequest, ResourceExhausted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.inline import InlineBudget
-from graphzero.server.memory.working_line import WorkLine
+from graphzero.server.memory.working_line import WorkingMemoryLine
 
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED = 3, 4, 8, 1
 START = Callable[..., Any]
@@ -243,7 +243,7 @@ class FakeRequest:
 
 
 def test_those_who_used_the_least_time_go_first() -> None:
-    line, ran = WorkLine(1000), []
+    line, ran = WorkingMemoryLine(1000), []
     busy, modest = (FakeRequest(seconds, ran) for seconds in (5.0, 1.0))
     line.wait(busy)
     line.wait(modest)
@@ -258,7 +258,7 @@ def test_those_who_used_the_least_time_go_first() -> None:
 
 def test_newcomers_do_not_overtake_one_who_waits_for_ever() -> None:
     now = [4.0]
-    line, ran = WorkLine(1000, newcomers_seconds=lambda: now[0]), []
+    line, ran = WorkingMemoryLine(1000, newcomers_seconds=lambda: now[0]), []
     busy, early, late = (FakeRequest(seconds, ran) for seconds in (5.0, 0.0, 0.0))
     line.wait(busy)
     line.wait(early)
@@ -271,7 +271,7 @@ def test_newcomers_do_not_overtake_one_who_waits_for_ever() -> None:
 
 
 def test_small_requests_do_not_wait_behind_a_large_one_each_session_with_one_at_a_time() -> None:
-    line, ran = WorkLine(1000), []
+    line, ran = WorkingMemoryLine(1000), []
     line.sessions = 2
     large = FakeRequest(0.0, ran, needed=700, session_id=1)
     small, next_one = (FakeRequest(5.0, ran, needed=10, session_id=2) for _ in range(2))
@@ -289,7 +289,7 @@ def test_small_requests_do_not_wait_behind_a_large_one_each_session_with_one_at_
 
 
 def test_an_answered_request_leaves_the_line() -> None:
-    line, ran = WorkLine(1000), []
+    line, ran = WorkingMemoryLine(1000), []
     given_up = FakeRequest(0.0, ran)
     line.wait(given_up)
     line.serve()
@@ -300,7 +300,7 @@ def test_an_answered_request_leaves_the_line() -> None:
 
 
 def test_one_request_may_have_all_memory_only_while_nobody_else_is_there() -> None:
-    line = WorkLine(1000)
+    line = WorkingMemoryLine(1000)
     assert line.largest == 1000
     line.sessions = 2
     assert line.largest == 750
@@ -348,15 +348,18 @@ def test_inline_results_leave_room_for_others_and_count_as_shared_memory() -> No
     greedy, modest = budget.open_session(), budget.open_session()
     with pytest.raises(InputError, match="--shm-limit"):
         greedy.try_allocate(17 << 20)
-    assert greedy.try_allocate(16 << 20) is not None
+    block = greedy.try_allocate(16 << 20)
+    assert block is not None
     assert greedy.try_allocate(1 << 20) is None
     assert modest.try_allocate(8 << 20) is not None
     assert shared.used == 24 << 20
-    assert budget.take_ready() == []
+    called: list[str] = []
+    greedy.call_when_room(lambda: called.append("greedy"))
     modest.close()
-    greedy.release([1])
+    assert called == []  # its own block still leaves no room
+    greedy.give_back(block)
     assert shared.used == 0
-    assert budget.take_ready() == [greedy.number]
+    assert called == ["greedy"]
 
 
 def test_inline_results_find_no_room_where_regions_have_it() -> None:

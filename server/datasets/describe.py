@@ -1,0 +1,52 @@
+"""What the daemon says of a dataset to trainers."""
+
+from __future__ import annotations
+
+from graphzero._dataset import Dataset
+from graphzero._features import FeatureStore
+from graphzero._files import CATEGORIES_SUFFIX
+from graphzero.proto import graphzero_pb2 as pb
+
+# Of the names of one column's values. With longer ones the answer might not fit into a message.
+_MAX_VALUE_NAME_BYTES = 64 << 10
+_ROLES = {
+    "node": pb.COLUMN_ROLE_NODE,
+    "edge": pb.COLUMN_ROLE_EDGE,
+    "ids": pb.COLUMN_ROLE_IDS,
+    "categories": pb.COLUMN_ROLE_CATEGORIES,
+}
+
+
+def describe_dataset(dataset: Dataset) -> pb.Dataset:
+    graph = dataset.graph
+    return pb.Dataset(
+        name=dataset.name,
+        fingerprint=dataset.fingerprint,
+        path=str(dataset.path),
+        num_nodes=graph.num_nodes,
+        num_edges=graph.num_edges,
+        has_weights=graph.has_weights,
+        has_edge_ids=graph.has_edge_ids,
+        has_in_edges=graph.has_direction("in"),
+        has_out_edges=graph.has_direction("out"),
+        symmetric=graph.is_symmetric,
+        weight_name=graph._topology.weight_name,
+        columns=[
+            pb.Column(
+                name=name,
+                dtype=column.dtype.label,
+                shape=column.shape,
+                role=_ROLES[column.role],
+                byte_size=column.byte_size,
+                value_names=_value_names(column),
+                time_unit=column.unit or "",
+                categories=f"{name}{CATEGORIES_SUFFIX}" if column.has_categories else "",
+            )
+            for name, column in dataset.columns.items()
+        ],
+    )
+
+
+def _value_names(column: FeatureStore) -> tuple[str, ...]:
+    size = sum(len(name.encode()) for name in column.columns)
+    return column.columns if size <= _MAX_VALUE_NAME_BYTES else ()

@@ -1,0 +1,104 @@
+"""Draws what a request asks for, and writes it into a block: the part on a worker's thread."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from graphzero._errors import InputError
+from graphzero._text import size_text
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
+from graphzero.server.compute import Computation, make_computation
+from graphzero.server.memory.results import ResultBlock
+from graphzero.server.sessions.resources import SessionResources
+
+# Calls a function with arguments on the event loop.
+Tell: TypeAlias = Callable[..., None]
+
+
+class ResultMaker:
+    """Used by one thread at a time. What was drawn stays until forget(), so that a request which
+    finds no memory for its result need not draw again."""
+
+    def __init__(
+        self,
+        resources: SessionResources,
+        message: pb.SessionRequest,
+        ids: bytearray,
+    ) -> None:
+        """`ids` are complete before the first make()."""
+        self._resources = resources
+        self._message = message
+        self._ids = ids
+        self.drawn: Computation | None = None
+
+    def forget(self) -> Computation | None:
+        """Gives up what was drawn, and returns it."""
+        drawn, self.drawn = self.drawn, None
+        return drawn
+
+    def make(self, tell: Tell) -> Any:
+        """The filled ResultBlock, or None if there is no memory for it now."""
+        if self._resources.memory_problem:
+            raise NotPossible(self._resources.memory_problem)
+        if self.drawn is None:
+            self.drawn = self._draw()
+        block = self._allocate(max(1, self.drawn.layout.byte_size))
+        if block is not None:
+            try:
+                self._fill(self.drawn, block, tell)
+            except BaseException:
+                tell(self._resources.memory.give_back, block)
+                raise
+        return block
+
+    def _draw(self) -> Computation:
+        resources = self._resources
+        limits = resources.shared.limits
+        computation = make_computation(
+            resources.dataset,
+            resources.recipes,
+            self._message,
+            np.frombuffer(self._ids, np.int64),
+            limits.largest_sample,
+        )
+        try:
+            computation.draw()
+        except OSError as error:
+            raise UnreadableFile(str(error)) from error
+        size, most = computation.layout.byte_size, limits.largest_result
+        if size > most:
+            raise ValueError(
+                f"the result has {size_text(size)}, expected at most {size_text(most)}: use fewer "
+                "seeds, a smaller fanout or fewer columns"
+            )
+        return computation
+
+    def _allocate(self, size: int) -> Any:
+        try:
+            return self._resources.memory.try_allocate(size)
+        except (InputError, OSError) as error:  # beyond --shm-limit, or beyond /dev/shm
+            raise OutOfMemory(str(error)) from error
+
+    def _fill(self, computation: Computation, block: ResultBlock, tell: Tell) -> None:
+        try:
+            computation.fill(block)
+        except Exception as error:
+            self._check_for_damage(block, error, tell)
+            if isinstance(error, OSError):
+                raise UnreadableFile(str(error)) from error
+            raise
+        self._check_for_damage(block, None, tell)
+
+    def _check_for_damage(self, block: ResultBlock, failure: Exception | None, tell: Tell) -> None:
+        """Raises if the client has cut the region: then that is why writing failed, if it did."""
+        damage = block.damage()
+        if not damage and isinstance(failure, OSError) and failure.errno == errno.EFAULT:
+            # The kernel, reading rows straight into the block, met what the guard would have met.
+            damage = "the trainer's shared memory was cut while it was written; connect again"
+        if damage:
+            tell(self._resources.memory_broke, damage)
+            raise NotPossible(damage) from failure
