@@ -107,7 +107,7 @@ test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every w
 .PHONY: test-pyg
 test-pyg: $(PACKAGE) ## run PyG's own tests of its loaders over graphzero: PYG=CHECKOUT of the installed version
 	@test -d "$(PYG)/test/loader" || { echo "PYG=$(PYG): expected a checkout of PyG's repository" >&2; exit 1; }
-	@cd "$(PYG)" && PYTHONPATH="$(CURDIR)/tests:$(CURDIR)/tests/client:$$PYTHONPATH" $(CURDIR)/$(BIN)/python -P -m pytest \
+	@cd "$(PYG)" && PYTHONPATH="$(CURDIR)/tests/helpers:$(CURDIR)/tests/client:$$PYTHONPATH" $(CURDIR)/$(BIN)/python -P -m pytest \
 	  -p pyg_own_tests -p no:cacheprovider -o addopts= --import-mode=importlib -q -ra test $(PYTEST_ARGS)
 
 .PHONY: sanitize

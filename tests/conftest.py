@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -12,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import control_groups
 import hypothesis
-import memory_group as control_group
 import numpy as np
 import pytest
 from graphzero._grpc_setup import import_grpc
@@ -72,15 +73,36 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
     for daemon in started:
         if daemon.process.poll() is None:
             daemon.kill()
+        if daemon.process.returncode < 0:
             from graphzero.server.process.lock import sweep_regions
 
             sweep_regions(daemon.instance_id)  # there is no next start to do it
 
 
 @pytest.fixture
-def memory_group() -> Any:
-    """memory_group(limit): a context with a control group; skips where none can be made."""
-    return control_group.memory_group
+def make_group() -> Iterator[Callable[[contextlib.AbstractContextManager[Any]], Any]]:
+    """make_group(context) -> its control group, removed after the test; skips where none can be."""
+    with contextlib.ExitStack() as stack:
+
+        def enter(context: contextlib.AbstractContextManager[Any]) -> Any:
+            try:
+                return stack.enter_context(context)
+            except control_groups.NoControlGroup as error:
+                pytest.skip(str(error))
+
+        yield enter
+
+
+@pytest.fixture
+def memory_group(make_group: Callable[..., Any]) -> Callable[[int], control_groups.MemoryGroup]:
+    """memory_group(limit) -> a control group of at most so many bytes."""
+    return lambda limit: make_group(control_groups.memory_group(limit))
+
+
+@pytest.fixture
+def thread_group(make_group: Callable[..., Any]) -> control_groups.ThreadGroup:
+    """A control group that bounds threads as the test says."""
+    return make_group(control_groups.thread_group())
 
 
 @pytest.fixture(scope="session")

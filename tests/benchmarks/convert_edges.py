@@ -10,7 +10,6 @@ meets everyone. Peers are installed into environments of their own under --cache
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import platform
 import shutil
@@ -19,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,9 @@ import numpy as np
 import numpy.typing as npt
 from graphzero._quantities import parse_count, parse_size
 from graphzero._text import size_text
+
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+from control_groups import NoControlGroup, memory_group
 
 GRAPHZERO_02 = """
 import os, sys
@@ -185,32 +187,17 @@ def print_table(runs: dict[str, list[Run]], csv_bytes: int) -> None:
         print(f"  {name:36}" + "".join(f"{cell:>14}" for cell in cells))
 
 
-@contextlib.contextmanager
-def memory_group(limit: int) -> Iterator[Path | None]:
-    """A control group (v1) with this limit, or None where none can be made."""
-    group = Path(f"/sys/fs/cgroup/memory/graphzero-bench-{os.getpid()}")
-    try:
-        group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(limit))
-    except OSError:
-        yield None
-        return
-    try:
-        yield group
-    finally:
-        group.rmdir()
-
-
 def print_limited_run(ours: Contender, csv: Path, directory: Path, memory: int) -> None:
     limit = memory + (128 << 20)  # for the interpreter, buffers and pages on their way to disk
     out = directory / "out"
-    with memory_group(limit) as group:
-        if group is None:
-            print("  no memory control group can be made here")
-            return
-        enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
-        run = measure(["sh", "-c", enter, "sh", *ours.command(csv, out)])
-        peak = int((group / "memory.max_usage_in_bytes").read_text())
+    try:
+        with memory_group(limit) as group:
+            enter = f'echo $$ > {group.directory}/cgroup.procs && exec "$@"'
+            run = measure(["sh", "-c", enter, "sh", *ours.command(csv, out)])
+            peak = group.peak
+    except NoControlGroup as error:
+        print(f"  {error}")
+        return
     remove(out)
     print(
         f"  in a control group of {size_text(limit)}: {run.seconds:.2f} s, peak {size_text(peak)} "

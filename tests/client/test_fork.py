@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +22,7 @@ from graphzero.client.stream import open_stream
 from graphzero.proto.graphzero_pb2 import Cancel, GetStatsRequest, SessionRequest
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from graphzero.torch import BatchDataset
+from waiting import DEADLINE_S, wait_until
 
 FANOUT = [3, 2]
 # Epochs that are left after their first batch; `make crash` sets them high.
@@ -128,15 +128,16 @@ def test_a_child_that_is_killed_leaves_no_session_behind(
         assert os.read(told, 1) == b"!"
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
         # Its relay ends by itself, and the daemon notices: until then the next one is refused.
-        for _ in range(600):
+        def is_accepted() -> bool:
             try:
                 gz.connect(daemon.address).close()
-                break
             except gz.ResourceExhausted:
-                time.sleep(0.05)
-        else:
-            pytest.fail("the session of the killed child is still open")
+                return False
+            return True
+
+        wait_until(is_accepted, "the end of the killed child's session")
 
 
 class Sampled(torch.utils.data.Dataset[Any]):
@@ -164,7 +165,7 @@ def test_dataloader_workers_use_the_client_they_inherit(client: gz.Client) -> No
 
 def sessions_of(address: str) -> list[str]:
     with grpc.insecure_channel(address) as channel:
-        stats = SamplerServiceStub(channel).GetStats(GetStatsRequest(), timeout=60)
+        stats = SamplerServiceStub(channel).GetStats(GetStatsRequest(), timeout=DEADLINE_S)
         return [session.client_name for session in stats.sessions]
 
 
@@ -194,12 +195,11 @@ def test_epochs_that_are_left_leave_neither_sessions_nor_relays(
         for batch in workers:
             assert batch.batch_size == 20
             break
-    for _ in range(600):
-        left = len(sessions_of(daemon.address)) - at_first, relays_with(mark)
-        if left == (0, []):
-            break
-        time.sleep(0.05)
-    assert left == (0, [])
+
+    def left() -> tuple[int, list[str]]:
+        return len(sessions_of(daemon.address)) - at_first, relays_with(mark)
+
+    wait_until(lambda: left() == (0, []), lambda: f"sessions and relays left: {left()}")
 
 
 def test_a_finalizer_may_interrupt_a_child_in_the_middle_of_a_message(client: gz.Client) -> None:
@@ -207,7 +207,7 @@ def test_a_finalizer_may_interrupt_a_child_in_the_middle_of_a_message(client: gz
     address = find_address(client.info().address)
 
     def child() -> None:
-        signal.alarm(30)  # against a hang
+        signal.alarm(int(DEADLINE_S))
         stream = open_stream(address)
         interrupted = threading.Event()
 
@@ -218,7 +218,7 @@ def test_a_finalizer_may_interrupt_a_child_in_the_middle_of_a_message(client: gz
                 return b""
 
         stream.send(Message())  # type: ignore[arg-type]
-        assert interrupted.wait(30)
+        assert interrupted.wait(DEADLINE_S)
         stream.close()
 
     in_child(child)
@@ -250,17 +250,13 @@ def test_a_child_that_lives_on_does_not_keep_what_its_killed_parent_held(daemon:
             stats = SamplerServiceStub(channel).GetStats
 
             def sessions() -> list[str]:
-                found = stats(GetStatsRequest(), timeout=60).sessions
+                found = stats(GetStatsRequest(), timeout=DEADLINE_S).sessions
                 return [one.client_name for one in found if str(trainer.pid) in one.client_name]
 
             assert sessions()
             trainer.kill()
             trainer.wait()
-            for _ in range(600):
-                if not sessions():
-                    break
-                time.sleep(0.1)
+            wait_until(lambda: not sessions(), "the end of the killed parent's session")
             os.kill(child, 0)  # it is still there
-            assert not sessions()
     finally:
         os.kill(child, signal.SIGKILL)

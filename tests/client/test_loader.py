@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from graphzero.client.probe import daemon_stats
+from waiting import wait_until
 
 FANOUT = [3, 2]
 
@@ -417,10 +417,7 @@ def test_a_loader_that_gets_no_session_says_so_and_goes_on_when_there_is_one(
             early = loader.share(0, 0, 1)
             with pytest.raises(gz.ResourceExhausted, match="all 1 sessions are in use"):
                 next(loader.share(0, 0, 1))
-        for _ in range(600):  # until the daemon has noticed that it is closed
-            if not daemon_stats(daemon.address).sessions:
-                break
-            time.sleep(0.05)
+        wait_until(lambda: not daemon_stats(daemon.address).sessions, "the end of its session")
         assert contents(early) == expected
 
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,9 @@ import grpc
 import pytest
 from graphzero.proto.graphzero_pb2 import GetStatsRequest, GetStatsResponse
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
-
-DEADLINE_S = 60  # against a hang; nothing is measured
 
 # The daemon's workers stand before a gate while the file is there, so that a request is surely
 # under way when its trainer is stopped.
@@ -104,10 +102,10 @@ class Stats:
         self._ask = SamplerServiceStub(self._channel).GetStats
 
     def wait_until(self, condition: Callable[[GetStatsResponse], bool]) -> None:
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition(self._ask(GetStatsRequest(), timeout=DEADLINE_S)):
-            assert time.monotonic() < deadline, "it never came to that"
-            threading.Event().wait(0.02)
+        def holds() -> bool:
+            return condition(self._ask(GetStatsRequest(), timeout=DEADLINE_S))
+
+        wait_until(holds, lambda: f"found {self._ask(GetStatsRequest(), timeout=DEADLINE_S)}")
 
     def close(self) -> None:
         self._channel.close()

@@ -19,8 +19,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from raw_session import RawSession

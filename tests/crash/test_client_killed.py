@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from daemon_watch import Watch, wait_until
+from daemon_watch import Watch
 from processes import Trainer, Victims
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,11 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from daemon_watch import Watch, wait_until
+from daemon_watch import Watch
 from graphzero.proto import graphzero_pb2 as pb
 from processes import Trainer
 from raw_session import RawSession
+from waiting import wait_until
 
 MIB = 1 << 20
 # Nearly all nodes are in each batch: about 9 MB, and regions of 10 or 12 MiB for them.
@@ -228,7 +229,7 @@ def test_inline_results_that_nobody_reads_are_bounded_and_the_rest_is_told_so(
 _IN_A_SMALL_SHM = """
 import sys, tempfile
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+sys.path.insert(0, {helpers!r})
 import numpy as np
 import graphzero as gz
 from daemon_process import DaemonProcess
@@ -254,7 +255,9 @@ def test_too_small_dev_shm_gives_the_number_to_raise(wide: Path, runtime_directo
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("needs root and unshare, to mount another /dev/shm")
     script = _IN_A_SMALL_SHM.format(
-        tests=str(Path(__file__).parents[1]), directory=str(runtime_directory), data=str(wide)
+        helpers=str(Path(__file__).parents[1] / "helpers"),
+        directory=str(runtime_directory),
+        data=str(wide),
     )
     mount = 'mount -t tmpfs -o size=8m tmpfs /dev/shm && exec "$@"'
     done = subprocess.run(

@@ -12,8 +12,8 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from daemon_watch import wait_until
 from graphzero import _engine
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

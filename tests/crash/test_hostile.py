@@ -158,11 +158,11 @@ class Scene:
 def test_attacks_one_after_the_other_harm_nobody_else(
     start_daemon: Callable[..., Any], memory_group: Any, graph: Path
 ) -> None:
-    with memory_group(MEMORY) as group:
-        scene = Scene(start_daemon(graph, setup=group.enter), group)
-        for name in NAMES:
-            scene.suffer(name, seconds=0.5)
-        scene.expect_no_harm()
+    group = memory_group(MEMORY)
+    scene = Scene(start_daemon(graph, setup=group.enter), group)
+    for name in NAMES:
+        scene.suffer(name, seconds=0.5)
+    scene.expect_no_harm()
 
 
 @pytest.mark.skipif(not SECONDS, reason="make crash sets GRAPHZERO_HOSTILE_S")
@@ -170,11 +170,11 @@ def test_attacks_one_after_the_other_harm_nobody_else(
 def test_beside_an_attack_a_trainer_keeps_half_of_its_fair_share(
     start_daemon: Callable[..., Any], memory_group: Any, graph: Path, name: str
 ) -> None:
-    with memory_group(MEMORY) as group:
-        scene = Scene(start_daemon(graph, setup=group.enter), group)
-        alone = batches_per_second(scene.healthy, SECONDS)
-        beside = scene.suffer(name, SECONDS)
-        scene.expect_no_harm()
+    group = memory_group(MEMORY)
+    scene = Scene(start_daemon(graph, setup=group.enter), group)
+    alone = batches_per_second(scene.healthy, SECONDS)
+    beside = scene.suffer(name, SECONDS)
+    scene.expect_no_harm()
     attackers = SESSIONS.get(name, 1)
     print(f"{name}: {alone:.1f} batches/s alone, {beside:.1f} beside {attackers} attackers")
     assert beside >= alone / (1 + attackers) / 2

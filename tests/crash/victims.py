@@ -23,8 +23,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 from raw_session import RawSession
 
 PR_SET_PDEATHSIG = 1

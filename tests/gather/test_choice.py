@@ -6,7 +6,6 @@ import struct
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import graphzero as gz
 import numpy as np
@@ -15,7 +14,6 @@ from graphzero import _engine
 from graphzero._column_io import plan_io
 
 Path_ = _engine.ColumnPath
-CGROUPS = Path("/sys/fs/cgroup/memory")
 
 
 def stats(store):
@@ -64,25 +62,15 @@ def test_auto_agrees_with_views_that_were_written_to(make_column):
     assert (gz.FeatureStore(path, io="cached").gather([7]) == values[7]).all()
 
 
-@pytest.mark.skipif(not os.access(CGROUPS, os.W_OK), reason="needs a writable memory cgroup (v1)")
-def test_the_limit_of_a_control_group_counts(tmp_path):
+def test_the_limit_of_a_control_group_counts(tmp_path, memory_group):
     path = tmp_path / "x.gd"
     gz.write_features(path, np.zeros((400_000, 128), np.float32))  # 200 MB
-    group = CGROUPS / f"graphzero-test-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / "memory.limit_in_bytes").write_text(str(160 << 20))
-        code = (
-            f"import os; open({str(group / 'tasks')!r}, 'w').write(str(os.getpid()));"
-            f"import graphzero as gz; s = gz.FeatureStore({str(path)!r}); s.gather([1]);"
-            "print(s._rows.path)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == "ColumnPath.DIRECT"
-    finally:
-        group.rmdir()
+    code = memory_group(160 << 20).enter + (
+        f"import graphzero as gz; s = gz.FeatureStore({str(path)!r}); s.gather([1]);"
+        "print(s._rows.path)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "ColumnPath.DIRECT"
 
 
 def test_a_filesystem_without_direct_reads_is_read_through_the_page_cache(tmp_path):

@@ -71,45 +71,27 @@ def test_a_file_that_was_cut_is_an_error_with_file_and_offset(make_column, readi
 
 
 FEW_THREADS = """
-import contextlib, os, sys
-from pathlib import Path
+import sys
 import graphzero as gz
 import numpy as np
 values, store = np.load(sys.argv[2]), gz.FeatureStore(sys.argv[1], io="cached")
-first = Path("/sys/fs/cgroup/pids")
-group = (first if first.is_dir() else Path("/sys/fs/cgroup")) / f"graphzero-test-{os.getpid()}"
-here = group.parent / "cgroup.procs"
-try:
-    group.mkdir()
-    (group / "pids.max").write_text(str(len(os.listdir("/proc/self/task")) + 3))
-    (group / "cgroup.procs").write_text("0")
-except OSError as error:
-    print("no control group can be made:", error)
-    sys.exit()
-try:
-    ids = np.random.default_rng(1).permutation(len(values))
-    assert (store.gather(ids) == values[ids]).all()
-    print("read")
-finally:
-    (group / "pids.max").write_text("max")
-    here.write_text("0")
-    with contextlib.suppress(OSError):
-        group.rmdir()
+{enter}
+ids = np.random.default_rng(1).permutation(len(values))
+assert (store.gather(ids) == values[ids]).all()
+print("read")
 """
 
 
-def test_fewer_threads_than_wanted_read_all_the_same(make_column, tmp_path):
+def test_fewer_threads_than_wanted_read_all_the_same(make_column, tmp_path, thread_group):
     """Where io_uring is forbidden, and a control group bounds the number of threads."""
     path, values = make_column(512)
     np.save(tmp_path / "values.npy", values)
+    program = FEW_THREADS.format(enter=thread_group.enter_and_allow(3))
     done = subprocess.run(
-        [sys.executable, "-c", FEW_THREADS, str(path), str(tmp_path / "values.npy")],
+        [sys.executable, "-c", program, str(path), str(tmp_path / "values.npy")],
         env={**os.environ, "GRAPHZERO_IO_ENGINE": "pread"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    if "no control group" in done.stdout:
-        pytest.skip(done.stdout.strip())
-    assert done.stdout == "read\n"
+    assert (done.returncode, done.stdout) == (0, "read\n"), done.stderr

@@ -16,9 +16,9 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from daemon_watch import wait_until
 from graphzero.client.probe import daemon_stats
 from graphzero.server.datasets.hot_rows import hot_nodes
+from waiting import wait_until
 
 PATHS = ["mapped", "cached", "direct"]
 FAULT = "from graphzero import _engine; _engine.set_read_fault({!r}, {})"

@@ -26,6 +26,7 @@ from graphzero import _engine
 from graphzero._cli import main
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.network.listen import ListenConfig, prepare_socket_directory
+from waiting import wait_until
 
 NOBODY = 65534
 
@@ -39,15 +40,6 @@ def run_server(*options: object, user: int | None = None) -> subprocess.Complete
         timeout=120,
         user=user,
     )
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    tick = threading.Event()
-    for _ in range(1200):
-        if condition():
-            return
-        tick.wait(0.05)
-    pytest.fail(f"never happened: {what}")
 
 
 def test_start_prints_what_it_serves_and_how_to_connect(

@@ -13,7 +13,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from daemon_watch import Watch, wait_until
+from daemon_watch import Watch
 from graphzero import _engine
 from graphzero._errors import InputError
 from graphzero.client.errors import InvalidRequest, ResourceExhausted
@@ -21,6 +21,7 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.inline import InlineBudget
 from graphzero.server.memory.working_line import WorkingMemoryLine
+from waiting import wait_until
 
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED = 3, 4, 8, 1
 START = Callable[..., Any]

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from control_groups import MemoryGroup
 from graphzero import _resources
 from graphzero._dataset import open_dataset
 from graphzero._resources import available_memory
@@ -24,7 +24,7 @@ from graphzero.server.datasets.read_plan import ReadPlan, reads_files
 from graphzero.server.memory.division import divide_memory
 from graphzero.server.settings.config import IoConfig
 
-Group = Callable[[int], AbstractContextManager[Any]]
+Group = Callable[[int], MemoryGroup]
 
 MIB = 1 << 20
 LARGE_SHM = 1 << 40
@@ -69,17 +69,11 @@ def test_limits_that_do_not_fit_come_with_such_that_do(
 
 def test_the_limit_of_a_group_counts_and_that_of_the_group_around_it(memory_group: Group) -> None:
     program = "from graphzero._resources import available_memory; print(available_memory())"
-    with memory_group(200 * MIB) as group:
-        child = group.make_child()
-        for directory in (group.directory, child):
-            enter = f"open({str(directory / 'cgroup.procs')!r}, 'w').write('0')"
-            done = subprocess.run(
-                [sys.executable, "-c", f"{enter}\n{program}"],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            assert 0 < int(done.stdout) < 200 * MIB
+    group = memory_group(200 * MIB)
+    for entered in (group, group.make_child()):
+        command = [sys.executable, "-c", entered.enter + program]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert 0 < int(done.stdout) < 200 * MIB
 
 
 @pytest.mark.parametrize(
@@ -118,26 +112,26 @@ def test_shared_memory_that_is_in_use_counts_as_used(memory_group: Group) -> Non
         "os.posix_fallocate(file, 0, 50 << 20)\n"
         "print(before - available_memory())\n"
     )
-    with memory_group(300 * MIB) as group:
-        done = subprocess.run(
-            [sys.executable, "-c", f"{group.enter}\n{program}"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    group = memory_group(300 * MIB)
+    done = subprocess.run(
+        [sys.executable, "-c", group.enter + program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert int(done.stdout) > 45 * MIB
 
 
 def test_a_daemon_in_a_small_group_chooses_small_parts_and_says_so(
     start_daemon: Callable[..., Any], dataset: Path, memory_group: Group
 ) -> None:
-    with memory_group(600 * MIB) as group:
-        daemon = start_daemon(dataset, "--feature-io", "direct", setup=group.enter)
-        stats = daemon_stats(daemon.address)
-        assert stats.shm_limit_byte_size + stats.row_cache.capacity_byte_size < 300 * MIB
-        assert "(a control group allows 600.0 MiB)" in daemon.output()
-        assert "warning: " not in daemon.output()
-        assert daemon.stop() == 0
+    group = memory_group(600 * MIB)
+    daemon = start_daemon(dataset, "--feature-io", "direct", setup=group.enter)
+    stats = daemon_stats(daemon.address)
+    assert stats.shm_limit_byte_size + stats.row_cache.capacity_byte_size < 300 * MIB
+    assert "(a control group allows 600.0 MiB)" in daemon.output()
+    assert "warning: " not in daemon.output()
+    assert daemon.stop() == 0
 
 
 def test_a_reload_does_not_count_what_the_daemon_itself_holds(
@@ -157,10 +151,10 @@ def test_a_reload_does_not_count_what_the_daemon_itself_holds(
 def test_limits_that_do_not_fit_are_a_warning_at_start(
     start_daemon: Callable[..., Any], dataset: Path, memory_group: Group
 ) -> None:
-    with memory_group(600 * MIB) as group:
-        daemon = start_daemon(dataset, "--shm-limit", "500M", setup=group.enter)
-        assert re.search(r"warning: .*; use --shm-limit \d+M$", daemon.output(), re.MULTILINE)
-        assert daemon.stop() == 0
+    group = memory_group(600 * MIB)
+    daemon = start_daemon(dataset, "--shm-limit", "500M", setup=group.enter)
+    assert re.search(r"warning: .*; use --shm-limit \d+M$", daemon.output(), re.MULTILINE)
+    assert daemon.stop() == 0
 
 
 def test_more_shared_memory_than_the_machine_has_is_not_blamed_on_its_mount(
@@ -200,14 +194,14 @@ def test_a_daemon_and_a_trainer_live_in_a_small_group(
     """With all sizes as they are by default."""
     gz.write_graph(tmp_path / "graph.gl", np.arange(16_000), np.arange(16_000)[::-1])
     gz.write_features(tmp_path / "x.gd", np.ones((16_000, 2048), np.float32))
-    with memory_group(320 * MIB) as group:
-        daemon = start_daemon(tmp_path, "--feature-io", "direct", setup=group.enter)
-        done = subprocess.run(
-            [sys.executable, "-c", f"{group.enter}\n{TRAINER}", daemon.address],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert group.killed == 0
-        assert daemon.stop() == 0
+    group = memory_group(320 * MIB)
+    daemon = start_daemon(tmp_path, "--feature-io", "direct", setup=group.enter)
+    done = subprocess.run(
+        [sys.executable, "-c", group.enter + TRAINER, daemon.address],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert group.killed == 0
+    assert daemon.stop() == 0

@@ -10,8 +10,8 @@ import graphzero as gz
 import grpc
 import numpy as np
 import pytest
-from daemon_watch import wait_until
 from graphzero.proto import graphzero_pb2 as pb
+from waiting import wait_until
 
 INVALID_ARGUMENT, DEADLINE, NOT_FOUND = 3, 4, 5
 EXHAUSTED, PRECONDITION, CANCELLED = 8, 9, 1

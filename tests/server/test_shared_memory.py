@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from daemon_watch import wait_until
 from graphzero import _engine
 from graphzero._errors import FormatError, InputError
+from waiting import wait_until
 
 MIB = 1 << 20
 SMALL = 1 * MIB  # lies in a region of 4 MiB

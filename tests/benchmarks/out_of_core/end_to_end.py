@@ -33,7 +33,7 @@ import numpy as np
 from device import random_reads_per_second
 from graphzero import _engine
 from graphzero.client.probe import daemon_stats
-from limits import drop_caches, enter, memory_group
+from limits import MemoryGroup, drop_caches, memory_group
 from spread import spread
 
 HERE = Path(__file__).parent
@@ -167,7 +167,7 @@ class Bench:
         return result
 
     @contextlib.contextmanager
-    def _serve(self, group: Path | None, data: Path, *options: str) -> Iterator[str]:
+    def _serve(self, group: MemoryGroup | None, data: Path, *options: str) -> Iterator[str]:
         socket = self._temporary / "s.sock"
         log = self._temporary / "daemon.log"
         command = [sys.executable, "-m", "graphzero.server", "--data", str(data)]
@@ -176,7 +176,7 @@ class Bench:
                 [*command, "--socket", str(socket), *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=enter(group) if group else None,
+                preexec_fn=group.join if group else None,
             )
         try:
             _wait_for(lambda: "connect with" in log.read_text(), daemon)
@@ -192,7 +192,7 @@ class Bench:
             shutil.copy(log, self._temporary / "last.log")
 
     @contextlib.contextmanager
-    def _group(self, limit: int | None) -> Iterator[Path | None]:
+    def _group(self, limit: int | None) -> Iterator[MemoryGroup | None]:
         if limit is None:
             yield None
             return
@@ -203,7 +203,7 @@ class Bench:
     def _trainer(
         self,
         command: Sequence[str],
-        group: Path | None,
+        group: MemoryGroup | None,
         look: Callable[[], None] = lambda: None,
         *,
         cold: bool = False,  # its first batch takes minutes, and the next is no faster
@@ -215,7 +215,7 @@ class Bench:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            preexec_fn=enter(group) if group else None,
+            preexec_fn=group.join if group else None,
         )
         assert trainer.stdin is not None
         assert trainer.stdout is not None

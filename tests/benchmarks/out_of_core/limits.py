@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_VERSION_1 = Path("/sys/fs/cgroup/memory")
-_VERSION_2 = Path("/sys/fs/cgroup")
+# Groups that bound memory are made as for the tests.
+sys.path.append(str(Path(__file__).parents[2] / "helpers"))
+from control_groups import MemoryGroup, memory_group
 
-
-@contextlib.contextmanager
-def memory_group(limit: int) -> Iterator[Path]:
-    """A control group of at most `limit` bytes; the file to write process ids to."""
-    first = _VERSION_1.exists()
-    group = (_VERSION_1 if first else _VERSION_2) / f"graphzero-bench-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / ("memory.limit_in_bytes" if first else "memory.max")).write_text(str(limit))
-        yield group / ("tasks" if first else "cgroup.procs")
-    finally:
-        with contextlib.suppress(OSError):
-            group.rmdir()
+__all__ = ["MemoryGroup", "drop_caches", "memory_group", "run_limited"]
 
 
 def drop_caches() -> None:
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
-
-
-def enter(group: Path) -> Any:
-    """For Popen's preexec_fn: the child and all that it starts are limited."""
-    return lambda: group.write_text(str(os.getpid()))
 
 
 def run_limited(script: Path, arguments: Sequence[str], limit: int) -> dict[str, Any]:
@@ -45,7 +28,7 @@ def run_limited(script: Path, arguments: Sequence[str], limit: int) -> dict[str,
         drop_caches()
         done = subprocess.run(
             [sys.executable, str(script), *arguments],
-            preexec_fn=enter(group),
+            preexec_fn=group.join,
             stdout=subprocess.PIPE,
             text=True,
             check=True,

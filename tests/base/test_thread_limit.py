@@ -6,22 +6,16 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import graphzero as gz
 import numpy as np
 import pytest
-from thread_limit import ThreadLimit, thread_limit
+from control_groups import ThreadGroup
 
 DEADLINE_S = 120
-
-
-@pytest.fixture
-def limit() -> Iterator[ThreadLimit]:
-    with thread_limit() as made:
-        yield made
 
 
 def run_python(
@@ -68,9 +62,9 @@ print("same")
 
 @pytest.mark.parametrize(("io", "topology_io"), [("mapped", "mapped"), ("cached", "staged")])
 def test_samples_and_rows_are_the_same(
-    limit: ThreadLimit, dataset: Path, io: str, topology_io: str
+    thread_group: ThreadGroup, dataset: Path, io: str, topology_io: str
 ) -> None:
-    program = COMPARE.format(refuse=limit.enter_and_refuse)
+    program = COMPARE.format(refuse=thread_group.enter_and_allow(0))
     done = run_python(program, dataset, io, topology_io, env={"GRAPHZERO_IO_ENGINE": "pread"})
     assert (done.returncode, done.stdout, done.stderr) == (0, "same\n", "")
 
@@ -88,7 +82,7 @@ for command in sys.argv[1:]:
 """
 
 
-def test_tools_do_their_work(limit: ThreadLimit, tmp_path: Path, dataset: Path) -> None:
+def test_tools_do_their_work(thread_group: ThreadGroup, tmp_path: Path, dataset: Path) -> None:
     rng = np.random.default_rng(0)
     ends = rng.integers(0, 5_000, (2, 100_000))
     np.save(tmp_path / "e.npy", ends)
@@ -105,7 +99,7 @@ def test_tools_do_their_work(limit: ThreadLimit, tmp_path: Path, dataset: Path) 
             f"convert|--quiet|--edges|{out}/0/graph.gl|--out|{out}/again",
         ]
 
-    for name, refuse in (("free", ""), ("refused", limit.enter_and_refuse)):
+    for name, refuse in (("free", ""), ("refused", thread_group.enter_and_allow(0))):
         (tmp_path / name).mkdir()
         done = run_python(COMMANDS.format(refuse=refuse), *commands(tmp_path / name))
         assert (done.returncode, done.stderr) == (0, "")
@@ -121,10 +115,10 @@ def same_files(one: Path, other: Path) -> int:
 
 @pytest.mark.parametrize("threads", [1, 4, 16])
 def test_a_daemon_that_gets_too_few_threads_says_so_and_ends(
-    limit: ThreadLimit, dataset: Path, runtime_directory: Path, threads: int
+    thread_group: ThreadGroup, dataset: Path, runtime_directory: Path, threads: int
 ) -> None:
-    limit.allow(threads)
-    program = limit.enter + "import sys; from graphzero.server import main; sys.exit(main())"
+    thread_group.allow(threads)
+    program = thread_group.enter + "import sys; from graphzero.server import main; sys.exit(main())"
     done = run_python(program, "--data", dataset, "--socket", runtime_directory / "s.sock")
     expected = r"graphzero-server: error: .*allows \d+ more threads, expected \d+: raise the limit"
     assert done.returncode == 1
@@ -132,11 +126,11 @@ def test_a_daemon_that_gets_too_few_threads_says_so_and_ends(
 
 
 def test_a_daemon_that_gets_no_further_threads_serves_on(
-    limit: ThreadLimit, start_daemon: Callable[..., Any], dataset: Path
+    thread_group: ThreadGroup, start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
-    daemon = start_daemon(dataset, "--threads", "4", setup=limit.enter)
+    daemon = start_daemon(dataset, "--threads", "4", setup=thread_group.enter)
     with gz.connect(daemon.address) as client:
-        limit.refuse()
+        thread_group.refuse()
         expected = gz.Graph(dataset / "graph.gl").sample(range(2_000), [5, 5], seed=3)
         for _ in range(20):
             batch = client.sample(range(2_000), [5, 5], seed=3)

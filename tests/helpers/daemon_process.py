@@ -7,16 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from waiting import DEADLINE_S, wait_until
 
 # Channels share connections otherwise, and one to a daemon that was killed lets a call to the next
 # one fail at once.
 OWN_CONNECTION = [("grpc.use_local_subchannel_pool", 1)]
-START_TIMEOUT_S = 60  # a loaded machine; nothing is measured
 
 
 class DaemonProcess:
@@ -55,23 +54,18 @@ class DaemonProcess:
         self._wait_until_healthy()
 
     def _wait_until_healthy(self) -> None:
-        channel = grpc.insecure_channel(self.address, OWN_CONNECTION)
-        ready = grpc.channel_ready_future(channel)
-        try:
-            # Whichever comes first: the daemon answers, or it has ended.
-            for _ in range(START_TIMEOUT_S * 20):
+        with grpc.insecure_channel(self.address, OWN_CONNECTION) as channel:
+            ready = grpc.channel_ready_future(channel)
+
+            def answers() -> bool:
                 if self.process.poll() is not None:
                     raise RuntimeError(f"the daemon ended:\n{self.output()}")
-                try:
-                    ready.result(timeout=0.05)
-                    break
-                except grpc.FutureTimeoutError:
-                    continue
+                return bool(ready.done())
+
+            wait_until(answers, lambda: f"a daemon that answers:\n{self.output()}")
             health = health_pb2_grpc.HealthStub(channel)
-            answer = health.Check(health_pb2.HealthCheckRequest(), timeout=START_TIMEOUT_S)
+            answer = health.Check(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
-        finally:
-            channel.close()
 
     @property
     def pid(self) -> int:
@@ -95,13 +89,12 @@ class DaemonProcess:
 
     def wait_for_output(self, text: str) -> None:
         """Returns when the daemon has printed it."""
-        for _ in range(START_TIMEOUT_S * 20):
-            if text in self.output():
-                return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        raise AssertionError(f"the daemon never printed {text!r}:\n{self.output()}")
+
+        def is_there_or_never_will_be() -> bool:
+            return text in self.output() or self.process.poll() is not None
+
+        wait_until(is_there_or_never_will_be, lambda: f"{text!r} in\n{self.output()}")
+        assert text in self.output(), f"the daemon ended without {text!r}:\n{self.output()}"
 
     def kill(self) -> None:
         self.process.kill()
@@ -110,7 +103,7 @@ class DaemonProcess:
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=START_TIMEOUT_S)
+        return self.process.wait(timeout=DEADLINE_S)
 
 
 def daemon_pid(lock: Path) -> int | None:

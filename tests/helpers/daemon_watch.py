@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,25 +11,11 @@ import grpc
 from daemon_process import OWN_CONNECTION
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+from waiting import DEADLINE_S, wait_until
 
-# Only against a hang: a loaded machine may take its time.
-DEADLINE_S = 60.0
 # What a thread of the daemon gets when it first needs it, and keeps: gRPC's event descriptor of a
 # thread that waited for messages, and the queue of one that read rows which were not in memory.
 OF_THREADS = ("anon_inode:[eventfd]", "anon_inode:[io_uring]")
-
-
-def wait_until(
-    condition: Callable[[], Any], what: str | Callable[[], str], *, deadline_s: float = DEADLINE_S
-) -> float:
-    """Seconds until the condition held; fails with `what` if it never does."""
-    tick = threading.Event()
-    started = time.monotonic()
-    while not condition():
-        if time.monotonic() - started > deadline_s:
-            raise AssertionError(f"never happened: {what() if callable(what) else what}")
-        tick.wait(0.005)
-    return time.monotonic() - started
 
 
 class Watch:
