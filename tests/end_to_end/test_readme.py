@@ -1,4 +1,5 @@
-"""Runs what the README shows, block by block, in one directory, as a reader would."""
+"""Runs what README.md and the guides show, block by block, each in a directory of its own, as a
+reader would."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 from daemon_process import daemon_pid
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+ROOMS = ("client", "deploy", "native", "proto", "server", "tests")
+DOCUMENTS = [ROOT / "README.md", *(path for room in ROOMS for path in (ROOT / room).rglob("*.md"))]
+LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ATTEMPTS = 100
 
@@ -65,10 +69,31 @@ def wait_for_daemon(environment: dict[str, str], errors: Path) -> None:
     pytest.fail(f"the daemon does not answer: {errors.read_text()}")
 
 
-def test_every_example_of_the_readme_runs(tmp_path: Path, environment: dict[str, str]) -> None:
+def blocks_of(document: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(document.read_text())
+
+
+GUIDES = [document for document in DOCUMENTS if blocks_of(document)]
+
+
+def name_of(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=name_of)
+def test_every_example_runs(guide: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     pytest.importorskip("torch")
-    blocks = BLOCK.findall(README.read_text())
-    assert {language for language, _ in blocks} == {"sh", "python"}
-    for language, code in blocks:
+    for language, code in blocks_of(guide):
         complaints = run_block(language, code, tmp_path, environment)
         assert "Warning" not in complaints, f"{code}\n{complaints}"
+
+
+def test_the_readme_and_the_guides_have_examples() -> None:
+    assert {"README.md", "deploy/README.md"} <= {name_of(guide) for guide in GUIDES}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for link in LINK.findall(document.read_text()):
+        if "://" not in link:
+            assert (document.parent / link).exists(), link
