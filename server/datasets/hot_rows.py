@@ -18,7 +18,7 @@ from graphzero._graph import Graph
 
 _NODES_AT_A_TIME = 1 << 20  # 8 MiB of offsets
 _BYTES_AT_A_TIME = 4 << 20  # of rows
-_HIGHEST_DEGREE = 1 << 16  # more edges count as so many
+_HIGHEST_DEGREE = 1 << 16  # nodes with more edges are counted together at this degree
 _ROW_OVERHEAD = 32  # bytes that the cache takes for a row beside the row, at most
 _SHARE_OF_CACHE = 0.9  # the rest is for rows that turn out to be hot
 
@@ -50,7 +50,7 @@ def hot_nodes(graph: Graph, most: int) -> Iterator[npt.NDArray[np.int64]]:
     counts = np.zeros(_HIGHEST_DEGREE + 1, np.int64)
     for _, degree in _degrees(graph):
         counts += np.bincount(degree, minlength=len(counts))
-    at_least = np.cumsum(counts[::-1])[::-1]  # nodes of so many edges or more
+    at_least = np.cumsum(counts[::-1])[::-1]  # entry d: how many nodes have d edges or more
     fits = np.flatnonzero(at_least <= most)
     # All nodes from this degree on, and some that have one edge less.
     lowest = int(fits[0]) if len(fits) else len(counts)

@@ -11,7 +11,7 @@ from graphzero._dataset import Dataset
 from graphzero._resources import available_memory
 from graphzero._text import size_text
 from graphzero._topology_io import TopologyPlan
-from graphzero.server.memory.division import MemoryPlan
+from graphzero.server.memory.division import MemoryDivision
 from graphzero.server.settings.config import IoConfig
 
 _SHARE_IF_ALL_FIT = 0.75
@@ -38,7 +38,7 @@ class ReadPlan:
     Used by one thread at a time: that which opens datasets.
     """
 
-    def __init__(self, config: IoConfig, memory: MemoryPlan) -> None:
+    def __init__(self, config: IoConfig, memory: MemoryDivision) -> None:
         self._config = config
         self._memory = memory
         self.row_cache: _engine.RowCache | None = None

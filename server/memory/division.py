@@ -1,8 +1,8 @@
 """How the daemon divides the memory that is available, so that its parts fit into it together.
 
 The page cache is no part of it: it takes what is left, and gives it back when somebody needs it.
-What is planned here cannot be given back, and too much of it ends with the daemon, or a trainer
-beside it, being killed.
+What is divided here cannot be given back: if it is too much, the kernel kills the daemon or a trainer
+beside it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SMALLEST = {"shm-limit": 8 << 20, "work-memory": 1 << 20}
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
+class MemoryDivision:
     """In bytes. Parts that the user gave are as given."""
 
     available: int
@@ -110,9 +110,9 @@ class MemoryPlan:
         yield f"{found}; use {' and '.join(f'{name} {size >> 20}M' for name, size in less.items())}"
 
 
-def plan_memory(
+def divide_available_memory(
     threads: int, shm_limit: int | None, row_cache: int | None, work: int | None
-) -> MemoryPlan:
+) -> MemoryDivision:
     """For limits as the user gave them; None is a share of the memory that is available now.
 
     Raises InputError for limits under which nothing could be served.
@@ -135,8 +135,8 @@ def divide_memory(
     shm_limit: int | None,
     row_cache: int | None,
     work: int | None = None,
-) -> MemoryPlan:
-    """The plan for `available` bytes and a /dev/shm of `shared_memory`.
+) -> MemoryDivision:
+    """For `available` bytes of memory and a /dev/shm of `shared_memory` bytes.
 
     Where the shares leave too little to workers and trainers, the row cache gives way first:
     without it rows are read more often, without batches nothing works.
@@ -146,7 +146,7 @@ def divide_memory(
     least_work = threads * _WORKER_BYTES
     work_given = work is not None
     work = max(int(available * _WORK_SHARE), least_work) if work is None else work
-    plan = MemoryPlan(
+    parts = MemoryDivision(
         available=available,
         batches=max(min(int(available * _BATCHES_SHARE), shared_memory // 2), _LEAST_BATCHES)
         if shm_limit is None
@@ -159,11 +159,11 @@ def divide_memory(
         row_cache_given=row_cache is not None,
         work_given=work_given,
     )
-    over = plan.daemon + trainers - available
+    over = parts.daemon + trainers - available
     if row_cache is None and over > 0:
-        less = plan.row_cache - int(over / (1 + _ROW_INDEX_SHARE)) - 1
-        plan = replace(plan, row_cache=max(less, min(plan.row_cache, _LEAST_ROW_CACHE)))
-    over = plan.daemon + trainers - available
+        less = parts.row_cache - int(over / (1 + _ROW_INDEX_SHARE)) - 1
+        parts = replace(parts, row_cache=max(less, min(parts.row_cache, _LEAST_ROW_CACHE)))
+    over = parts.daemon + trainers - available
     if shm_limit is None and over > 0:
-        plan = replace(plan, batches=max(plan.batches - over, _LEAST_BATCHES))
-    return plan
+        parts = replace(parts, batches=max(parts.batches - over, _LEAST_BATCHES))
+    return parts

@@ -2,7 +2,8 @@
 
 The loop takes its turns message by message. A stream whose messages take long to decode or to
 handle, lists of a million entries for instance, would have nearly all of its time. So a stream pays
-for a message that took long: it is not read for so long that every stream could have had as much.
+for a message that took long: the next one is read only after a pause in which every other stream
+could have used the loop for as long.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The daemon's log: every record is one line of bounded length, and no kind of line can fill it.
 
-Much of what is logged was said by a trainer: its name, why it cannot map memory. So a record is
-escaped and cut, whoever wrote it, gRPC included, and of each kind (each place in the code that
-writes one) only so many are written; the others are counted, and the count is told.
+Much of what is logged was said by a trainer: its name, why it cannot map memory. So every record is
+escaped and cut, also those of gRPC. Records that come from the same place in the code are of one
+kind, and each kind has a limit: the log gets 100 of them at once and one more every second. The
+others are only counted, and a line in the log tells the count every ten seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 
 from graphzero._text import count_text, line_text
 
-# Of each kind: so many at once, then so many a second. A count of the rest every so often.
 _BURST = 100
 _PER_SECOND = 1.0
 _TELL_EVERY_S = 10.0
@@ -50,7 +50,7 @@ class _Account:
 
 
 class LineLimit(logging.Filter):
-    """Lets so many records of each kind pass. Thread-safe."""
+    """Lets only some records of each kind pass, and counts the others. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ def _shared_memory(config: Config) -> Iterator[str]:
     info = os.statvfs("/dev/shm")
     free = info.f_frsize * info.f_bavail
     limit = config.limits.shm_limit
-    # A larger /dev/shm does not help where there is no memory for it: the plan says what does.
+    # A larger /dev/shm does not help where there is no memory for it: the division of memory warns instead.
     if free < limit <= config.memory.available:
         size = info.f_frsize * info.f_blocks + limit - free
         yield (

@@ -21,7 +21,7 @@ log = logging.getLogger("graphzero.server")
 
 Job = Callable[[], None]
 
-# A worker beyond the usual number leaves after so long without a job.
+# A worker beyond the usual number ends when it had no job for this long.
 _IDLE_S = 10.0
 
 

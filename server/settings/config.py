@@ -15,7 +15,7 @@ from typing import Any
 from graphzero._column_io import ColumnIo
 from graphzero._errors import InputError
 from graphzero._topology_io import TopologyIo
-from graphzero.server.memory.division import MemoryPlan, plan_memory
+from graphzero.server.memory.division import MemoryDivision, divide_available_memory
 from graphzero.server.network.listen import ListenConfig, make_listen
 from graphzero.server.settings.options import (
     WARM_MODES,
@@ -76,7 +76,7 @@ class Config:
     listen: ListenConfig
     limits: LimitConfig
     life: LifeConfig
-    memory: MemoryPlan  # which the limits come from
+    memory: MemoryDivision  # which the limits come from
     warm: str = "all"  # one of WARM_MODES
     io: IoConfig = field(default_factory=IoConfig)
 
@@ -114,7 +114,7 @@ def _make(options: Mapping[str, Any]) -> Config:
     if "data" not in options:
         raise InputError("no data: give a dataset directory with --data DIR")
     threads = options.get("threads", len(os.sched_getaffinity(0)))
-    memory = plan_memory(
+    memory = divide_available_memory(
         threads, options.get("shm-limit"), options.get("row-cache"), options.get("work-memory")
     )
     return Config(

@@ -149,9 +149,7 @@ OPTIONS: dict[str, Option] = {
         "if workers and trainers need it; 0: none)",
     ),
     "drain-timeout": Option(_seconds, "N", "seconds to finish requests after SIGTERM (default 10)"),
-    "idle-exit": Option(
-        _seconds, "N", "leave after so many seconds without a session (default: never)"
-    ),
+    "idle-exit": Option(_seconds, "N", "end after N seconds without a session (default: never)"),
 }
 
 
