@@ -11,8 +11,8 @@ from graphzero.proto import graphzero_pb2 as pb
 
 
 def column_stats(datasets: Iterable[Dataset], most: int) -> list[pb.ColumnStats]:
-    """Of columns, and of graphs that do not fit into memory. At most `most` entries; those that were
-    read from come first."""
+    """Of columns, and of graphs that do not fit into memory. At most `most` entries: those that
+    were read from come first."""
     found = sorted(_column_stats(datasets), key=lambda column: column.gathers == 0)
     return found[:most]
 

@@ -1,8 +1,8 @@
 """How the daemon divides the memory that is available, so that its parts fit into it together.
 
 The page cache is no part of it: it takes what is left, and gives it back when somebody needs it.
-What is divided here cannot be given back: if it is too much, the kernel kills the daemon or a trainer
-beside it.
+What is divided here cannot be given back: if it is too much, the kernel kills the daemon, or a
+trainer beside it.
 """
 
 from __future__ import annotations

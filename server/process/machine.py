@@ -27,7 +27,8 @@ def _shared_memory(config: Config) -> Iterator[str]:
     info = os.statvfs("/dev/shm")
     free = info.f_frsize * info.f_bavail
     limit = config.limits.shm_limit
-    # A larger /dev/shm does not help where there is no memory for it: the division of memory warns instead.
+    # A larger /dev/shm does not help where there is no memory for it: the division of memory warns
+    # of that.
     if free < limit <= config.memory.available:
         size = info.f_frsize * info.f_blocks + limit - free
         yield (
