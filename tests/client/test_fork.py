@@ -17,6 +17,7 @@ import graphzero as gz
 import grpc
 import pytest
 import torch
+from contents import batch_contents
 from graphzero.client.address import find_address
 from graphzero.client.stream import open_stream
 from graphzero.proto.graphzero_pb2 import Cancel, GetStatsRequest, SessionRequest
@@ -49,25 +50,21 @@ def in_child(program: Callable[[], Any], *, clean_exit: bool = False) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def contents(batch: gz.Batch) -> tuple[Any, ...]:
-    return batch.seed, batch.n_id.tolist(), batch.edge_index.tolist(), batch.x.sum().item()
-
-
 def test_a_child_gets_the_same_batches_and_leaves_its_parent_s_alone(client: gz.Client) -> None:
     batch = client.sample(range(50), FANOUT, seed=1)
-    expected = contents(batch)
+    expected = batch_contents(batch)
 
     def child() -> None:
-        assert contents(batch) == expected  # inherited
-        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+        assert batch_contents(batch) == expected  # inherited
+        assert batch_contents(client.sample(range(50), FANOUT, seed=1)) == expected
         with pytest.raises(gz.InvalidRequest, match="5000"):
             client.sample([5000], FANOUT)
         assert [found.num_nodes for found in client.datasets()] == [2000]
         client.close()
 
     in_child(child)
-    assert contents(batch) == expected
-    assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+    assert batch_contents(batch) == expected
+    assert batch_contents(client.sample(range(50), FANOUT, seed=1)) == expected
 
 
 def test_a_child_that_ends_on_its_own_terms_does_not_hang(client: gz.Client) -> None:
@@ -80,18 +77,18 @@ def test_a_child_that_ends_on_its_own_terms_does_not_hang(client: gz.Client) -> 
 
 def test_a_child_does_not_release_the_blocks_of_its_parent(client: gz.Client) -> None:
     batch = client.sample(range(50), FANOUT, seed=1)
-    expected = contents(batch)
+    expected = batch_contents(batch)
     in_child(batch.release)
     for seed in range(20):
         client.sample(range(50), FANOUT, seed=seed)
-    assert contents(batch) == expected
+    assert batch_contents(batch) == expected
 
 
 def test_children_of_children_connect_too(client: gz.Client) -> None:
-    expected = contents(client.sample(range(50), FANOUT, seed=1))
+    expected = batch_contents(client.sample(range(50), FANOUT, seed=1))
 
     def use() -> None:
-        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+        assert batch_contents(client.sample(range(50), FANOUT, seed=1)) == expected
 
     def child() -> None:
         use()
@@ -103,15 +100,17 @@ def test_children_of_children_connect_too(client: gz.Client) -> None:
 
 def test_a_loader_goes_on_in_parent_and_child(client: gz.Client) -> None:
     loader = client.loader(range(100), FANOUT, 10, shuffle=True)
-    expected = [contents(batch) for batch in client.loader(range(100), FANOUT, 10, shuffle=True)]
+    expected = [
+        batch_contents(batch) for batch in client.loader(range(100), FANOUT, 10, shuffle=True)
+    ]
     iterator = iter(loader)
-    assert [contents(next(iterator)) for _ in range(3)] == expected[:3]
+    assert [batch_contents(next(iterator)) for _ in range(3)] == expected[:3]
 
     def child() -> None:
-        assert [contents(batch) for batch in iterator] == expected[3:]
+        assert [batch_contents(batch) for batch in iterator] == expected[3:]
 
     in_child(child)
-    assert [contents(batch) for batch in iterator] == expected[3:]
+    assert [batch_contents(batch) for batch in iterator] == expected[3:]
 
 
 def test_a_child_that_is_killed_leaves_no_session_behind(
@@ -155,12 +154,12 @@ class Sampled(torch.utils.data.Dataset[Any]):
 
 def test_dataloader_workers_use_the_client_they_inherit(client: gz.Client) -> None:
     data = Sampled(client)
-    expected = [contents(data[number]) for number in range(6)]
+    expected = [batch_contents(data[number]) for number in range(6)]
     workers = torch.utils.data.DataLoader(
         data, batch_size=None, num_workers=2, multiprocessing_context="fork"
     )
-    assert [contents(batch) for batch in workers] == expected
-    assert contents(data[0]) == expected[0]
+    assert [batch_contents(batch) for batch in workers] == expected
+    assert batch_contents(data[0]) == expected[0]
 
 
 def sessions_of(address: str) -> list[str]:

@@ -13,8 +13,8 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from commands import run_graphzero
 
-GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 NODES = 100
 
 
@@ -27,9 +27,9 @@ def half(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     np.save(tmp_path / "x.npy", values)
     np.save(tmp_path / "y.npy", np.arange(NODES))
     np.save(tmp_path / "e.npy", rng.integers(0, NODES, (2, 900)))
-    subprocess.run(
-        [GRAPHZERO, "convert", "--edges", tmp_path / "e.npy", "--column", f"x={tmp_path}/x.npy",
-         "--column", f"y={tmp_path}/y.npy", "--dtype", request.param, "--out", tmp_path / "ds"],
+    run_graphzero(
+        "convert", "--edges", tmp_path / "e.npy", "--column", f"x={tmp_path}/x.npy",
+        "--column", f"y={tmp_path}/y.npy", "--dtype", request.param, "--out", tmp_path / "ds",
         check=True,
     )  # fmt: skip
     return tmp_path / "ds", torch.from_numpy(values).to(getattr(torch, request.param))

@@ -11,6 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from contents import batch_contents
 from graphzero.client.probe import daemon_stats
 from waiting import wait_until
 
@@ -22,8 +23,7 @@ def seeds_of(batches: Any) -> list[list[int]]:
 
 
 def contents(batches: Any) -> list[tuple[Any, ...]]:
-    """Everything that must be equal for batches to be the same."""
-    return [(b.seed, b.n_id.tolist(), b.edge_index.tolist(), b.x.sum().item()) for b in batches]
+    return [batch_contents(batch) for batch in batches]
 
 
 def test_an_epoch_has_every_seed_once(client: gz.Client) -> None:

@@ -17,6 +17,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from contents import batch_contents
 from daemon_process import DaemonProcess
 from graphzero._publish import new_dataset
 
@@ -40,10 +41,6 @@ def mortal(restarted: DaemonProcess) -> DaemonProcess:
     return restarted
 
 
-def contents(batch: gz.Batch) -> tuple[Any, ...]:
-    return batch.seed, batch.n_id.tolist(), batch.edge_index.tolist(), batch.x.sum().item()
-
-
 def test_without_retry_the_daemon_s_death_is_an_error_and_tensors_stay(
     mortal: DaemonProcess,
 ) -> None:
@@ -60,12 +57,12 @@ def test_without_retry_the_daemon_s_death_is_an_error_and_tensors_stay(
 
 def test_without_retry_a_client_works_again_once_a_daemon_is_there(mortal: DaemonProcess) -> None:
     with gz.connect(mortal.address) as client:
-        expected = contents(client.sample(range(50), FANOUT, seed=1))
+        expected = batch_contents(client.sample(range(50), FANOUT, seed=1))
         mortal.kill()
         with pytest.raises(gz.ServerUnavailable):
             client.sample(range(50), FANOUT)
         mortal.start()
-        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+        assert batch_contents(client.sample(range(50), FANOUT, seed=1)) == expected
 
 
 def test_the_daemon_s_death_is_one_sentence_with_the_remedy(mortal: DaemonProcess) -> None:
@@ -116,12 +113,12 @@ def test_with_retry_requests_in_flight_are_answered_by_the_next_daemon(
     mortal: DaemonProcess,
 ) -> None:
     with gz.connect(mortal.address, retry=True) as client:
-        expected = [contents(client.sample(range(50), FANOUT, seed=s)) for s in range(3)]
+        expected = [batch_contents(client.sample(range(50), FANOUT, seed=s)) for s in range(3)]
         os.kill(mortal.pid, signal.SIGSTOP)
         futures = [client.sample_async(range(50), FANOUT, seed=s) for s in range(3)]
         mortal.kill()
         mortal.start()
-        assert [contents(future.result(60)) for future in futures] == expected
+        assert [batch_contents(future.result(60)) for future in futures] == expected
 
 
 def test_with_retry_a_loader_goes_on_with_the_same_batches(mortal: DaemonProcess) -> None:
@@ -130,13 +127,13 @@ def test_with_retry_a_loader_goes_on_with_the_same_batches(mortal: DaemonProcess
         def make() -> gz.Loader:
             return client.loader(None, FANOUT, 100, shuffle=True, seed=4, prefetch=3)
 
-        expected = [contents(batch) for batch in make()]
+        expected = [batch_contents(batch) for batch in make()]
         seen, held = [], []
         for number, batch in enumerate(make()):
             if number in (3, 4, 11):
                 mortal.kill()
                 mortal.start()
-            seen.append(contents(batch))
+            seen.append(batch_contents(batch))
             held.append(batch.x[0].clone())
         assert seen == expected
 
@@ -145,12 +142,14 @@ def test_no_batch_is_lost_when_the_daemon_dies(mortal: DaemonProcess) -> None:
     """Without retry an epoch ends with an error; a state saved then goes on without a gap."""
     with gz.connect(mortal.address) as client:
         loader = client.loader(None, FANOUT, 100, shuffle=True)
-        expected = [contents(batch) for batch in client.loader(None, FANOUT, 100, shuffle=True)]
+        expected = [
+            batch_contents(batch) for batch in client.loader(None, FANOUT, 100, shuffle=True)
+        ]
         seen: list[Any] = []
 
         def take_batches() -> None:
             for batch in loader:
-                seen.append(contents(batch))
+                seen.append(batch_contents(batch))
                 if len(seen) == 5:
                     mortal.kill()
 
@@ -159,7 +158,7 @@ def test_no_batch_is_lost_when_the_daemon_dies(mortal: DaemonProcess) -> None:
         state = loader.state_dict()
         mortal.start()
         loader.load_state_dict(state)
-        seen += [contents(batch) for batch in loader]
+        seen += [batch_contents(batch) for batch in loader]
         assert seen == expected
 
 
@@ -182,10 +181,10 @@ def test_with_retry_a_daemon_that_stays_away_is_an_error(mortal: DaemonProcess) 
 
 def test_a_daemon_that_drains_is_as_good_as_gone(mortal: DaemonProcess) -> None:
     with gz.connect(mortal.address, retry=True) as client:
-        expected = contents(client.sample(range(50), FANOUT, seed=1))
+        expected = batch_contents(client.sample(range(50), FANOUT, seed=1))
         assert mortal.stop() == 0
         mortal.start()
-        assert contents(client.sample(range(50), FANOUT, seed=1)) == expected
+        assert batch_contents(client.sample(range(50), FANOUT, seed=1)) == expected
 
 
 def test_a_daemon_that_hangs_is_a_timeout(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import GRAPHZERO
 from control_groups import MemoryGroup
 
 pytestmark = pytest.mark.slow
 
-GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 LIMIT = 128 << 20
 EDGES = 66_000_000  # 8 bytes each in the output: 4 in each direction
 NODES = 4_000_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import signal
 import stat
 import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,36 +20,21 @@ import golden
 import graphzero as gz
 import numpy as np
 import pytest
+from commands import hold_graphzero, run_graphzero
+from contents import names
 from graphzero import _progress
 from graphzero._progress import JobProgress
-
-GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
+from waiting import DEADLINE_S
 
 
 def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [GRAPHZERO, "convert", *map(str, arguments)], capture_output=True, text=True, **options
-    )
-
-
-def names(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
+    return run_graphzero("convert", *arguments, **options)
 
 
 @pytest.fixture
 def edges(tmp_path: Path) -> Path:
     path = tmp_path / "edges.csv"
     path.write_text("0,1\n1,2\n")
-    return path
-
-
-@pytest.fixture
-def slow_edges(tmp_path: Path) -> Path:
-    """Takes long enough to be interrupted: half a gigabyte of edges, most of which is a hole."""
-    path = tmp_path / "edges.npy"
-    array = np.lib.format.open_memmap(path, "w+", np.int64, (2, 32_000_000))
-    array[:, -1] = 3_000_000
-    array.flush()
     return path
 
 
@@ -252,27 +237,15 @@ def test_a_dataset_gets_the_permissions_of_the_umask_or_of_the_one_it_replaces(
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
 
 
-def wait_for_draft(process: subprocess.Popen[Any], directory: Path) -> None:
-    while process.poll() is None and not list(directory.glob(".ds.part-*/ds/graph.gl")):
-        time.sleep(0.005)
-    assert process.poll() is None, "ended before it could be interrupted"
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_leaves_nothing_behind(
-    tmp_path: Path, slow_edges: Path, number: int
-) -> None:
-    process = subprocess.Popen(
-        [GRAPHZERO, "convert", "--edges", slow_edges, "--out", tmp_path / "ds", "--memory", "64M"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for_draft(process, tmp_path)
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path, edges: Path, number: int) -> None:
+    process = hold_graphzero("convert", "--edges", edges, "--out", tmp_path / "ds")
+    assert list(tmp_path.glob(".ds.part-*/ds"))
     process.send_signal(number)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 128 + number
     assert error == "graphzero: interrupted\n"
-    assert names(tmp_path) == ["edges.npy"]
+    assert names(tmp_path) == ["edges.csv"]
 
 
 def read_terminal(terminal: int) -> bytes:
@@ -292,24 +265,38 @@ import sys
 from graphzero import _progress
 from graphzero._cli import main
 _progress.QUIET_S = 0.0  # Nothing is so quick that its bar stays away.
-sys.exit(main(sys.argv[1:]))
 """
+CONVERT = IMPATIENT + "sys.exit(main(sys.argv[1:]))"
+REPORT = (
+    IMPATIENT
+    + """
+with _progress.JobProgress("edges.csv") as report:
+    report("writing edges", 40, 100)
+"""
+)
 
 
-def test_a_terminal_shows_a_bar_with_rate_and_time_left(tmp_path: Path, slow_edges: Path) -> None:
+def shown_on_a_terminal(program: str, *arguments: object) -> str:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    command = ["convert", "--edges", slow_edges, "--out", tmp_path / "ds", "--dedup"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", IMPATIENT, *command], stderr=theirs, stdout=subprocess.DEVNULL
-    )
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    process = subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL)
     os.close(theirs)
     shown = read_terminal(ours).decode()
     os.close(ours)
-    assert process.wait() == 0
-    assert "edges.npy:" in shown
-    assert "%|" in shown  # the bar
-    assert "/s]" in shown  # the rate
+    assert process.wait(DEADLINE_S) == 0
+    return shown
+
+
+def test_a_conversion_shows_its_progress_on_a_terminal(tmp_path: Path, edges: Path) -> None:
+    shown = shown_on_a_terminal(CONVERT, "convert", "--edges", edges, "--out", tmp_path / "ds")
+    assert "edges.csv:" in shown
+
+
+def test_a_bar_has_rate_and_time_left() -> None:
+    shown = shown_on_a_terminal(REPORT)
+    expected = r"writing edges edges\.csv: +40%\|.*\[00:00<00:00, [\d.]+[kMG]? edges/s\]"
+    assert re.search(expected, shown), shown
 
 
 def test_a_log_gets_plain_lines(

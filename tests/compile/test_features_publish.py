@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from contents import names
 from graphzero import _engine
 from graphzero._compile_column import compile_column
 from graphzero._compile_features import convert_csv_to_gd, write_features
 from graphzero._publish import new_file
-
-
-def names(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
 
 
 def run_python(code: str, *arguments: str) -> "subprocess.Popen[str]":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from commands import hold_graphzero, run_graphzero
+from contents import file_bytes
 from graphzero._generate import SyntheticDataset, generate_dataset
+from waiting import DEADLINE_S
 
-GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 FILES = ["graph.gl", "test.gd", "train.gd", "valid.gd", "x.gd", "y.gd"]
 NODES, EDGES, DIM, CLASSES = 5_000, 100_000, 64, 8
 
@@ -63,13 +63,9 @@ def small(directory: Path) -> Loaded:
 
 
 def digests(path: Path) -> dict[str, str]:
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:16] for p in path.iterdir()}
-
-
-def run_cli(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [GRAPHZERO, "generate", *map(str, arguments)], capture_output=True, text=True
-    )
+    return {
+        name: hashlib.sha256(content).hexdigest()[:16] for name, content in file_bytes(path).items()
+    }
 
 
 # --- What is written ---
@@ -277,7 +273,7 @@ print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1
 def test_a_wrong_option_is_one_clear_line_and_leaves_nothing(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
-    done = run_cli(tmp_path / "none", *arguments)
+    done = run_graphzero("generate", tmp_path / "none", *arguments)
     assert done.returncode in {1, 2}
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -286,25 +282,22 @@ def test_a_wrong_option_is_one_clear_line_and_leaves_nothing(
 
 def test_an_existing_dataset_is_replaced_only_on_request(tmp_path: Path) -> None:
     options = [tmp_path / "data", "--nodes", "100", "--edges", "1k", "--dim", "4"]
-    assert run_cli(*options).returncode == 0
+    assert run_graphzero("generate", *options).returncode == 0
     first = digests(tmp_path / "data")
-    refused = run_cli(*options, "--seed", "1")
+    refused = run_graphzero("generate", *options, "--seed", "1")
     assert refused.returncode == 1
     assert "--overwrite" in refused.stderr
     assert digests(tmp_path / "data") == first
-    assert run_cli(*options, "--seed", "1", "--overwrite").returncode == 0
+    assert run_graphzero("generate", *options, "--seed", "1", "--overwrite").returncode == 0
     assert digests(tmp_path / "data") != first
     assert [p.name for p in tmp_path.iterdir()] == ["data"]
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [GRAPHZERO, "generate", str(tmp_path / "data"), "--dim", "2k"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not any(path.suffix == ".gd" for path in tmp_path.rglob("*")):
-        assert process.poll() is None
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate()
+    process = hold_graphzero("generate", tmp_path / "data", "--nodes", "100", "--edges", "1k")
+    assert list(tmp_path.iterdir()) != []
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 128 + signal.SIGINT
     assert errors.splitlines()[-1] == "graphzero: interrupted"
     assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -16,16 +17,14 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from commands import GRAPHZERO, hold_graphzero
+from contents import names
 from graphzero._files import files_of, find_problems, open_file
+from waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
-GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 KILLS = int(os.environ.get("GRAPHZERO_KILLS", "30"))
-
-
-def names(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
 
 
 def start(*arguments: object) -> subprocess.Popen[Any]:
@@ -99,14 +98,13 @@ def test_a_killed_run_leaves_the_old_or_the_new_dataset_and_the_next_one_cleans_
 
 
 def test_a_killed_first_run_leaves_no_dataset(tmp_path: Path) -> None:
-    versions = write_versions(tmp_path, 200_000, 3_000_000)
+    versions = write_versions(tmp_path, 1_000, 5_000)
     place = tmp_path / "place"
     place.mkdir()
-    process = start(*versions[0], "--out", place / "ds")
-    while process.poll() is None and not names(place):
-        time.sleep(0.001)
+    process = hold_graphzero("convert", *versions[0], "--out", place / "ds")
     process.kill()
     process.communicate()
+    assert len(names(place)) == 1
     assert "ds" not in names(place)
     convert(*versions[0], "--out", place / "ds")
     assert names(place) == ["ds"]
@@ -180,14 +178,14 @@ def test_concurrent_runs_do_not_destroy_each_other(tmp_path: Path, overwrite: bo
 
 
 def test_a_draft_in_use_is_not_taken_for_a_leftover(tmp_path: Path) -> None:
-    versions = write_versions(tmp_path, 200_000, 3_000_000)
+    versions = write_versions(tmp_path, 1_000, 5_000)
     place = tmp_path / "place"
     place.mkdir()
-    slow = start(*versions[0], "--out", place / "ds")
-    while slow.poll() is None and not names(place):
-        time.sleep(0.001)
-    convert("--edges", tmp_path / "edges1.npy", "--out", place / "ds", "--overwrite")
-    slow.communicate()
-    assert slow.returncode in (0, 1)
+    held = hold_graphzero("convert", *versions[0], "--out", place / "ds")
+    (draft,) = names(place)
+    convert(*versions[1], "--out", place / "ds")
+    assert names(place) == sorted([draft, "ds"])
+    held.send_signal(signal.SIGINT)
+    held.communicate(timeout=DEADLINE_S)
     assert names(place) == ["ds"]
     assert problems_of(place / "ds") == []

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import graphzero as gz
 import numpy as np
 import numpy.typing as npt
-
-GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
+from commands import run_graphzero
 
 
 @dataclass(frozen=True)
@@ -56,10 +53,4 @@ def make_small_graph() -> SmallGraph:
 
 
 def convert(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [GRAPHZERO, "convert", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-
-
-def column(dataset: Path, name: str) -> Any:
-    return gz.FeatureStore(dataset / f"{name}.gd", verify=True).get_tensor()
+    return run_graphzero("convert", *arguments)

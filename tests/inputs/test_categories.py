@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,14 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import run_graphzero
+from contents import column
 from graphzero import InputError, _engine
 from graphzero._inputs.arrow_values import _as_texts
 from graphzero._inputs.matrix_columns import Filling, MatrixColumn, matrix_rows
 from graphzero._inputs.matrix_plan import plan_matrix
 from graphzero._inputs.opening import open_table
 from graphzero._inputs.options import ReadOptions
-from input_graphs import GRAPHZERO, column
 from pyarrow import parquet
 
 CITIES = ["Paris", "Zürich", "", "Oslo", "Paris", "São Paulo"]
@@ -144,20 +144,20 @@ def _kinds(folder: Path) -> str:
 
 def test_tools_know_categories(tmp_path: Path, edges: Path) -> None:
     gz.import_files(edges, tmp_path / "ds", columns={"city": save(tmp_path, "csv", CITIES)})
-    shown = subprocess.run([GRAPHZERO, "info", tmp_path / "ds"], capture_output=True, text=True)
+    shown = run_graphzero("info", tmp_path / "ds")
     assert "4 texts of up to 10 bytes, one row per category" in shown.stdout
     assert "codes of city.categories.gd, -1 for none" in shown.stdout
-    verify = [GRAPHZERO, "verify", str(tmp_path / "ds")]
-    assert subprocess.run(verify, capture_output=True).returncode == 0
+    verify = ["verify", tmp_path / "ds"]
+    assert run_graphzero(*verify).returncode == 0
     other = tmp_path / "other"
     gz.import_files(
         edges, other, columns={"city": save(tmp_path, "csv", ["a", "b", "", "", "", ""])}
     )
     (tmp_path / "ds/city.categories.gd").write_bytes((other / "city.categories.gd").read_bytes())
-    done = subprocess.run(verify, capture_output=True, text=True)
+    done = run_graphzero(*verify)
     assert "city.gd: row 1: found code 3, expected -1 to 1" in done.stdout
     (tmp_path / "ds/city.categories.gd").unlink()
-    done = subprocess.run(verify, capture_output=True, text=True)
+    done = run_graphzero(*verify)
     assert "found no city.categories.gd, expected a column of categories" in done.stdout
 
 
@@ -186,9 +186,7 @@ def test_codes_do_not_depend_on_memory_or_threads(tmp_path: Path) -> None:
 def test_a_matrix_file_keeps_its_meaning_in_another_dataset(tmp_path: Path, edges: Path) -> None:
     gz.import_files(edges, tmp_path / "ds", columns={"city": save(tmp_path, "csv", CITIES)})
     files = [tmp_path / "ds" / name for name in ("graph.gl", "city.gd", "city.categories.gd")]
-    done = subprocess.run(
-        [GRAPHZERO, "convert", *files, "--out", tmp_path / "again"], capture_output=True, text=True
-    )
+    done = run_graphzero("convert", *files, "--out", tmp_path / "again")
     assert (done.returncode, done.stderr) == (0, "")
     for file in files[1:]:
         assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes()

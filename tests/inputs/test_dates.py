@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,13 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import run_graphzero
+from contents import column
 from graphzero import InputError, _engine
 from graphzero._original_ids import encode_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from input_graphs import GRAPHZERO, column, convert
+from input_graphs import convert
 from pyarrow import parquet
 
 UNITS = {
@@ -183,9 +184,7 @@ def test_the_unit_is_shown_and_exported(tmp_path: Path, edges: Path) -> None:
         "at: 3 x 2 int64, dates in s from 1970-01-01T00:00:05 to 2014-01-01T00:00:00, 1 of them "
         "rounded down to that" in done.stdout
     )
-    shown = subprocess.run(
-        [GRAPHZERO, "info", "--json", tmp_path / "ds/at.gd"], capture_output=True, text=True
-    )
+    shown = run_graphzero("info", "--json", tmp_path / "ds/at.gd")
     facts = json.loads(shown.stdout)["files"][0]
     assert (facts["unit"], facts["columns"]) == ("s", ["a", "b"])
     for kind in ("parquet", "npy"):

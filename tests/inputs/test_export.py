@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,9 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
-from input_graphs import GRAPHZERO, SmallGraph, column
+from commands import run_graphzero
+from contents import column
+from input_graphs import SmallGraph
 from pyarrow import parquet
 
 
@@ -66,9 +67,7 @@ def test_npy_files_come_back_as_the_same_dataset(tmp_path: Path, dataset: Path) 
 
 
 def test_parquet_files_come_back_as_the_same_dataset(tmp_path: Path, dataset: Path) -> None:
-    done = subprocess.run(
-        [GRAPHZERO, "export", dataset, "--out", tmp_path / "out"], capture_output=True, text=True
-    )
+    done = run_graphzero("export", dataset, "--out", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{tmp_path}/out: 503 nodes, ")
     assert parquet.read_schema(tmp_path / "out/nodes.parquet").field("half").type == pa.list_(
@@ -185,8 +184,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(
     gz.write_graph(large / "graph.gl", [0, 1], [1, 0], num_nodes=1_000)
     gz.write_features(large / "x.gd", np.random.default_rng(0).random((1_000, 2_000)))
     out = small_disk / "e"
-    command = [GRAPHZERO, "export", str(large), "--out", str(out), "--format", kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_graphzero("export", large, "--out", out, "--format", kind)
     assert done.returncode == 1, done.stderr
     file = {"parquet": "nodes.parquet", "npy": "x.npy"}[kind]
     assert f"{file}: No space left on device" in done.stderr

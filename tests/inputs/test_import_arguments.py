@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from contents import column
 from graphzero import InputError
-from input_graphs import column, convert
+from input_graphs import convert
 from pyarrow import parquet
 
 

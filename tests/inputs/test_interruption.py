@@ -3,52 +3,36 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import time
 from pathlib import Path
-from typing import Any
 
 import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
-from input_graphs import GRAPHZERO, convert
+from commands import hold_graphzero, run_graphzero
+from contents import names
 from pyarrow import parquet
-
-pytestmark = pytest.mark.slow
+from waiting import DEADLINE_S
 
 
 @pytest.fixture
 def edges(tmp_path: Path) -> Path:
-    """Takes seconds to convert."""
     path = tmp_path / "e.parquet"
-    schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())])
-    rng = np.random.default_rng(0)
-    with parquet.ParquetWriter(path, schema, compression="none") as writer:
-        for _ in range(24):
-            ends = rng.integers(0, 1_000_000, (2, 500_000))
-            writer.write_table(pa.table({"src": ends[0], "dst": ends[1]}))
+    ends = np.random.default_rng(0).integers(0, 1_000, (2, 5_000))
+    parquet.write_table(pa.table({"src": ends[0], "dst": ends[1]}), path)
     return path
 
 
-def wait_for(process: subprocess.Popen[Any], directory: Path, file: str) -> None:
-    while process.poll() is None and not list(directory.glob(f".ds.part-*/ds/{file}")):
-        time.sleep(0.005)
-    assert process.poll() is None, "ended before it could be interrupted"
-
-
-@pytest.mark.parametrize(("options", "file"), [([], "graph.gl"), (["--relabel"], "original_id.gd")])
+@pytest.mark.parametrize("options", [[], ["--relabel"]], ids=["ids", "relabel"])
 def test_nothing_is_left_and_the_next_run_succeeds(
-    tmp_path: Path, edges: Path, options: list[str], file: str
+    tmp_path: Path, edges: Path, options: list[str]
 ) -> None:
-    command = ["--edges", edges, "--out", tmp_path / "ds", "--memory", "64M", *options]
-    process = subprocess.Popen(
-        [GRAPHZERO, "convert", *map(str, command)], stderr=subprocess.PIPE, text=True
-    )
-    wait_for(process, tmp_path, file)
+    command = ["convert", "--edges", edges, "--out", tmp_path / "ds", "--memory", "64M", *options]
+    process = hold_graphzero(*command)
+    assert list(tmp_path.glob(".ds.part-*/ds"))
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=120)
+    _, error = process.communicate(timeout=DEADLINE_S)
     assert (process.returncode, error) == (130, "graphzero: interrupted\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["e.parquet"]
-    assert convert(*command).returncode == 0
-    assert gz.Graph(tmp_path / "ds").num_edges == 12_000_000
+    assert names(tmp_path) == ["e.parquet"]
+    assert run_graphzero(*command).returncode == 0
+    assert gz.Graph(tmp_path / "ds").num_edges == 5_000

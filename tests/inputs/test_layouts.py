@@ -9,8 +9,9 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import SmallGraph, column, convert
+from input_graphs import SmallGraph, convert
 
 
 def write_lines(path: Path, rows: Any) -> None:

@@ -9,8 +9,8 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import column
 from pyarrow import parquet
 
 

@@ -9,8 +9,8 @@ import graphzero as gz
 import networkx as nx
 import numpy as np
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import column
 
 
 @pytest.mark.parametrize("kind", [nx.MultiGraph, nx.MultiDiGraph])

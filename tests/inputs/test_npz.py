@@ -10,8 +10,9 @@ from pathlib import Path
 import graphzero as gz
 import numpy as np
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import SmallGraph, column
+from input_graphs import SmallGraph
 
 SAVERS = [pytest.param(np.savez, id="stored"), pytest.param(np.savez_compressed, id="compressed")]
 

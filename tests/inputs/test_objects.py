@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from contents import column
 from dgl_interpreter import run_with_dgl
 from graphzero import InputError
-from input_graphs import SmallGraph, column
+from input_graphs import SmallGraph
 from torch_geometric.data import Data, HeteroData, InMemoryDataset
 
 IMPORT_DGL = Path(__file__).with_name("import_dgl_graph.py")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,10 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import run_graphzero
+from contents import column
 from graphzero import InputError, _engine
-from input_graphs import GRAPHZERO, column, convert
+from input_graphs import convert
 from pyarrow import parquet
 
 WORDS = ["ant", "bée", "b", "bee", "日本", "cat", "a" * 900, "zebra"]
@@ -222,10 +223,9 @@ def test_a_column_cannot_take_the_name_of_the_original_ids(tmp_path: Path, words
 
 def test_verify_finds_original_ids_out_of_order(tmp_path: Path, words: Path) -> None:
     gz.import_files(words, tmp_path / "ds", relabel=True)
-    check = [GRAPHZERO, "verify", tmp_path / "ds"]
-    assert subprocess.run(check, capture_output=True).returncode == 0
+    assert run_graphzero("verify", tmp_path / "ds").returncode == 0
     (tmp_path / "ds/original_id.gd").unlink()
     gz.write_features(tmp_path / "ds/original_id.gd", np.array([[98], [97]], np.uint8))
-    done = subprocess.run(check, capture_output=True, text=True)
+    done = run_graphzero("verify", tmp_path / "ds")
     assert done.returncode == 1
     assert "row 0: found b'b' before b'a', expected ascending ids" in done.stdout

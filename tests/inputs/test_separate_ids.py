@@ -9,9 +9,10 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from contents import column
 from graphzero import InputError, _engine
 from graphzero._original_ids import encode_texts
-from input_graphs import column, convert
+from input_graphs import convert
 from pyarrow import parquet
 
 # Users 1 to 4 rate items 2 to 7: three numbers are both.

@@ -7,8 +7,9 @@ from typing import Any
 
 import graphzero as gz
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import column, convert
+from input_graphs import convert
 
 
 def save(path: Path, text: str) -> Path:

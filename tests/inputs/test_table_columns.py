@@ -11,11 +11,12 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from contents import column, file_bytes
 from graphzero import InputError
 from graphzero._compile_graph import GraphOptions
 from graphzero._convert import convert as convert_plan
 from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
-from input_graphs import column, convert
+from input_graphs import convert
 from pyarrow import parquet
 
 PEOPLE = {
@@ -52,10 +53,6 @@ def edges(tmp_path: Path) -> Path:
     path = tmp_path / "edges.csv"
     path.write_text("source,target\n0,1\n1,2\n2,3\n")
     return path
-
-
-def bytes_of(dataset: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in sorted(dataset.iterdir())}
 
 
 @TEXT
@@ -95,7 +92,7 @@ def test_text_and_parquet_give_the_same_bytes(tmp_path: Path, edges: Path) -> No
             },
             fill={"x": "mean"},
         )
-    assert bytes_of(tmp_path / "ds-csv") == bytes_of(tmp_path / "ds-parquet")
+    assert file_bytes(tmp_path / "ds-csv") == file_bytes(tmp_path / "ds-parquet")
 
 
 @TEXT
@@ -323,7 +320,7 @@ def test_the_result_does_not_depend_on_memory_or_threads(tmp_path: Path, kind: s
             memory=memory,
             threads=threads,
         )
-        found.append(bytes_of(out))
+        found.append(file_bytes(out))
     assert found[0] == found[1]
 
 

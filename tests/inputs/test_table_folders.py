@@ -8,8 +8,8 @@ from typing import Any
 import graphzero as gz
 import pyarrow as pa
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import column
 from pyarrow import parquet
 
 

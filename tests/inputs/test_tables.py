@@ -12,8 +12,9 @@ import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
+from contents import column
 from graphzero import InputError
-from input_graphs import SmallGraph, column, convert
+from input_graphs import SmallGraph, convert
 from pyarrow import feather, parquet
 
 Write = Callable[[pa.Table, Path], None]

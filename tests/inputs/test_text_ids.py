@@ -11,10 +11,10 @@ from typing import Any
 
 import graphzero as gz
 import pytest
+from contents import column
 from graphzero import InputError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from input_graphs import column
 
 RELABEL = pytest.mark.parametrize("relabel", [False, True])
 

@@ -1,0 +1,45 @@
+"""The `graphzero` command in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
+
+# Stands still at its first report, of which every job makes at least one.
+_HELD = """
+import sys, time
+from graphzero._cli import main
+from graphzero._progress import JobProgress
+
+def hold(*_):
+    print("held", flush=True)
+    time.sleep(600)
+
+JobProgress.__call__ = hold
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run_graphzero(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`graphzero ARGUMENTS`, which ends by itself."""
+    command = [GRAPHZERO, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def hold_graphzero(*arguments: object) -> subprocess.Popen[str]:
+    """`graphzero ARGUMENTS` that stands still in the middle of its work: signals surely meet it
+    there, however quick the machine is."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HELD, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    if process.stdout.readline() != "held\n":
+        raise AssertionError(f"it ended before it reported anything: {process.communicate()[1]}")
+    return process

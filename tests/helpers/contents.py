@@ -1,0 +1,29 @@
+"""What folders, datasets and batches hold, in a form that can be compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+
+
+def names(directory: Path) -> list[str]:
+    """Of everything in it, hidden files too."""
+    return sorted(path.name for path in directory.iterdir())
+
+
+def file_bytes(directory: Path) -> dict[str, bytes]:
+    """Every file in it, by its path."""
+    files = (file for file in sorted(directory.rglob("*")) if file.is_file())
+    return {str(file.relative_to(directory)): file.read_bytes() for file in files}
+
+
+def column(dataset: Path, name: str) -> Any:
+    """All rows of a column, whose checksums are verified."""
+    return gz.FeatureStore(dataset / f"{name}.gd", verify=True).get_tensor()
+
+
+def batch_contents(batch: gz.Batch) -> tuple[Any, ...]:
+    """Everything that must be equal for batches to be the same."""
+    return batch.seed, batch.n_id.tolist(), batch.edge_index.tolist(), batch.x.sum().item()
