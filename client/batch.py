@@ -13,9 +13,8 @@ import numpy as np
 from graphzero._dtypes import DataType, widen
 from graphzero._extras import require_pyg
 from graphzero._torch import has_accelerator, import_torch
-from graphzero.client.dgl_blocks import dgl_blocks
-from graphzero.client.layers import Layer, nested_layers
-from graphzero.client.session import Reply, Tensor
+from graphzero.client.layers import Layer, dgl_blocks, nested_layers
+from graphzero.client.results import Reply, Tensor
 
 _TOPOLOGY = (
     "n_id", "edge_index", "e_id", "edge_weight", "batch", "source_index", "target_index",

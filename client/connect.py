@@ -4,41 +4,96 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from graphzero._dataset import open_dataset
+from graphzero._numbers import seconds, whole_number
+from graphzero.client.address import Address, find_address
+from graphzero.client.calls import ClientCalls
 from graphzero.client.client import Client
-from graphzero.client.connection import (
-    DEFAULT_TIMEOUT_S,
-    DEFAULT_WINDOW,
-    ConnectOptions,
-    Transport,
-)
 from graphzero.client.errors import DatasetChanged, ServerUnavailable, StartFailed
 from graphzero.client.info import DatasetInfo
-from graphzero.client.launch import let_reload
+from graphzero.client.launch import ensure_daemon, let_reload
+from graphzero.client.opening import Patience
+from graphzero.client.session import SessionOptions
+from graphzero.client.signatures import with_arguments_of
+
+Transport: TypeAlias = Literal["shared_memory", "inline"]
+C = TypeVar("C", bound=ClientCalls)
+
+DEFAULT_TIMEOUT_S = 60.0
+DEFAULT_WINDOW = 4
 
 # A daemon found by connect(data=) may be leaving at that moment: how often to try, and the pause.
 _LEAVING_DAEMONS = 3
 _LEAVING_S = 0.1
 
 
-def connect(
-    address: str | os.PathLike[str] | None = None,
-    *,
-    data: str | os.PathLike[str] | None = None,
-    dataset: str | None = None,
-    timeout: float = DEFAULT_TIMEOUT_S,
-    retry: bool = False,
-    retry_timeout: float = DEFAULT_TIMEOUT_S,
-    transport: Transport | None = None,
-    window: int = DEFAULT_WINDOW,
-    upcast: bool = False,
-    token: str | None = None,
-    root_certificate: str | os.PathLike[str] | None = None,
-    plaintext_token: bool = False,
-    server_uid: int | None = None,
-) -> Client:
+@dataclass(frozen=True)
+class ConnectOptions:
+    """The arguments of connect(), which says what they mean. Checked as far as they stand alone.
+
+    It can be pickled, and so can a client, which is opened from it anew wherever it arrives.
+    """
+
+    address: str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    data: str | os.PathLike[str] | None = None
+    """Becomes an absolute path."""
+    dataset: str | None = None
+    timeout: float = DEFAULT_TIMEOUT_S
+    retry: bool = False
+    retry_timeout: float = DEFAULT_TIMEOUT_S
+    transport: Transport | None = None
+    window: int = DEFAULT_WINDOW
+    upcast: bool = False
+    token: str | None = field(default=None, repr=False)
+    root_certificate: str | os.PathLike[str] | None = None
+    plaintext_token: bool = False
+    server_uid: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.transport not in (None, "shared_memory", "inline"):
+            raise ValueError(
+                f'transport is {self.transport!r}, expected "shared_memory" or "inline"'
+            )
+        whole_number(self.window, "window", least=1)
+        seconds(self.timeout, "timeout")
+        seconds(self.retry_timeout, "retry_timeout")
+        if self.data is not None and self.address is not None:
+            raise ValueError("address and data exclude each other: data finds or starts the daemon")
+        if self.data is not None:
+            object.__setattr__(self, "data", os.fspath(Path(self.data).absolute()))
+
+    def find(self) -> Address:
+        """Where the daemon is at this moment; starts one for `data` if need be."""
+        if self.data is not None:
+            return ensure_daemon(self.data, timeout=self.timeout)
+        return find_address(
+            self.address,
+            token=self.token,
+            root_certificate=self.root_certificate,
+            plaintext_token=self.plaintext_token,
+            server_uid=self.server_uid,
+        )
+
+    def session(self) -> SessionOptions:
+        """What the sessions for direct calls ask for."""
+        over_tcp = self.data is None and self.find().socket is None
+        if over_tcp and self.transport == "shared_memory":
+            raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
+        inline = over_tcp or self.transport == "inline"
+        return SessionOptions(self.dataset or "", inline=inline, window=self.window)
+
+    def patience(self) -> Patience:
+        return Patience(self.timeout, retry_timeout=self.retry_timeout if self.retry else None)
+
+
+@with_arguments_of(ConnectOptions)
+def connect(*args: Any, **kwargs: Any) -> Client:
     """Connects to a daemon; raises ServerUnavailable if there is none.
 
     address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
@@ -60,27 +115,12 @@ def connect(
     plaintext_token: send the token on this machine without TLS too, to whoever holds the port.
     server_uid: a user whose daemon is trusted beside one's own and root's.
     """
-    return open_client(
-        ConnectOptions(
-            address=None if address is None else os.fspath(address),
-            data=None if data is None else os.fspath(Path(data).absolute()),
-            dataset=dataset,
-            timeout=timeout,
-            retry=retry,
-            retry_timeout=retry_timeout,
-            transport=transport,
-            window=window,
-            upcast=upcast,
-            token=token,
-            root_certificate=root_certificate,
-            plaintext_token=plaintext_token,
-            server_uid=server_uid,
-        )
-    )
+    return open_client(Client, ConnectOptions(*args, **kwargs))
 
 
-def open_client(options: ConnectOptions) -> Client:
-    client = _open_patiently(options)
+def open_client(kind: Callable[[ConnectOptions], C], options: ConnectOptions) -> C:
+    """A client of that kind."""
+    client = _open_patiently(kind, options)
     if options.data is None:
         return client
     served = client.info()
@@ -88,9 +128,9 @@ def open_client(options: ConnectOptions) -> Client:
     if newer is None:
         return client
     # Whoever names a directory means what is in it now, also while a daemon for it still runs.
-    client.close()
+    client._close()
     if let_reload(options.find(), newer, timeout=options.timeout):
-        return _open_patiently(options)
+        return _open_patiently(kind, options)
     raise DatasetChanged(
         f"{served.dataset.path} was replaced: found fingerprint {newer}, but the daemon at "
         f"{served.address} serves {served.dataset.fingerprint}; send it SIGHUP, and see its log if "
@@ -104,20 +144,20 @@ def _replaced_by(served: DatasetInfo) -> str | None:
     return None if found == served.fingerprint else found
 
 
-def _open_patiently(options: ConnectOptions) -> Client:
+def _open_patiently(kind: Callable[[ConnectOptions], C], options: ConnectOptions) -> C:
     for _ in range(_LEAVING_DAEMONS if options.data is not None else 0):
         try:
-            return Client(options)
+            return kind(options)
         except StartFailed:
             raise
         except ServerUnavailable:
             time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
-    return Client(options)
+    return kind(options)
 
 
 def reopen_client(options: ConnectOptions, fingerprint: str) -> Client:
     """Another client of the same version of the data: what a pickled client becomes."""
-    client = open_client(options)
+    client = open_client(Client, options)
     found = client.info().dataset
     if found.fingerprint != fingerprint:
         client.close()

@@ -1,75 +1,299 @@
-"""How a client reaches its daemon: what `connect` was told, in one value.
+"""A connection to the daemon that lasts: after the daemon's death, and in a forked child, its
+session is opened anew.
 
-It can be pickled, and so can a client, which is opened from it anew wherever it arrives.
+It has the requests that are not answered yet. With `retry` it opens another session when one ends,
+makes sure that the data is the same, and sends them again: the seed of every request was chosen
+before it was first sent, so the answers are the same bytes. Without, they fail, and the next
+request opens a session.
+
+Finalizers run on any thread and in the middle of anything, also of what is here. They may call
+cancel() of a future and end() of a connection, so these never wait, and take re-entrant locks only.
 """
 
 from __future__ import annotations
 
+import atexit
+import itertools
 import os
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from graphzero._numbers import seconds, whole_number
-from graphzero.client.address import Address, find_address
-from graphzero.client.launch import ensure_daemon
-from graphzero.client.link import Patience
-from graphzero.client.session import SessionOptions
+from graphzero.client.deadline import Deadline
+from graphzero.client.errors import ClientError, RequestCancelled, ServerUnavailable
+from graphzero.client.fork import leave_to_parent
+from graphzero.client.opening import Patience, SessionOpener
+from graphzero.client.request import Call, PendingRequest, Request, RequestFuture
+from graphzero.client.results import Reply
+from graphzero.client.session import Session, SessionOptions
+from graphzero.client.stream import Stream
+from graphzero.client.threads import is_kept_from_users, keep_from_users, members
+from graphzero.proto.graphzero_pb2 import Welcome
 
-Transport: TypeAlias = Literal["shared_memory", "inline"]
-
-DEFAULT_TIMEOUT_S = 60.0
-DEFAULT_WINDOW = 4
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class ConnectOptions:
-    """The arguments of connect(), which says what they mean. Checked as far as they stand alone."""
+class Connection:
+    """Requests to one daemon through one session at a time. Thread-safe."""
 
-    address: str | None
-    data: str | None
-    """An absolute path."""
-    dataset: str | None
-    timeout: float
-    retry: bool
-    retry_timeout: float
-    transport: Transport | None
-    window: int
-    upcast: bool
-    token: str | None = field(repr=False)
-    root_certificate: str | os.PathLike[str] | None
-    plaintext_token: bool
-    server_uid: int | None
+    # Made anew in a forked child; _lock guards those below it.
+    _opening: threading.RLock
+    _lock: threading.RLock
+    _pending: dict[int, PendingRequest]
+    _session: Session | None
+    _reconnecting: bool
 
-    def __post_init__(self) -> None:
-        if self.transport not in (None, "shared_memory", "inline"):
-            raise ValueError(
-                f'transport is {self.transport!r}, expected "shared_memory" or "inline"'
-            )
-        whole_number(self.window, "window", least=1)
-        seconds(self.timeout, "timeout")
-        seconds(self.retry_timeout, "retry_timeout")
-        if self.data is not None and self.address is not None:
-            raise ValueError("address and data exclude each other: data finds or starts the daemon")
+    def __init__(
+        self,
+        open_stream: Callable[[], Stream],
+        options: SessionOptions,
+        patience: Patience,
+        *,
+        expected: Welcome | None = None,
+    ) -> None:
+        """`expected`, if given, is what another session of the same client was told."""
+        self._opener = SessionOpener(open_stream, options, patience, expected)
+        self._ids = itertools.count(1)
+        self._closed = False
+        self.generation = 0
+        """Changes in a forked child: requests made before belong to the parent."""
+        self._start_over()
+        _connections.add(self)
 
-    def find(self) -> Address:
-        """Where the daemon is at this moment; starts one for `data` if need be."""
-        if self.data is not None:
-            return ensure_daemon(self.data, timeout=self.timeout)
-        return find_address(
-            self.address,
-            token=self.token,
-            root_certificate=self.root_certificate,
-            plaintext_token=self.plaintext_token,
-            server_uid=self.server_uid,
+    @property
+    def welcome(self) -> Welcome:
+        """What the first session was told; later ones have the same data."""
+        return self._opener.welcome
+
+    @property
+    def window(self) -> int:
+        return self._opener.options.window
+
+    def deadline(self, timeout: float | None) -> Deadline:
+        """Of a call that may take several requests: so many seconds, or what connect() was told."""
+        return Deadline(self._opener.patience.timeout if timeout is None else timeout)
+
+    def open(self) -> None:
+        """Opens a session if there is none and nobody is about to."""
+        with self._opening:
+            with self._lock:
+                self._require_not_closed()
+                if self._session is not None or self._reconnecting:
+                    return
+            self._install(self._open_session())
+
+    def run(self, call: Call[T]) -> T:
+        """What a call returns, after waiting for the answers to its requests."""
+        answer: Any = None
+        while True:
+            try:
+                request = call.send(answer)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            answer = self.submit(request).wait()
+
+    def submit(self, request: Request[T]) -> RequestFuture[T]:
+        """Sends a request. If a session must be opened for it, waits for that."""
+        self.open()
+        return self._send(request)
+
+    def submit_soon(self, request: Request[T]) -> RequestFuture[T]:
+        """Sends a request, and waits for nothing: a thread opens a session if there must be one."""
+        with self._lock:
+            self._require_not_closed()
+            opens = self._session is None and not self._reconnecting
+            self._reconnecting = self._reconnecting or opens
+        future = self._send(request)
+        if opens:
+            self._open_in_background()
+        return future
+
+    def end(self) -> list[Session]:
+        """Begins to end the connection and waits for nothing; the sessions that end with it.
+
+        What is not answered is cancelled. Harmless when called twice.
+        """
+        with self._lock:
+            self._closed = True
+            sessions = [self._session] if self._session else []
+            self._session = None
+        sessions += self._opener.end()
+        for session in sessions:
+            session.end()
+        self._fail_pending(RequestCancelled("the client was closed"))
+        return sessions
+
+    def _require_not_closed(self) -> None:
+        if self._closed:
+            raise RequestCancelled("the client is closed")
+
+    def _send(self, request: Request[T]) -> RequestFuture[T]:
+        request_id = next(self._ids)
+        wait_s = request.deadline.remaining()
+        for message in request.messages:
+            message.request_id = request_id
+            message.timeout_ms = max(1, int(min(wait_s * 1000, 2**32 - 1)))
+        future: RequestFuture[T] = RequestFuture(
+            lambda: self._give_up(request_id),
+            request.deadline,
+            self._opener.patience.retry_timeout or 0.0,
         )
+        with self._lock:
+            answer_by = time.monotonic() + wait_s
+            self._pending[request_id] = PendingRequest(request, future, answer_by)
+            session, reconnecting = self._session, self._reconnecting
+        if session is not None:
+            session.send(request.messages)
+            self._notice_end(session)
+        elif not reconnecting:
+            self._fail(request_id, self._gone())
+        return future
 
-    def session(self) -> SessionOptions:
-        """What the sessions for direct calls ask for."""
-        over_tcp = self.data is None and self.find().socket is None
-        if over_tcp and self.transport == "shared_memory":
-            raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
-        inline = over_tcp or self.transport == "inline"
-        return SessionOptions(self.dataset or "", inline=inline, window=self.window)
+    def _install(self, session: Session) -> None:
+        """Makes it the connection's session, and sends what is not answered yet."""
+        with self._lock:
+            self._reconnecting = False
+            # A finalizer that made a request in the middle of this may have opened another one.
+            wanted = not self._closed and self._session is None
+            if wanted:
+                self._session = session
+                for pending in list(self._pending.values()):
+                    session.send(pending.request.messages)
+        if not wanted:
+            session.end()
+            self._require_not_closed()
+        self._notice_end(session)
 
-    def patience(self) -> Patience:
-        return Patience(self.timeout, retry_timeout=self.retry_timeout if self.retry else None)
+    def _open_session(self) -> Session:
+        return self._opener.open(_weakly(self._on_reply), _weakly(self._on_end))
+
+    def _open_in_background(self) -> None:
+        def work() -> None:
+            keep_from_users()
+            self._open_for_pending()
+
+        try:
+            threading.Thread(target=work, name="graphzero-open", daemon=True).start()
+        except BaseException:
+            self._fail_pending(ServerUnavailable("cannot start a thread to connect on"))
+            raise
+
+    def _open_for_pending(self) -> None:
+        """Opens a session for the requests that wait for one, or fails them."""
+        try:
+            self._install(self._open_session())
+        except Exception as error:  # whatever it is: nobody may be left waiting
+            if not isinstance(error, ClientError):
+                error = ServerUnavailable(f"cannot connect again: {error!r}")
+            self._fail_pending(error)
+
+    def _on_reply(self, request_id: int, answer: Reply | ClientError) -> object:
+        with self._lock:
+            pending = self._pending.get(request_id)
+            if pending is None:  # it was given up: dropping the reply releases its block
+                return None
+            if pending.ran_out_in_our_absence(answer) and self._session is not None:
+                self._ask_again(request_id, pending, self._session)
+                return None
+            del self._pending[request_id]
+        pending.resolve(answer)
+        return pending.future.holds_users_objects()
+
+    def _ask_again(self, request_id: int, pending: PendingRequest, session: Session) -> None:
+        timeout_s = pending.request.messages[0].timeout_ms / 1000
+        self._pending[request_id] = replace(pending, answer_by=time.monotonic() + timeout_s)
+        session.send(pending.request.messages)
+
+    def _on_end(self, session: Session, error: ClientError) -> None:
+        with self._lock:
+            if session is not self._session or self._closed:
+                return
+            self._session = None
+            self._reconnecting = self._opener.is_worth_another(session, error)
+            reconnects = self._reconnecting
+        if not reconnects:
+            self._fail_pending(self._opener.with_advice(error))
+        elif is_kept_from_users():  # the session's own thread, which has nothing else to do
+            self._open_for_pending()
+        else:
+            self._open_in_background()
+
+    def _notice_end(self, session: Session) -> None:
+        """For a session that ended before it was known here, when on_end was not for us yet."""
+        if session.ended is not None:
+            self._on_end(session, session.ended)
+
+    def _gone(self) -> ClientError:
+        if self._closed:
+            return RequestCancelled("the client was closed")
+        return self._opener.with_advice(ServerUnavailable("the daemon went away"))
+
+    def _give_up(self, request_id: int) -> None:
+        with self._lock:
+            known = self._pending.pop(request_id, None)
+            session = self._session
+        if known is not None and session is not None:
+            session.cancel(request_id)
+
+    def _fail(self, request_id: int, error: ClientError) -> None:
+        with self._lock:
+            pending = self._pending.pop(request_id, None)
+        if pending is not None:
+            pending.resolve(error)
+
+    def _fail_pending(self, error: ClientError) -> None:
+        """Fails what waits for an answer, when there is no session and none will be opened."""
+        with self._lock:
+            self._reconnecting = False
+            failed, self._pending = self._pending, {}
+        for pending in failed.values():
+            # One for each: to raise an exception changes it.
+            pending.resolve(type(error)(*error.args))
+
+    def _start_over(self) -> None:
+        # Re-entrant: the collector may run while it is held, and cancel what an iterator left.
+        self._lock = threading.RLock()
+        self._opening = threading.RLock()
+        self._pending = {}
+        self._session = None
+        self._reconnecting = False
+
+    def _after_fork(self) -> None:
+        # The parent's threads and connection do not exist here.
+        leave_to_parent(self._session, self._pending)
+        self._opener.after_fork()
+        self.generation += 1
+        self._start_over()
+
+
+def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method without its object: a session's threads outlive a connection that was dropped."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: Any) -> Any:
+        found = reference()
+        return None if found is None else found(*arguments)
+
+    return call
+
+
+_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+def _reset_connections_in_child() -> None:
+    for connection in list(_connections):
+        connection._after_fork()
+
+
+def _end_connections() -> None:
+    """At the end of the program: ends what waits for a daemon. The sessions are closed after it."""
+    for connection in members(_connections):
+        connection.end()
+
+
+atexit.register(_end_connections)
+os.register_at_fork(after_in_child=_reset_connections_in_child)

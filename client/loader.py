@@ -14,13 +14,19 @@ from graphzero._ids import Ids
 from graphzero._numbers import whole_number
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
+from graphzero.client.connection import Connection
 from graphzero.client.info import DatasetInfo
-from graphzero.client.link import RAN_OUT, Link, RequestFuture
 from graphzero.client.loader_state import count_in_state, require_fitting_state
+from graphzero.client.messages import SampleOptions, Seeds, sample_messages
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
-from graphzero.client.requests import SampleOptions, Seeds, sample_messages
+from graphzero.client.request import RAN_OUT, Request, RequestFuture
+from graphzero.client.seed_batches import (
+    OrderedBatches,
+    Progress,
+    SamplerBatches,
+    SeedBatches,
+)
 from graphzero.client.seeds import resolve_seeds
-from graphzero.client.sources import Progress, SamplerSource, SeedSource, Source
 
 if TYPE_CHECKING:
     from graphzero.client.client import Client
@@ -75,12 +81,12 @@ class Loader:
         self._sample = sample
         self._options = options
         self._seed = options.seed
-        self._link = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
-        self._finalizer = weakref.finalize(self, client._pool.give_back, self._link)
-        self._source: Source = (
-            _seed_source(seeds, client.info().dataset, self._link, options)
+        self._connection = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
+        self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
+        self._seed_batches: SeedBatches = (
+            _ordered_batches(seeds, client.info().dataset, self._connection, options)
             if batch_sampler is None
-            else _sampler_source(batch_sampler, seeds, options)
+            else _sampler_batches(batch_sampler, seeds, options)
         )
         self._progress = Progress(epoch=0, handed_out=0)
         self._resume_at: Progress = self._progress
@@ -88,7 +94,7 @@ class Loader:
 
     def __len__(self) -> int:
         """Batches of a whole epoch: the same on every rank."""
-        return self._source.num_batches()
+        return self._seed_batches.num_batches()
 
     def __iter__(self) -> LoaderIterator:
         self._end_running("a newer iter() of this loader ended this one")
@@ -115,7 +121,7 @@ class Loader:
             raise ValueError(f"epoch is {epoch}, expected at least 0")
         if epoch != self._resume_at.epoch:
             self._resume_at = Progress(epoch, 0)
-        self._source.set_epoch(epoch)
+        self._seed_batches.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is, in plain values: the same on every rank at the same step."""
@@ -130,7 +136,7 @@ class Loader:
             "shuffle": self._options.shuffle,
             "drop_last": self._options.drop_last,
             "world_size": self._options.world_size,
-            "seeds": self._source.digest(),
+            "seeds": self._seed_batches.digest(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -150,8 +156,8 @@ class Loader:
         progress = Progress(count_in_state(state, "epoch"), count_in_state(state, "batches"))
         self._end_running("load_state_dict() of this loader ended this iterator")
         self._seed = seed
-        self._source = self._source.with_seed(seed)
-        self._progress = self._source.normal(progress)
+        self._seed_batches = self._seed_batches.with_seed(seed)
+        self._progress = self._seed_batches.normal(progress)
         self._resume_at = self._progress
 
     def _end_running(self, reason: str) -> None:
@@ -163,8 +169,8 @@ class Loader:
         options = self._options
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
         messages = sample_messages(seeds, self._sample, drawn_by)
-        deadline = self._link.deadline(options.timeout)
-        return self._link.submit(messages, self._client._make_batch, deadline)
+        deadline = self._connection.deadline(options.timeout)
+        return self._connection.submit(Request(messages, self._client._make_batch, deadline))
 
 
 @dataclass
@@ -185,15 +191,15 @@ class LoaderIterator:
         """`workers`: that many iterators share the epoch, and this is number `worker` of them."""
         self._ahead: deque[_Ahead] = deque()
         self._ended: str | None = None
-        self._source_error: Exception | None = None  # comes after the batches ahead
+        self._sampler_error: Exception | None = None  # comes after the batches ahead
         self._loader = loader
-        self._link = loader._link
-        self._generation = self._link.generation
+        self._connection = loader._connection
+        self._generation = self._connection.generation
         self._epoch = start.epoch
         self._handed_out = start.handed_out
         self._reports = workers is None
         self._coming: Iterator[tuple[int, Seeds]] = itertools.islice(
-            enumerate(loader._source.batches(start), start=start.handed_out),
+            enumerate(loader._seed_batches.batches(start), start=start.handed_out),
             worker,
             None,
             workers or 1,
@@ -208,7 +214,7 @@ class LoaderIterator:
             raise RuntimeError(self._ended)
         self._renew_after_fork()
         self._top_up(max(1, self._loader._options.prefetch))
-        if not self._ahead and self._source_error is None:
+        if not self._ahead and self._sampler_error is None:
             self._report(Progress(self._epoch + 1, 0))
             raise StopIteration
         try:
@@ -224,7 +230,7 @@ class LoaderIterator:
     def close(self, reason: str = "the iterator was closed") -> None:
         """Cancels what was prepared ahead, so that its memory is free at once."""
         self._ended = self._ended or reason
-        if self._generation != self._link.generation:
+        if self._generation != self._connection.generation:
             self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
         while self._ahead:
             future = self._ahead.popleft().future
@@ -236,24 +242,24 @@ class LoaderIterator:
 
     def _wait_for_first(self) -> Batch:
         if not self._ahead:
-            assert self._source_error is not None
-            raise self._source_error
+            assert self._sampler_error is not None
+            raise self._sampler_error
         first = self._ahead.popleft()
         future = first.future
         if future is None or (future.done() and isinstance(future.exception(), RAN_OUT)):
             # There was no session or no memory for it while the user was busy elsewhere: now is its
             # turn, and an error is told.
             future = self._loader._submit(first.seeds, self._epoch, first.step)
-        return self._link.wait(future)
+        return future.wait()
 
     def _top_up(self, count: int) -> None:
-        while len(self._ahead) < count and self._source_error is None:
+        while len(self._ahead) < count and self._sampler_error is None:
             if self._ahead and self._ahead[-1].future is None:
                 return  # what comes after it could not be asked for either
             try:
                 coming = next(self._coming, None)
             except Exception as error:
-                self._source_error = error
+                self._sampler_error = error
                 return
             if coming is None:
                 return
@@ -268,9 +274,9 @@ class LoaderIterator:
 
     def _renew_after_fork(self) -> None:
         """In a forked child: what is under way is the parent's, so ask for the same again."""
-        if self._generation == self._link.generation:
+        if self._generation == self._connection.generation:
             return
-        self._generation = self._link.generation
+        self._generation = self._connection.generation
         for ahead in self._ahead:
             ahead.future = None
         for ahead in self._ahead:
@@ -283,12 +289,13 @@ class LoaderIterator:
             self._loader._progress = progress
 
 
-def _seed_source(
-    seeds: Ids | str | None, dataset: DatasetInfo, link: Link, options: LoaderOptions
-) -> SeedSource:
+def _ordered_batches(
+    seeds: Ids | str | None, dataset: DatasetInfo, connection: Connection, options: LoaderOptions
+) -> OrderedBatches:
     if options.batch_size is None:
         raise ValueError("batch_size is missing")
-    ids = resolve_seeds(seeds, dataset, link, deadline=link.deadline(options.timeout))
+    deadline = connection.deadline(options.timeout)
+    ids = connection.run(resolve_seeds(seeds, dataset, deadline))
     count = dataset.num_nodes if ids is None else len(ids)
     plan = EpochPlan(
         num_seeds=count,
@@ -297,12 +304,12 @@ def _seed_source(
         world_size=options.world_size,
         drop_last=options.drop_last,
     )
-    return SeedSource(plan, SeedOrder(count, ids, options.shuffle, options.seed))
+    return OrderedBatches(plan, SeedOrder(count, ids, options.shuffle, options.seed))
 
 
-def _sampler_source(
+def _sampler_batches(
     sampler: Iterable[Ids], seeds: Ids | str | None, options: LoaderOptions
-) -> SamplerSource:
+) -> SamplerBatches:
     given = {
         "seeds": seeds is not None,
         "batch_size": options.batch_size is not None,
@@ -311,4 +318,4 @@ def _sampler_source(
     }
     for name in (name for name, is_given in given.items() if is_given):
         raise ValueError(f"batch_sampler and {name} exclude each other: it makes the batches")
-    return SamplerSource(sampler)
+    return SamplerBatches(sampler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,44 +14,47 @@ from graphzero._original_ids import as_texts, texts_of_rows
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest
 from graphzero.client.info import DatasetInfo
-from graphzero.client.link import Link
-from graphzero.client.requests import (
+from graphzero.client.messages import (
     find_messages,
     find_text_messages,
     gather_messages,
     wire_ids,
 )
-from graphzero.client.session import Tensor
+from graphzero.client.request import Call, Request, the_reply
+from graphzero.client.results import Reply, Tensor
+from graphzero.proto.graphzero_pb2 import SessionRequest
 
 # Texts have up to 1024 bytes: far below any limit of a result.
 _ROWS_PER_REQUEST = 1 << 16
 
 
 def find_nodes(
-    original: Any, dataset: DatasetInfo, link: Link, deadline: Deadline
-) -> npt.NDArray[np.int64]:
+    original: Any, dataset: DatasetInfo, deadline: Deadline
+) -> Call[npt.NDArray[np.int64]]:
     """The nodes of original ids, in that order."""
     if _kind(dataset) == "integer":
         requests = [find_messages(wire_ids(original, "original ids"))]
     else:
         requests = list(find_text_messages(as_texts(original)))
-    # A copy each: a loader keeps its seeds for long, and blocks are for batches.
-    found = [_ask(link, messages, "n_id", deadline).array.copy() for messages in requests]
+    found = []
+    for messages in requests:
+        tensor = yield from _ask(messages, "n_id", deadline)
+        # A copy each: a loader keeps its seeds for long, and blocks are for batches.
+        found.append(tensor.array.copy())
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def original_ids(
-    n_id: Ids, dataset: DatasetInfo, link: Link, deadline: Deadline
-) -> Tensor | list[str]:
+def original_ids(n_id: Ids, dataset: DatasetInfo, deadline: Deadline) -> Call[Tensor | list[str]]:
     """The original ids of nodes: int64, or texts."""
     kind = _kind(dataset)
-    rows = _ask(link, gather_messages(ORIGINAL_IDS, wire_ids(n_id, "n_id")), ORIGINAL_IDS, deadline)
+    messages = gather_messages(ORIGINAL_IDS, wire_ids(n_id, "n_id"))
+    rows = yield from _ask(messages, ORIGINAL_IDS, deadline)
     return rows if kind == "integer" else texts_of_rows(rows.array)
 
 
 def categories(
-    column: str, codes: Ids | None, dataset: DatasetInfo, link: Link, deadline: Deadline
-) -> list[Any]:
+    column: str, codes: Ids | None, dataset: DatasetInfo, deadline: Deadline
+) -> Call[list[Any]]:
     """What codes stand for; None: all codes."""
     name = dataset.columns[column].categories
     if name is None or name not in dataset.columns:
@@ -67,7 +71,7 @@ def categories(
         rows = None
         if count:
             messages = gather_messages(name, np.maximum(piece, 0))
-            rows = _ask(link, messages, name, deadline).array
+            rows = (yield from _ask(messages, name, deadline)).array
         found += decode(piece, rows)
     return found
 
@@ -80,5 +84,6 @@ def _kind(dataset: DatasetInfo) -> str:
     return dataset.original_ids
 
 
-def _ask(link: Link, messages: Any, name: str, deadline: Deadline) -> Tensor:
-    return link.ask(messages, deadline).tensors[name]
+def _ask(messages: Sequence[SessionRequest], name: str, deadline: Deadline) -> Call[Tensor]:
+    reply: Reply = yield Request(messages, the_reply, deadline)
+    return reply.tensors[name]

@@ -1,4 +1,4 @@
-"""The sessions of a client: one for each user of credit, the same data for all."""
+"""The connections of a client: one for each user of credit, the same data for all."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from graphzero.client.address import Address
+from graphzero.client.connection import Connection
 from graphzero.client.errors import RequestCancelled
-from graphzero.client.link import Link, Patience
+from graphzero.client.opening import Patience
+from graphzero.client.request import Call
 from graphzero.client.session import Session, SessionOptions
 from graphzero.client.stream import Stream, open_stream
 from graphzero.proto.graphzero_pb2 import Welcome
 
+T = TypeVar("T")
 
-class LinkPool:
-    """Links to one daemon. Thread-safe. The first is opened at once and tells what is served."""
+
+class ConnectionPool:
+    """Connections to one daemon. The first is opened at once and tells what is served.
+
+    Thread-safe.
+    """
 
     def __init__(
         self, find: Callable[[], Address], options: SessionOptions, patience: Patience
@@ -26,12 +34,12 @@ class LinkPool:
         self._find = find
         self._options = options
         self._patience = patience
-        # Re-entrant: what the collector finalizes while it is held may need a link too.
+        # Re-entrant: what the collector finalizes while it is held may need a connection too.
         self._lock = threading.RLock()
         self._closed = False
-        self._direct: Link | None = None
-        self._links: list[Link] = []
-        first = self._new_link(options, None)
+        self._direct: Connection | None = None
+        self._connections: list[Connection] = []
+        first = self._new_connection(options, None)
         self.welcome: Welcome = first.welcome
         self._idle = [first]
         _pools.add(self)
@@ -46,25 +54,33 @@ class LinkPool:
         """Whether results come in messages, not in shared memory."""
         return self._options.inline
 
-    def direct(self) -> Link:
-        """The link that all direct calls share."""
+    def direct(self) -> Connection:
+        """The connection that all direct calls share."""
         with self._lock:
             if self._direct is None:
-                link = self._take(self._options.window)
+                connection = self._take(self._options.window)
                 if self._direct is None:
-                    self._direct = link
+                    self._direct = connection
                 else:  # such a finalizer was quicker
-                    self.give_back(link)
+                    self.give_back(connection)
             return self._direct
 
-    def take(self, window: int) -> Link:
-        """A link for one user of credit: an idle one with enough of it, or another."""
+    def take(self, window: int) -> Connection:
+        """A connection for one user of credit: an idle one with enough of it, or another."""
         with self._lock:
             return self._take(window)
 
-    def give_back(self, link: Link) -> None:
+    def give_back(self, connection: Connection) -> None:
         # Called by finalizers, on any thread and in the middle of anything: takes no lock.
-        self._idle.append(link)
+        self._idle.append(connection)
+
+    def run_aside(self, call: Call[T]) -> T:
+        """Runs a call on a connection that is free again afterwards, for a loader to come."""
+        connection = self.take(1)
+        try:
+            return connection.run(call)
+        finally:
+            self.give_back(connection)
 
     def end(self) -> None:
         """Begins to end all sessions; for finalizers too: takes no lock and waits for nothing."""
@@ -77,28 +93,28 @@ class LinkPool:
 
     def _end(self) -> list[Session]:
         self._closed = True
-        return [session for link in list(self._links) for session in link.end()]
+        return [session for connection in list(self._connections) for session in connection.end()]
 
-    def _take(self, window: int) -> Link:
+    def _take(self, window: int) -> Connection:
         if self._closed:
             raise RequestCancelled("the client is closed")
-        for link in list(self._idle):
-            if link.window >= window:
-                self._idle.remove(link)
-                return link
-        return self._new_link(replace(self._options, window=window), self.welcome)
+        for connection in list(self._idle):
+            if connection.window >= window:
+                self._idle.remove(connection)
+                return connection
+        return self._new_connection(replace(self._options, window=window), self.welcome)
 
-    def _new_link(self, options: SessionOptions, expected: Welcome | None) -> Link:
-        link = Link(self._open_stream, options, self._patience, expected=expected)
-        self._links.append(link)
+    def _new_connection(self, options: SessionOptions, expected: Welcome | None) -> Connection:
+        connection = Connection(self._open_stream, options, self._patience, expected=expected)
+        self._connections.append(connection)
         try:
-            if self._closed:  # asked after the link is among those that _end() knows
-                link.end()
-            link.open()
+            if self._closed:  # asked after the connection is among those that _end() knows
+                connection.end()
+            connection.open()
         except BaseException:
-            self._links.remove(link)
+            self._connections.remove(connection)
             raise
-        return link
+        return connection
 
     def _open_stream(self) -> Stream:
         self._address = self._find()
@@ -108,7 +124,7 @@ class LinkPool:
         self._lock = threading.RLock()
 
 
-_pools: weakref.WeakSet[LinkPool] = weakref.WeakSet()
+_pools: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
 
 
 def _reset_pools_in_child() -> None:

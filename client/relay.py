@@ -1,66 +1,149 @@
-"""A gRPC stream on behalf of a forked child. Run as: python -m graphzero.client.relay FD
+"""A forked child's way to the daemon: a small program of its own that speaks gRPC for it.
 
-FD is one end of a socket pair; see stream.py for why. The first frame says where the daemon is and
-what to call. The other frames are the messages themselves. It ends when either side does.
+A child that was forked, such as a DataLoader worker, cannot use gRPC, see fork.py. It starts
+relay_program.py, which holds the gRPC stream and passes messages through a socket pair, as frames:
+a kind, a length, that many bytes. When the child dies, however it dies, the relay sees the end of
+that socket and ends the session.
 """
 
 from __future__ import annotations
 
 import json
 import socket
+import struct
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from dataclasses import asdict
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, BinaryIO
 
+from graphzero.client import errors
 from graphzero.client.address import Address
-from graphzero.client.errors import ClientError
-from graphzero.client.frames import END, MESSAGE, pack_error, read_frame, send_frame
-from graphzero.client.stream import GrpcStream, list_datasets
-from graphzero.proto.graphzero_pb2 import SessionRequest
+from graphzero.client.errors import ClientError, ServerUnavailable
+from graphzero.client.fork import note_relay
+from graphzero.client.threads import callbacks, keep_from_users
+from graphzero.proto.graphzero_pb2 import SessionRequest, SessionResponse
+
+if TYPE_CHECKING:
+    from graphzero.client.stream import Handle
+
+# How long to wait for a relay that has nobody to serve any more, before it is killed.
+_RELAY_END_S = 10.0
+
+MESSAGE = 0
+END = 1
+"""The last frame: the exception that ended the stream."""
+
+_HEADER = struct.Struct("<BI")
 
 
-def main() -> None:
-    child = socket.socket(fileno=int(sys.argv[1]))
-    source = child.makefile("rb")
-    first = read_frame(source)
-    if first is None:
-        return
-    order = json.loads(first[1])
-    address = Address(
-        target=order["target"],
-        token=order["token"],
-        root_certificate=order["root_certificate"] and bytes.fromhex(order["root_certificate"]),
-        server_uid=order["server_uid"],
-    )
-    with suppress(ConnectionError):  # the child is gone
+class RelayStream:
+    """A gRPC call in a program of its own."""
+
+    def __init__(self, address: Address) -> None:
+        self._relay = Relay(address, call="session")
+        self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
+        # A thread writes: an interrupt from the keyboard would tear a message, and a lock could be
+        # asked for twice, by send() and by a finalizer that interrupts it.
+        self._sender = threading.Thread(target=self._send_all, name="graphzero-send", daemon=True)
         try:
-            if order["call"] == "list":
-                found = list_datasets(address, order["timeout"])
-                send_frame(child, MESSAGE, found.SerializeToString())
-            else:
-                _relay_session(address, child, source)
-        except ClientError as error:
-            send_frame(child, END, pack_error(error))
+            self._sender.start()
+        except BaseException:
+            self._relay.close()
+            raise
+
+    def send(self, request: SessionRequest) -> None:
+        self._outbox.put(request)
+
+    def receive(self, handle: Handle) -> None:
+        for payload in self._relay.payloads():
+            callbacks.dispose([handle(SessionResponse.FromString(payload))])
+
+    def close(self) -> None:
+        self._outbox.put(None)
+        self._relay.close()
+        self._sender.join()
+
+    def _send_all(self) -> None:
+        keep_from_users()
+        with suppress(OSError):  # the relay is gone, which receive() tells
+            for request in iter(self._outbox.get, None):
+                send_frame(self._relay.socket, MESSAGE, request.SerializeToString())
 
 
-def _relay_session(address: Address, child: socket.socket, source: BinaryIO) -> None:
-    stream = GrpcStream(address)
+class Relay:
+    """A process of relay_program.py and our end of the socket pair, whose end is its end too."""
+
+    def __init__(self, address: Address, *, call: str, timeout: float = 0.0) -> None:
+        self.socket, other = socket.socketpair()
+        note_relay(self.socket)
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "graphzero.client.relay_program", str(other.fileno())],
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt from the keyboard is for the trainer
+            )
+        root = address.root_certificate
+        order = asdict(address) | {
+            "root_certificate": root and root.hex(),
+            "call": call,
+            "timeout": timeout,
+        }
+        try:
+            send_frame(self.socket, MESSAGE, json.dumps(order).encode())
+        except OSError as error:
+            self.close()
+            raise ServerUnavailable(
+                f"the program that connects for a forked process ended with status "
+                f"{self._process.returncode}: {sys.executable} -m graphzero.client.relay_program"
+            ) from error
+
+    def payloads(self) -> Iterator[bytes]:
+        with self.socket.makefile("rb") as frames:
+            while (frame := read_frame(frames)) is not None:
+                kind, payload = frame
+                if kind == END:
+                    raise unpack_error(payload)
+                yield payload
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        try:
+            self._process.wait(_RELAY_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def send_frame(peer: socket.socket, kind: int, payload: bytes) -> None:
+    """Sends one frame. Callers on several threads take turns."""
+    peer.sendall(_HEADER.pack(kind, len(payload)) + payload)
+
+
+def read_frame(frames: BinaryIO) -> tuple[int, bytes] | None:
+    """The next frame, or None when the other side is gone."""
     try:
-        threading.Thread(target=_relay_requests, args=(stream, source), daemon=True).start()
-        stream.receive(lambda response: send_frame(child, MESSAGE, response.SerializeToString()))
-    finally:
-        stream.close()
+        header = frames.read(_HEADER.size)
+        if len(header) < _HEADER.size:
+            return None
+        kind, size = _HEADER.unpack(header)
+        payload = frames.read(size)
+    except ConnectionError:  # it left without reading all that it was sent
+        return None
+    return (kind, payload) if len(payload) == size else None
 
 
-def _relay_requests(stream: GrpcStream, source: BinaryIO) -> None:
-    """Until the child is gone, and whatever happens: a session without its child would be left."""
-    try:
-        while (frame := read_frame(source)) is not None:
-            stream.send(SessionRequest.FromString(frame[1]))
-    finally:
-        stream.close()
+def pack_error(error: ClientError) -> bytes:
+    return json.dumps([type(error).__name__, str(error)]).encode()
 
 
-if __name__ == "__main__":
-    main()
+def unpack_error(payload: bytes) -> ClientError:
+    name, message = json.loads(payload)
+    kind: type[ClientError] = getattr(errors, name, ClientError)
+    return kind(message)

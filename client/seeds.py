@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,24 @@ import numpy.typing as npt
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.info import ColumnInfo, DatasetInfo
-from graphzero.client.link import Link
-from graphzero.client.requests import gather_messages, wire_ids
+from graphzero.client.messages import gather_messages, wire_ids
+from graphzero.client.request import Call, Request
+from graphzero.client.results import Reply
 
 # 8 MiB of ids at a time: far below any limit of a result.
 _ROWS_PER_REQUEST = 1 << 20
 
 
 def resolve_seeds(
-    seeds: Any,
-    dataset: DatasetInfo,
-    link: Link,
-    what: str = "seeds",
-    deadline: Deadline | None = None,
-) -> npt.NDArray[np.int64] | None:
+    seeds: Any, dataset: DatasetInfo, deadline: Deadline, what: str = "seeds"
+) -> Call[npt.NDArray[np.int64] | None]:
     """Ids; None for all nodes, which need no list. `what` is the caller's name for them."""
     if seeds is None:
         return None
     if isinstance(seeds, slice):
         return np.arange(*seeds.indices(dataset.num_nodes), dtype=np.int64)
     if isinstance(seeds, str):
-        seeds = _read_split(find_split(seeds, dataset), link, deadline or link.deadline(None))
+        seeds = yield from _read_split(find_split(seeds, dataset), deadline)
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
@@ -69,13 +67,18 @@ def _is_mask(column: ColumnInfo) -> bool:
     return column.dtype == "bool" and math.prod(column.shape[1:]) == 1
 
 
-def _read_split(column: ColumnInfo, link: Link, deadline: Deadline) -> npt.NDArray[Any]:
+def _read_split(column: ColumnInfo, deadline: Deadline) -> Call[npt.NDArray[Any]]:
     pieces = []
     for first in range(0, column.shape[0], _ROWS_PER_REQUEST):
         rows = np.arange(first, min(first + _ROWS_PER_REQUEST, column.shape[0]))
-        reply = link.ask(gather_messages(column.name, rows), deadline)
-        pieces.append(reply.tensors[column.name].array.reshape(-1).copy())
+        messages = gather_messages(column.name, rows)
+        pieces.append((yield Request(messages, partial(_copy_of, column.name), deadline)))
     return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+
+
+def _copy_of(name: str, reply: Reply) -> npt.NDArray[Any]:
+    """A copy: a loader keeps its seeds for long, and blocks are for batches."""
+    return reply.tensors[name].array.reshape(-1).copy()
 
 
 def _ids_of_mask(mask: npt.NDArray[np.bool_], num_nodes: int, what: str) -> npt.NDArray[np.int64]:

@@ -1,11 +1,12 @@
-"""One session: a stream, the regions its results lie in, and the blocks on their way back.
+"""One session: a stream, the results that come down it, and the blocks on their way back.
 
-Responses are turned into arrays, and reported to whoever opened the session, on the thread that the
-stream calls back on; a thread of the session only asks the stream for more. Another one waits for
-blocks that no tensor views any more and sends their ids within milliseconds, unless a request takes
-them along before that. If they only rode on requests, a loader that waits for memory and a daemon
-that waits for releases could wait for each other. It also closes the stream: whoever ends a session
-may be a finalizer, which runs on any thread and in the middle of anything.
+Results are turned into arrays (results.py) and reported to whoever opened the session, on the
+thread that the stream calls back on. The session has two threads of its own. One asks the stream
+for the next message. The other waits for blocks that no tensor views any more and sends their ids
+within milliseconds, unless a request takes them along before that: if releases only rode on
+requests, a loader that waits for memory and a daemon that waits for releases could wait for each
+other. The second thread also closes the stream, because a session may be ended by a finalizer,
+which runs on any thread and in the middle of anything.
 """
 
 from __future__ import annotations
@@ -18,13 +19,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from graphzero import _engine
-from graphzero._dtypes import DataType
-from graphzero._errors import GraphZeroError
 from graphzero.client.deadline import STEP_S, Deadline, awake
 from graphzero.client.errors import (
     ClientError,
@@ -32,9 +28,9 @@ from graphzero.client.errors import (
     RequestTimeout,
     ServerError,
     ServerUnavailable,
-    SharedMemoryUnavailable,
     exception_for,
 )
+from graphzero.client.results import Reply, ResultReader
 from graphzero.client.stream import Stream
 from graphzero.client.threads import is_kept_from_users, keep_from_users, members
 from graphzero.proto.graphzero_pb2 import (
@@ -42,19 +38,13 @@ from graphzero.proto.graphzero_pb2 import (
     TRANSPORT_SHARED_MEMORY,
     Cancel,
     Hello,
-    RegionMapped,
-    RegionOffer,
     Release,
-    Result,
     SessionRequest,
     SessionResponse,
-    TensorRef,
     Welcome,
 )
 
 PROTOCOL_VERSION = 1
-
-_DTYPES = {dtype.label: dtype for dtype in DataType}
 
 # How long a release waits for a request that takes it along.
 _LINGER_S = 0.004
@@ -82,22 +72,6 @@ class SessionOptions:
         )
 
 
-@dataclass(frozen=True)
-class Tensor:
-    """An array of a result. bfloat16, which NumPy does not have, is held as int16."""
-
-    array: npt.NDArray[Any]
-    dtype: DataType
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A result whose tensors can be read. They keep their block until the last one dies."""
-
-    tensors: dict[str, Tensor]
-    result: Result
-
-
 OnReply = Callable[[int, "Reply | ClientError"], object]
 """What it returns is not destroyed on the thread that called it: that may run a user's code."""
 OnEnd = Callable[["Session", ClientError], None]
@@ -114,13 +88,9 @@ class Session:
         self._on_reply = on_reply
         self._on_end = on_end
         self._releases = _engine.ReleaseQueue()
-        self._regions: dict[int, _engine.RegionView] = {}
-        self._unseen: dict[int, str] = {}  # regions that cannot be opened, and why
-        self._chunks: dict[int, bytearray] = {}
+        self._results = ResultReader(stream.send, self._releases)
         self._answered = threading.Event()
         self._welcome: Welcome | None = None
-        self.saw_memory = False
-        """Whether it could open any of the daemon's shared memory."""
         self.ended: ClientError | None = None
         """Why the session is over, once it is."""
         self._ending = False
@@ -170,6 +140,11 @@ class Session:
     def welcome(self) -> Welcome:
         assert self._welcome is not None  # await_welcome() returned
         return self._welcome
+
+    @property
+    def saw_memory(self) -> bool:
+        """Whether it could open any of the daemon's shared memory."""
+        return self._results.saw_memory
 
     def send(self, messages: Sequence[SessionRequest]) -> None:
         """Sends a request's messages, and with them the releases there are."""
@@ -221,8 +196,7 @@ class Session:
             end = ServerUnavailable(f"the session ended: {end}")
         self.ended = end.with_traceback(None)  # of a thread that the user knows nothing of
         self.end()
-        # From now on only tensors keep regions mapped, and the daemon counts them for so long.
-        self._regions.clear()
+        self._results.end()
         self._answered.set()
         if self._welcome is not None:
             self._on_end(self, self.ended)
@@ -231,80 +205,21 @@ class Session:
         kind = response.WhichOneof("body")
         request_id = response.request_id
         if kind == "result":
-            return self._on_reply(request_id, self._readable(request_id, response.result))
+            return self._on_reply(request_id, self._results.read(request_id, response.result))
         if kind == "error":
-            self._chunks.pop(request_id, None)
+            self._results.give_up(request_id)
             error = response.error
             return self._on_reply(request_id, exception_for(error.code, error.message))
         if kind == "chunk":
-            self._chunks.setdefault(request_id, bytearray()).extend(response.chunk.data)
+            self._results.add_chunk(request_id, response.chunk.data)
         elif kind == "region_offer":
-            self._map_region(response.region_offer)
+            self._results.map_region(response.region_offer)
         elif kind == "region_drop":
-            self._regions.pop(response.region_drop.region_id, None)
-            self._unseen.pop(response.region_drop.region_id, None)
+            self._results.drop_region(response.region_drop.region_id)
         elif kind == "welcome":
             self._welcome = response.welcome
             self._answered.set()
         return None
-
-    def _map_region(self, offer: RegionOffer) -> None:
-        try:
-            region = _engine.RegionView.open(offer.name, offer.byte_size)
-        except (OSError, GraphZeroError) as error:
-            # No error yet: an offer that was read late may be of a region that is gone by now. It
-            # is one when a result lies there.
-            self._unseen[offer.region_id] = f"{offer.name}: {getattr(error, 'strerror', error)}"
-            return
-        self._regions[offer.region_id] = region
-        self.saw_memory = True
-        self._confirm_region(offer.region_id, "")
-
-    def _region(self, region_id: int) -> _engine.RegionView:
-        reason = self._unseen.get(region_id)
-        if reason is None:
-            return self._regions[region_id]
-        self._confirm_region(region_id, reason)
-        raise SharedMemoryUnavailable(
-            f"cannot open the daemon's shared memory {reason}; trainer and daemon must see the "
-            "same /dev/shm (containers: share it, or use one IPC namespace); otherwise connect "
-            'with transport="inline"'
-        )
-
-    def _confirm_region(self, region_id: int, error: str) -> None:
-        mapped = RegionMapped(region_id=region_id, error=error)
-        self._stream.send(SessionRequest(region_mapped=mapped))
-
-    def _readable(self, request_id: int, result: Result) -> Reply | ClientError:
-        inline = self._chunks.pop(request_id, bytearray())
-        names = [ref.name for ref in result.tensors]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            return ServerError(f"the daemon described a result with two tensors called {twice!r}")
-        try:
-            if result.HasField("block"):
-                tensors = self._tensors_in_block(result)
-            else:
-                tensors = {ref.name: _tensor_in_bytes(inline, ref) for ref in result.tensors}
-        except (ValueError, TypeError, IndexError, KeyError) as error:
-            return ServerError(f"the daemon described a result that cannot be read: {error}")
-        return Reply(tensors, result)
-
-    def _tensors_in_block(self, result: Result) -> dict[str, Tensor]:
-        block = result.block
-        lease = _engine.BlockLease.make(
-            self._region(block.region_id),
-            self._releases,
-            block_id=block.block_id,
-            offset=block.offset,
-            size=block.byte_size,
-        )
-        return {
-            ref.name: Tensor(
-                lease.array(ref.offset, list(ref.shape), ref.dtype), _DTYPES[ref.dtype]
-            )
-            for ref in result.tensors
-        }
 
     def _send_releases(self) -> None:
         keep_from_users()
@@ -324,14 +239,6 @@ def _with_releases(message: SessionRequest, block_ids: list[int]) -> SessionRequ
     copy = SessionRequest(released_block_ids=block_ids)
     copy.MergeFrom(message)
     return copy
-
-
-def _tensor_in_bytes(data: bytearray, ref: TensorRef) -> Tensor:
-    dtype = _DTYPES[ref.dtype]
-    shape = tuple(ref.shape)
-    if 0 in shape:
-        return Tensor(np.empty(shape, dtype.storage), dtype)
-    return Tensor(np.ndarray(shape, dtype.storage, buffer=data, offset=ref.offset), dtype)
 
 
 # Open ones, and ended ones whose threads may still run.

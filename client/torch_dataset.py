@@ -9,8 +9,8 @@ import torch
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.loader import Loader
+from graphzero.client.portable_client import ClientOrPlace, PortableClient
 from graphzero.client.signatures import require_arguments
-from graphzero.client.source import OpenedSource, Source
 from torch.utils.data import IterableDataset, get_worker_info
 
 
@@ -30,11 +30,11 @@ class BatchDataset(IterableDataset[Batch]):
     does to it, such as a costly transform.
     """
 
-    def __init__(self, data: Source, /, *args: Any, **options: Any) -> None:
+    def __init__(self, data: ClientOrPlace, /, *args: Any, **options: Any) -> None:
         require_arguments("BatchDataset", Client.loader, (data, *args), options)
-        self._source = OpenedSource(data)
+        self._portable_client = PortableClient(data)
         self._arguments = args, options
-        self._loader: Loader | None = self._source.client.loader(*args, **options)
+        self._loader: Loader | None = self._portable_client.client.loader(*args, **options)
         self._length = len(self._loader)
         self._epochs = _EpochClock()
         self._passes = 0  # of this worker
@@ -61,7 +61,7 @@ class BatchDataset(IterableDataset[Batch]):
     def _own_loader(self) -> Loader:
         if self._loader is None:  # in a process that was spawned
             arguments, options = self._arguments
-            self._loader = self._source.client.loader(*arguments, **options)
+            self._loader = self._portable_client.client.loader(*arguments, **options)
         return self._loader
 
     def __getstate__(self) -> dict[str, Any]:

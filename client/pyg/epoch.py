@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from graphzero._torch import has_accelerator
+from graphzero.client.messages import Seeds
 from graphzero.client.order import batch_seed
 from graphzero.client.pyg.positions import Positions, position_batches
-from graphzero.client.requests import Seeds
 
 if TYPE_CHECKING:
     from graphzero.client.pyg.loading import BatchLoader

@@ -12,7 +12,6 @@ from graphzero._links import Candidates, ExcludeSeedEdges, LinkRequest
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
-from graphzero.client.pyg.original_ids import find_original
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.client.seeds import node_ids
 
@@ -89,7 +88,9 @@ def _given_links(
             f"edge_label_index has {len(edge_label_index)} rows, expected 2: sources and targets"
         )
     if original_ids:
-        sources, targets = (find_original(client, ends) for ends in edge_label_index)
+        sources, targets = (
+            client._pool.run_aside(client._original_nodes(ends)) for ends in edge_label_index
+        )
     else:
         dataset = client.info().dataset
         sources = node_ids(edge_label_index[0], dataset, "edge_label_index[0]")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from graphzero._links import ExcludeSeedEdges, LinkRequest, Negatives
 from graphzero.client.batch import Batch
+from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import refuse, without_type
 from graphzero.client.pyg.link_items import LinkItems
 from graphzero.client.pyg.links import NegativePlan
@@ -16,7 +17,6 @@ from graphzero.client.pyg.loading import BatchLoader
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import GraphZeroSampler, sampler_of
 from graphzero.client.pyg.served_data import ServedData, served
-from graphzero.client.source import Source
 from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
 from torch_geometric.sampler import (
     BaseSampler,
@@ -44,7 +44,7 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
 
     def __init__(
         self,
-        data: Source | ServedData,
+        data: ClientOrPlace | ServedData,
         num_neighbors: Any,
         edge_label_index: Any = None,
         edge_label: Any = None,

@@ -14,13 +14,13 @@ from graphzero._torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.loader_state import count_in_state, require_fitting_state
+from graphzero.client.messages import Seeds
 from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.data import data_of, fields_of
 from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import GraphZeroSampler, weights_of
 from graphzero.client.pyg.served_data import Changes, ServedData
-from graphzero.client.requests import Seeds
 from graphzero.client.signatures import require_arguments
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data

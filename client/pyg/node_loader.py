@@ -11,14 +11,13 @@ import numpy as np
 import torch
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
+from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import refuse, without_type
 from graphzero.client.pyg.loading import BatchLoader
-from graphzero.client.pyg.original_ids import find_original
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import sampler_of
 from graphzero.client.pyg.served_data import ServedData, served
 from graphzero.client.seeds import resolve_seeds
-from graphzero.client.source import Source
 from torch_geometric.loader import NeighborLoader as PygNeighborLoader
 from torch_geometric.sampler import BaseSampler, NodeSamplerInput, SamplerOutput
 from torch_geometric.sampler.base import SubgraphType
@@ -53,7 +52,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
 
     def __init__(
         self,
-        data: Source | ServedData,
+        data: ClientOrPlace | ServedData,
         num_neighbors: Any,
         input_nodes: Any = None,
         input_time: Any = None,
@@ -98,7 +97,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
         self._nodes, own_id = _input_nodes(
             view.client, without_type(input_nodes, "input_nodes"), original_ids
         )
-        num_nodes = view.source.info.dataset.num_nodes
+        num_nodes = view.portable_client.info.dataset.num_nodes
         super().__init__(
             view,
             sampler,
@@ -154,13 +153,11 @@ def _input_nodes(
     PyG's input_id is the position in a list of nodes, but the node itself in a mask.
     """
     if original_ids and input_nodes is not None:
-        return find_original(client, input_nodes), None
+        return client._pool.run_aside(client._original_nodes(input_nodes)), None
     dataset = client.info().dataset
-    link = client._pool.take(1)
-    try:
-        nodes = resolve_seeds(input_nodes, dataset, link, "input_nodes")
-    finally:
-        client._pool.give_back(link)
+    nodes = client._pool.run_aside(
+        resolve_seeds(input_nodes, dataset, client._deadline(None), "input_nodes")
+    )
     if isinstance(input_nodes, str):
         is_mask = dataset.columns[input_nodes].role == "node"
     else:

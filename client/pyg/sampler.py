@@ -9,6 +9,7 @@ from graphzero._links import ExcludeSeedEdges, Negatives
 from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
+from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import (
     SampleDirection,
     check_weights,
@@ -20,7 +21,6 @@ from graphzero.client.pyg.arguments import (
 )
 from graphzero.client.pyg.links import LinkFields, NegativePlan
 from graphzero.client.pyg.served_data import ServedData, served
-from graphzero.client.source import Source
 from torch_geometric.sampler import (
     BaseSampler,
     EdgeSamplerInput,
@@ -56,7 +56,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     def __init__(
         self,
-        data: Source | ServedData,
+        data: ClientOrPlace | ServedData,
         num_neighbors: Any,
         subgraph_type: SubgraphType | str = "directional",
         replace: bool = False,
@@ -73,8 +73,8 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
     ) -> None:
         refuse(time_attr=time_attr, temporal_strategy=temporal_strategy)
         # Not NeighborSampler.__init__, which copies the graph and asks for PyG's native libraries.
-        self._source = served(data).source
-        self.num_nodes = self._source.info.dataset.num_nodes
+        self._portable_client = served(data).portable_client
+        self.num_nodes = self._portable_client.info.dataset.num_nodes
         self.exclude_seed_edges = exclude_seed_edges
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
@@ -87,7 +87,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     @property
     def client(self) -> Client:
-        return self._source.client
+        return self._portable_client.client
 
     @property
     def num_neighbors(self) -> NumNeighbors:
@@ -120,7 +120,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     @weight_attr.setter
     def weight_attr(self, weight_attr: str | None) -> None:
-        check_weights(self._source.info.dataset, weight_attr)
+        check_weights(self._portable_client.info.dataset, weight_attr)
         self._weight_attr = weight_attr
 
     def options(self) -> dict[str, Any]:
@@ -182,7 +182,9 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
             client._candidates(plan.engine),
         )
         options = client._sample_options(**self.options(), columns=[])
-        return client._pool.direct().wait(client._submit(request, options, _draw_seed(), None))
+        deadline = client._deadline(None)
+        asked = client._batch_request(request, options, _draw_seed(), deadline)
+        return client._pool.direct().submit(asked).wait()
 
 
 def sampler_of(

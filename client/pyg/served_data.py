@@ -11,9 +11,9 @@ import torch
 from graphzero._sampling import SampledSubgraph
 from graphzero.client.client import Client
 from graphzero.client.info import DatasetInfo
+from graphzero.client.portable_client import ClientOrPlace, PortableClient
 from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.topology import edges_by_id
-from graphzero.client.source import OpenedSource, Source
 from torch_geometric.data import Data
 from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.loader.utils import index_select
@@ -40,20 +40,20 @@ class ServedData(Data):  # type: ignore[misc]
     where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them.
     """
 
-    def __init__(self, data: Source) -> None:
+    def __init__(self, data: ClientOrPlace) -> None:
         super().__init__()
         store = _ServedStorage(_parent=self)
-        store._mapping = _Fields(OpenedSource(data))
+        store._mapping = _Fields(PortableClient(data))
         self.__dict__["_store"] = store
 
     @property
     def client(self) -> Client:
-        return self.source.client
+        return self.portable_client.client
 
     @property
-    def source(self) -> OpenedSource:
+    def portable_client(self) -> PortableClient:
         """What it is a view of, for loaders and samplers over it."""
-        return self._fields.source
+        return self._fields.portable_client
 
     @property
     def is_cuda(self) -> bool:
@@ -75,7 +75,7 @@ class ServedData(Data):  # type: ignore[misc]
         return f"{type(self).__name__}({', '.join(shapes)})"
 
 
-def served(data: Source | ServedData) -> ServedData:
+def served(data: ClientOrPlace | ServedData) -> ServedData:
     """What loaders and samplers get as data: a ServedData as it is, or one of what is named."""
     return data if isinstance(data, ServedData) else ServedData(data)
 
@@ -144,9 +144,9 @@ class _ServedStorage(GlobalStorage):  # type: ignore[misc]
 class _Fields(MutableMapping[str, Any]):
     """Names and values of a ServedData. Those of the dataset are read when they are asked for."""
 
-    def __init__(self, source: OpenedSource) -> None:
-        self.source = source
-        dataset = source.info.dataset
+    def __init__(self, portable_client: PortableClient) -> None:
+        self.portable_client = portable_client
+        dataset = portable_client.info.dataset
         self._roles = _roles(dataset)
         self._values: dict[str, Any] = dict.fromkeys(self._roles, _UNREAD)
         self._values["num_nodes"] = dataset.num_nodes
@@ -162,7 +162,7 @@ class _Fields(MutableMapping[str, Any]):
 
     @property
     def dataset(self) -> DatasetInfo:
-        return self.source.info.dataset
+        return self.portable_client.info.dataset
 
     def is_unread(self, name: str) -> bool:
         return self._values.get(name) is _UNREAD
@@ -294,7 +294,7 @@ class _Fields(MutableMapping[str, Any]):
             weights = self._all_edges().edge_weight
             assert weights is not None
             return torch.from_numpy(weights.copy())  # which the user may change in place
-        column: torch.Tensor = self.source.client.column(name)
+        column: torch.Tensor = self.portable_client.client.column(name)
         if self._roles[name] == "node" or self._is_by_number(name):
             return column
         return column[torch.from_numpy(self._all_edges().e_id)]
@@ -310,7 +310,7 @@ class _Fields(MutableMapping[str, Any]):
         if self._edges_shown is not None and self._edges_shown._version != 0:
             self._edges = self._edges_shown = None  # changed in place: read them again
         if self._edges is None:
-            self._edges = edges_by_id(self.source.client, "edge_index")
+            self._edges = edges_by_id(self.portable_client.client, "edge_index")
         return self._edges
 
 

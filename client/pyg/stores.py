@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from graphzero.client.client import Client
 from graphzero.client.errors import NotFound
+from graphzero.client.portable_client import ClientOrPlace, PortableClient
 from graphzero.client.pyg.topology import whole_topology
-from graphzero.client.source import OpenedSource, Source
 from torch_geometric import data as pyg_data
 from torch_geometric.data import EdgeAttr, TensorAttr
 from torch_geometric.data.graph_store import EdgeLayout
@@ -19,15 +19,15 @@ _READ_ONLY = "a dataset is immutable: compile a new one with graphzero convert"
 class _OverClient:
     """A store of PyG's whose data a daemon has."""
 
-    def __init__(self, data: Source) -> None:
+    def __init__(self, data: ClientOrPlace) -> None:
         super().__init__()
         # PyG's classes turn attributes into views of tensors.
-        self.__dict__["_source"] = OpenedSource(data)
+        self.__dict__["_portable_client"] = PortableClient(data)
 
     @property
     def client(self) -> Client:
-        source: OpenedSource = self.__dict__["_source"]
-        return source.client
+        portable: PortableClient = self.__dict__["_portable_client"]
+        return portable.client
 
 
 class FeatureStore(_OverClient, pyg_data.FeatureStore):  # type: ignore[misc]

@@ -15,7 +15,7 @@ import pytest
 from graphzero._runtime_dir import default_socket, private_directory, socket_for_data
 from graphzero.client.address import find_address
 from graphzero.client.files import open_visible
-from graphzero.client.source import open_source
+from graphzero.client.portable_client import client_of
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to a second user")
 OTHER_UID = 54321
@@ -168,7 +168,7 @@ def test_data_that_one_may_not_read_is_access_denied(
     info: Any = SimpleNamespace(path=str(data), fingerprint="")
     os.seteuid(OTHER_UID)
     try:
-        for use in (lambda: gz.connect(data=data), lambda: open_source(data)):
+        for use in (lambda: gz.connect(data=data), lambda: client_of(data)):
             with pytest.raises(gz.AccessDenied, match=f"{data}: .*not open to you"):
                 use()
         with pytest.raises(gz.ServerUnavailable, match=r"not visible here \(Permission denied\)"):

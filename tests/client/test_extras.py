@@ -24,7 +24,7 @@ def run_without(names: list[str], program: str) -> subprocess.CompletedProcess[s
         (["torch"], "import graphzero.torch", "torch"),
         (
             ["dgl"],
-            "from graphzero.client.dgl_blocks import dgl_blocks\ndgl_blocks([])",
+            "from graphzero.client.layers import dgl_blocks\ndgl_blocks([])",
             "dgl",
         ),
     ],

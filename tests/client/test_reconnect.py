@@ -190,7 +190,7 @@ def test_a_daemon_that_drains_is_as_good_as_gone(mortal: DaemonProcess) -> None:
 def test_a_daemon_that_hangs_is_a_timeout(
     mortal: DaemonProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphzero.client.link._GRACE_S", 0.1)
+    monkeypatch.setattr("graphzero.client.request._GRACE_S", 0.1)
     with gz.connect(mortal.address) as client:
         client.sample(range(5), FANOUT)
         os.kill(mortal.pid, signal.SIGSTOP)

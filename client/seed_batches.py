@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from graphzero._links import LinkRequest
+from graphzero.client.messages import Seeds, wire_ids
 from graphzero.client.order import EpochPlan, SeedOrder
-from graphzero.client.requests import Seeds, wire_ids
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Progress:
     handed_out: int
 
 
-class Source(Protocol):
+class SeedBatches(Protocol):
     """The batches of any epoch."""
 
     def num_batches(self) -> int:
@@ -41,12 +41,12 @@ class Source(Protocol):
     def set_epoch(self, epoch: int) -> None:
         """Tells a user's sampler which epoch comes next."""
 
-    def with_seed(self, seed: int) -> Source:
+    def with_seed(self, seed: int) -> SeedBatches:
         """The same seeds in the order of another loader seed."""
 
 
 @dataclass(frozen=True)
-class SeedSource:
+class OrderedBatches:
     """Seeds in the order of the epoch, cut by the plan."""
 
     plan: EpochPlan
@@ -77,12 +77,12 @@ class SeedSource:
     def set_epoch(self, epoch: int) -> None:
         pass
 
-    def with_seed(self, seed: int) -> SeedSource:
+    def with_seed(self, seed: int) -> OrderedBatches:
         return replace(self, order=replace(self.order, seed=seed))
 
 
 @dataclass(frozen=True)
-class SamplerSource:
+class SamplerBatches:
     """Batches as a user's sampler gives them. A sampler that has set_epoch() is told the epoch."""
 
     sampler: Iterable[Any]
@@ -112,5 +112,5 @@ class SamplerSource:
         if tell is not None:
             tell(epoch)
 
-    def with_seed(self, seed: int) -> SamplerSource:
+    def with_seed(self, seed: int) -> SamplerBatches:
         return self

@@ -11,11 +11,11 @@ from graphzero.client.connect import connect, reopen_client
 from graphzero.client.errors import StartFailed
 from graphzero.client.files import is_directory
 
-Source: TypeAlias = Client | str | os.PathLike[str]
+ClientOrPlace: TypeAlias = Client | str | os.PathLike[str]
 """A client, the directory of a dataset (a daemon is started if need be), or an address."""
 
 
-def open_source(data: Any) -> Client:
+def client_of(data: Any) -> Client:
     """The client itself, or one that is connected to what `data` names."""
     if isinstance(data, Client):
         return data
@@ -38,7 +38,7 @@ def _as_address(data: str | os.PathLike[str]) -> str:
     return text
 
 
-class OpenedSource:
+class PortableClient:
     """A client that can be sent to another process, which connects when it first needs it.
 
     A client itself can be sent too, but connects while it is unpickled, where a failure ends a
@@ -46,7 +46,7 @@ class OpenedSource:
     """
 
     def __init__(self, data: Any) -> None:
-        self._client: Client | None = open_source(data)
+        self._client: Client | None = client_of(data)
         self.info = self._client.info()
         self._recipe = self._client._options
 

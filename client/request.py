@@ -1,0 +1,166 @@
+"""A request on its way: what is sent, and the future that its answer resolves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from graphzero.client.deadline import Deadline
+from graphzero.client.errors import ClientError, RequestTimeout, ResourceExhausted, ServerError
+from graphzero.client.fork import leave_to_parent
+from graphzero.client.results import Reply
+from graphzero.client.threads import callbacks, is_kept_from_users
+from graphzero.proto.graphzero_pb2 import SessionRequest
+
+T = TypeVar("T")
+
+# How a request ends that got no time or no memory before its deadline.
+RAN_OUT = (RequestTimeout, ResourceExhausted)
+
+# The daemon answers at its deadline; only one that hangs makes the client give up by itself.
+_GRACE_S = 5.0
+
+
+def the_reply(reply: Reply) -> Reply:
+    """For a request whose result is the reply itself."""
+    return reply
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """What is asked of the daemon."""
+
+    messages: Sequence[SessionRequest]
+    build: Callable[[Reply], T]
+    """Makes the result, on the stream's thread: it runs no user's code."""
+    deadline: Deadline
+
+
+Call: TypeAlias = Generator[Request[Any], Any, T]
+"""What a user asks for, as the requests that it takes, one after the other. It yields each request,
+is sent the result of it, and returns what the user gets. Connection.run() waits for the answers,
+AsyncClient awaits them: a call is written once for both."""
+
+
+class RequestFuture(Future[T]):
+    """The answer to a request. cancel() also gives the request up on the daemon.
+
+    Callbacks never run on gRPC's thread, see threads.py. A future that has one lives until it is
+    done, as does what it keeps: whoever waits to be called back need not hold on to anything.
+    """
+
+    def __init__(
+        self, give_up: Callable[[], None], deadline: Deadline, reconnect_s: float = 0.0
+    ) -> None:
+        """`reconnect_s`: how long a connection may wait for another daemon on the way."""
+        super().__init__()
+        self._give_up = give_up
+        self._deadline = deadline
+        self._reconnect_s = reconnect_s
+        self.keeps: object = None
+        """What must live as long as this future: its client, which would else be closed."""
+        self._has_callback = False
+
+    def cancel(self) -> bool:
+        if not super().cancel():
+            return False
+        self._give_up()
+        return True
+
+    def add_done_callback(self, fn: Callable[[Future[T]], object]) -> None:
+        callbacks.begin()
+        self._has_callback = True
+        _to_be_called_back.add(self)
+        super().add_done_callback(lambda future: callbacks.run(fn, future))
+        super().add_done_callback(_to_be_called_back.discard)
+
+    def when_done(self, wake: Callable[[], None]) -> None:
+        """Calls `wake` once this is done, on any thread: it must not wait nor run a user's code."""
+        super().add_done_callback(lambda _: wake())
+
+    def patience(self) -> Deadline:
+        """How long to wait for the answer, counted from now."""
+        return Deadline(self._deadline.remaining() + _GRACE_S + self._reconnect_s)
+
+    def not_answered(self) -> RequestTimeout:
+        """The error of whoever has lost patience."""
+        return RequestTimeout(f"the daemon did not answer within {self._deadline.seconds:g} s")
+
+    def wait(self) -> T:
+        """The result, or its exception; RequestTimeout if the daemon does not answer at all."""
+        if is_kept_from_users() and not self.done():
+            self.cancel()
+            raise RuntimeError(
+                "a call to the daemon on a thread that its answer would come on, from the "
+                "destructor of an object for instance; make it on another thread"
+            )
+        patience = self.patience()
+        try:
+            while not self.done():
+                with suppress(FutureTimeout):
+                    self.exception(patience.step())  # waits
+                if not self.done() and not patience.remaining():
+                    raise self.not_answered()
+            error = self.exception()
+            if error is not None:
+                raise error
+            return self.result()
+        except BaseException:
+            self.cancel()
+            raise
+
+    def holds_users_objects(self) -> object:
+        """Of what this future holds, that whose end may run a user's code or close a client.
+
+        Not the result: its block would not be free as soon as the user drops it.
+        """
+        return self if self._has_callback else self.keeps
+
+
+@dataclass(frozen=True)
+class PendingRequest:
+    """A request that was not answered yet."""
+
+    request: Request[Any]
+    future: RequestFuture[Any]
+    answer_by: float
+    """When the daemon answers at the latest, on the monotonic clock."""
+
+    def resolve(self, answer: Reply | ClientError) -> None:
+        result: Any = answer
+        if isinstance(answer, Reply):
+            try:
+                result = self.request.build(answer)
+            except Exception as error:
+                result = ServerError(f"the daemon sent a result that cannot be used: {error!r}")
+                result.__cause__ = error
+        with suppress(InvalidStateError):  # cancelled at this moment
+            if isinstance(result, ClientError):
+                self.future.set_exception(result)
+            else:
+                self.future.set_result(result)
+
+    def ran_out_in_our_absence(self, answer: Reply | ClientError) -> bool:
+        """Whether its time was over long before the answer could be read here.
+
+        The process was stopped, or stood still in other code: the user has not waited that long.
+        """
+        late = time.monotonic() > self.answer_by + _GRACE_S
+        return late and isinstance(answer, RAN_OUT)
+
+
+_to_be_called_back: set[Future[Any]] = set()
+
+
+def _forget_in_child() -> None:
+    leave_to_parent(set(_to_be_called_back))
+    _to_be_called_back.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
