@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace graphzero::base {
 namespace {
 
@@ -41,8 +43,6 @@ bool LeavesEnough(const Share& share, uint64_t bytes, uint64_t most) {
   const auto held = static_cast<uint64_t>(std::max<int64_t>(0, share.bytes.load()));
   return taken <= most && held <= most - taken && bytes <= most - taken - held;
 }
-
-std::string MiB(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 // Takes up to `bytes` of the counter's value; returns how many.
 uint64_t Spend(std::atomic<uint64_t>& credit, uint64_t bytes) {

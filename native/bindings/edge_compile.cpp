@@ -10,11 +10,11 @@
 #include "bindings/python_owner.h"
 #include "bindings/row_places.h"
 #include "bindings/text_input.h"
-#include "compile/edge_arrays.h"
-#include "compile/edge_chunks.h"
-#include "compile/edge_text.h"
-#include "compile/edge_topology.h"
-#include "compile/topology_compiler.h"
+#include "compile/edges/edge_arrays.h"
+#include "compile/edges/edge_chunks.h"
+#include "compile/edges/edge_text.h"
+#include "compile/edges/edge_topology.h"
+#include "compile/edges/topology_compiler.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;

@@ -1,4 +1,4 @@
-#include "compile/generate.h"
+#include "compile/generate/generate.h"
 
 #include <nanobind/stl/string.h>
 

@@ -7,8 +7,8 @@
 #include "bindings/job.h"
 #include "bindings/row_places.h"
 #include "bindings/texts.h"
-#include "compile/id_collector.h"
-#include "compile/id_index.h"
+#include "compile/ids/id_collector.h"
+#include "store/id_index.h"
 #include "store/matrix_reader.h"
 
 namespace nb = nanobind;
@@ -17,9 +17,9 @@ using namespace nb::literals;
 namespace graphzero::bindings {
 namespace {
 
-using compile::IdIndex;
 using compile::IntegerIdCollector;
 using compile::TextIdCollector;
+using store::IdIndex;
 
 template <class Collector>
 compile::IdCounts WriteIds(Collector& collector, const std::string& path, bool categories,
@@ -67,7 +67,7 @@ nb::tuple PrefixIntegers(const IdArray& ids, const std::string& prefix) {
 }
 
 nb::tuple PrefixTexts(const IdArray& offsets, const TextBytes& data, const std::string& prefix) {
-  const compile::TextView given = TextsOf(offsets, data);
+  const base::TextView given = TextsOf(offsets, data);
   NewTexts texts;
   {
     GilRelease release;
@@ -113,7 +113,7 @@ void BindIdCompile(nb::module_& m) {
           [](TextIdCollector& collector, const IdArray& offsets, const TextBytes& data,
              const std::string& name, const nb::object& place, uint64_t first_row,
              const std::string& what, uint8_t sides) {
-            const compile::TextView texts = TextsOf(offsets, data);
+            const base::TextView texts = TextsOf(offsets, data);
             const compile::RowPlaces places = PlacesOf(name, place);
             GilRelease release;
             collector.Add(texts, places, first_row, what, sides);

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/helper_threads.h"
+#include "base/team.h"
 #include "bindings/gil.h"
 
 namespace nb = nanobind;

@@ -8,9 +8,9 @@
 #include "bindings/job.h"
 #include "bindings/row_places.h"
 #include "bindings/text_input.h"
-#include "compile/half.h"
-#include "compile/matrix_compiler.h"
-#include "compile/row_collector.h"
+#include "compile/matrices/half.h"
+#include "compile/matrices/matrix_compiler.h"
+#include "compile/matrices/row_collector.h"
 #include "store/matrix_writer.h"
 
 namespace nb = nanobind;

@@ -9,7 +9,7 @@
 
 #include "bindings/gil.h"
 #include "bindings/python_owner.h"
-#include "compile/row_places.h"
+#include "compile/job.h"
 
 namespace graphzero::bindings {
 

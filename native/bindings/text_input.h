@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "compile/text_source.h"
+#include "compile/text/text_source.h"
 
 namespace graphzero::bindings {
 

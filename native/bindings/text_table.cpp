@@ -1,4 +1,4 @@
-#include "compile/text_table.h"
+#include "compile/text/text_table.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -129,7 +129,7 @@ uint64_t LineOfRow(const std::string& path, const nb::object& open_stream, uint6
 
 // Texts as (offsets, bytes) -> (times, TimeStatus of each).
 nb::tuple ParseTimes(const IdArray& offsets, const TextBytes& data, TimeUnit unit) {
-  const compile::TextView texts = TextsOf(offsets, data);
+  const base::TextView texts = TextsOf(offsets, data);
   std::vector<int64_t> times(texts.size());
   std::vector<uint8_t> status(texts.size());
   {

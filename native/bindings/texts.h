@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/arrays.h"
-#include "compile/id_collector.h"
+#include "compile/ids/id_collector.h"
 
 namespace graphzero::bindings {
 
@@ -10,9 +10,9 @@ using TextBytes =
     nanobind::ndarray<const uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
 // Throws std::invalid_argument for offsets that do not fit.
-inline compile::TextView TextsOf(const IdArray& offsets, const TextBytes& data) {
-  const compile::TextView texts{{offsets.data(), offsets.size()},
-                                {reinterpret_cast<const char*>(data.data()), data.size()}};
+inline base::TextView TextsOf(const IdArray& offsets, const TextBytes& data) {
+  const base::TextView texts{{offsets.data(), offsets.size()},
+                             {reinterpret_cast<const char*>(data.data()), data.size()}};
   texts.Check();
   return texts;
 }

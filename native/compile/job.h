@@ -1,11 +1,10 @@
-// What every long job of the compiler shares: its limits, its progress, its threads.
+// What every long job of the compiler shares: its limits, its progress, and how its messages name a
+// row of the input.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "base/errors.h"
@@ -54,43 +53,15 @@ class Progress {
   std::atomic<bool> cancelled_{false};
 };
 
-// Keeps the exception that belongs to the earliest position of the input, so that the error a user
-// sees does not depend on which thread was faster.
-class FirstError {
- public:
-  void Report(uint64_t position, std::exception_ptr error);
-  bool any() const { return any_.load(std::memory_order_acquire); }
-  void RethrowIfAny() const;
+// What messages call a row of an input: "edges/part-3.parquet row 17", "edges.csv line 18".
+struct RowPlaces {
+  std::string name;  // of the whole input
+  // The place of a row, where its number alone does not tell; may take long and throw.
+  std::function<std::string(uint64_t row)> describe{};
 
- private:
-  std::atomic<bool> any_{false};
-  mutable std::mutex mutex_;
-  uint64_t position_ = 0;
-  std::exception_ptr error_;
-};
-
-// Thrown by a worker that gives up because another one failed.
-struct StoppedByOther {};
-
-// Runs work(rank) on up to `threads` threads, the caller's among them, and rethrows the first
-// exception (StoppedByOther does not count) after all have returned. There are fewer if the system
-// refuses to start some, so that no rank may wait for what another one would do. Plain threads
-// rather than a ThreadLease: workers wait for each other's turn.
-void RunTeam(int threads, const std::function<void(int rank)>& work);
-
-// Lets threads pass in the order of their tickets 0, 1, 2, ... A thread that fails must Abort(), or
-// the others would wait for ever.
-class Turnstile {
- public:
-  // False if the turnstile was aborted.
-  bool Wait(uint64_t ticket);
-  void Done(uint64_t ticket);
-  void Abort();
-  // Begins again at ticket 0. Not while a thread waits.
-  void Reset() { next_ = 0; }
-
- private:
-  std::atomic<uint64_t> next_{0};
+  std::string At(uint64_t row) const {
+    return describe ? describe(row) : name + " row " + std::to_string(row);
+  }
 };
 
 }  // namespace graphzero::compile

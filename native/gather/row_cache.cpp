@@ -10,6 +10,7 @@
 #include <new>
 #include <numeric>
 
+#include "base/hash.h"
 #include "gather/row_index.h"
 #include "gather/row_log.h"
 
@@ -31,13 +32,6 @@ uint64_t CountForks() {
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { ++forks; }); });
   return forks;
-}
-
-// The finisher of SplitMix64: every bit of the key reaches every bit of the hash.
-uint64_t Hash(uint64_t key) {
-  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-  key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-  return key ^ (key >> 31);
 }
 
 uint64_t KeyOf(uint64_t column, uint64_t row) { return column << 44 | row; }
@@ -71,10 +65,10 @@ class RowCache::Shard {
     while (!positions.empty()) {
       const auto group = positions.first(std::min(positions.size(), kLookAhead));
       positions = positions.subspan(group.size());
-      for (const uint32_t i : group) index_.PrefetchToFind(Hash(key(i)));
+      for (const uint32_t i : group) index_.PrefetchToFind(base::Mix64(key(i)));
       for (const uint32_t i : group) {
         RowPlace guess;
-        if (index_.Guess(Hash(key(i)), &guess)) {
+        if (index_.Guess(base::Mix64(key(i)), &guess)) {
           Log(guess.main).Prefetch(guess.position, query.row_bytes);
         }
       }
@@ -119,7 +113,8 @@ class RowCache::Shard {
 
   bool CopyOut(uint64_t key, std::span<std::byte> out) {
     RowPlace place;
-    if (!index_.Find(Hash(key), &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) {
+    if (!index_.Find(base::Mix64(key), &place,
+                     [&](RowPlace p) { return HeaderAt(p).key == key; })) {
       return false;
     }
     RowLog::Header& header = HeaderAt(place);
@@ -133,14 +128,14 @@ class RowCache::Shard {
   // The cells of the new row and of those that may have to leave for it.
   void PrefetchForInsert(uint64_t hash) const {
     index_.PrefetchToChange(hash);
-    if (!small_.empty()) index_.PrefetchToChange(Hash(small_.At(small_.tail()).key));
-    if (!main_.empty()) index_.PrefetchToChange(Hash(main_.At(main_.tail()).key));
+    if (!small_.empty()) index_.PrefetchToChange(base::Mix64(small_.At(small_.tail()).key));
+    if (!main_.empty()) index_.PrefetchToChange(base::Mix64(main_.At(main_.tail()).key));
   }
 
   void EvictFromSmall() {
     const RowPlace place{small_.tail(), false};
     const RowLog::Header header = HeaderAt(place);
-    const uint64_t hash = Hash(header.key);
+    const uint64_t hash = base::Mix64(header.key);
     // As long as the main log has room, nothing is lost by keeping everything.
     const bool keep = header.uses > 0 || main_.free_units() >= RowLog::UnitsFor(header.bytes);
     if (keep) TakeOut(small_, place, header);
@@ -161,11 +156,11 @@ class RowCache::Shard {
       if (header.uses > 0 && chances-- > 0) {
         SendAround(place, header);
       } else {
-        index_.Erase(Hash(header.key), place);
+        index_.Erase(base::Mix64(header.key), place);
         main_.DropTail();
       }
     }
-    index_.Insert(Hash(key), {main_.Append(key, row), true});
+    index_.Insert(base::Mix64(key), {main_.Append(key, row), true});
   }
 
   // Moves the row at the tail of the main log to its head. `row` of AppendToMain may be scratch_,
@@ -176,7 +171,7 @@ class RowCache::Shard {
     main_.DropTail();
     const RowPlace now{main_.Append(header.key, around_), true};
     main_.At(now.position).uses = header.uses - 1;
-    index_.Move(Hash(header.key), place, now);
+    index_.Move(base::Mix64(header.key), place, now);
   }
 
   void TakeOut(const RowLog& log, RowPlace place, const RowLog::Header& header) {
@@ -227,7 +222,7 @@ size_t RowCache::Find(const RowQuery& query, uint32_t* missing) {
     return count;
   }
   const auto shard_of = [&](uint32_t i) {
-    return ShardOf(Hash(KeyOf(query.column, static_cast<uint64_t>(query.ids[i]))));
+    return ShardOf(base::Mix64(KeyOf(query.column, static_cast<uint64_t>(query.ids[i]))));
   };
   std::array<uint32_t, kMostShards + 1> begins{};
   for (uint32_t i = 0; i < count; ++i) ++begins[shard_of(i) + 1];
@@ -251,7 +246,7 @@ size_t RowCache::Find(const RowQuery& query, uint32_t* missing) {
 void RowCache::Insert(uint64_t column, uint64_t row, std::span<const std::byte> data) {
   if (!Usable()) return;
   const uint64_t key = KeyOf(column, row);
-  const uint64_t hash = Hash(key);
+  const uint64_t hash = base::Mix64(key);
   shards_[ShardOf(hash)].Insert(key, hash, data);
 }
 

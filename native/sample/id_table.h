@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "base/threads.h"
 
 namespace graphzero::sample {
@@ -73,7 +74,7 @@ class IdTable {
   static size_t CapacityFor(size_t count) { return std::bit_ceil(count + count / 2 + 16); }
 
   // Fibonacci hashing: the high bits of the product depend on every bit of the id.
-  size_t Home(uint64_t id) const { return (id * 0x9e3779b97f4a7c15u) >> shift_; }
+  size_t Home(uint64_t id) const { return (id * base::kGoldenRatio) >> shift_; }
 
   base::Buffer<Entry> entries_;
   int shift_ = 63;

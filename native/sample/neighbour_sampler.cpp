@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "sample/excluded_edges.h"
 #include "sample/hop.h"
@@ -18,7 +19,7 @@ namespace {
 // Table entries are asked for this many edges before they are needed.
 constexpr size_t kTableAhead = 24;
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 void Check(const Rows& rows, const SampleRequest& request) {
   CheckOneNodeSet(rows);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "base/hash.h"
 
 namespace graphzero::sample {
 
@@ -82,7 +83,7 @@ class PositionSet {
 
   // The entry that holds `position`, or the free one where it belongs.
   size_t Find(uint64_t position) const {
-    size_t at = (position * 0x9e3779b97f4a7c15u >> 32) & mask_;
+    size_t at = (position * base::kGoldenRatio >> 32) & mask_;
     while (words_[at] != kFree && words_[at] != position) at = (at + 1) & mask_;
     return at;
   }

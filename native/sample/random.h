@@ -1,12 +1,14 @@
 // Random numbers as a pure function of what they are for. See README.md, "Draws".
 //
-// A generator is one 64-bit state; output number i is Mix(state + (i + 1) * kGamma), which is
-// SplitMix64. A key such as (version, seed, domain, relation, hop, node, draw) is a path in a tree
-// of such generators: the child for a word w of the key is the generator whose state is output w of
-// its parent. Nothing is shared between threads and nothing depends on the order of the draws.
+// A generator is one 64-bit state; output number i is Mix64(state + (i + 1) * kGoldenRatio), which
+// is SplitMix64. A key such as (version, seed, domain, relation, hop, node, draw) is a path in a
+// tree of such generators: the child for a word w of the key is the generator whose state is output
+// w of its parent. Nothing is shared between threads and nothing depends on the order of the draws.
 #pragma once
 
 #include <cstdint>
+
+#include "base/hash.h"
 
 namespace graphzero::sample {
 
@@ -26,24 +28,17 @@ enum class Domain : uint64_t {
   kDisjoint = 9,       // neighbours of a disjoint sample
 };
 
-// Stafford's mixer number 13, the output function of SplitMix64. A bijection.
-constexpr uint64_t Mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 // A generator: cheap to copy, and to split by a word of the key. Not thread-safe; make one per use.
 class Draws {
  public:
-  static constexpr uint64_t kGamma = 0x9e3779b97f4a7c15u;
-
   constexpr explicit Draws(uint64_t state) : state_(state) {}
 
-  constexpr Draws Child(uint64_t word) const { return Draws(Mix(state_ + (word + 1) * kGamma)); }
+  constexpr Draws Child(uint64_t word) const {
+    return Draws(base::Mix64(state_ + (word + 1) * base::kGoldenRatio));
+  }
 
   // The next draw: 64 uniform bits.
-  constexpr uint64_t Next() { return Mix(state_ += kGamma); }
+  constexpr uint64_t Next() { return base::Mix64(state_ += base::kGoldenRatio); }
 
   // Uniform in [0, bound), bound > 0. Multiply-shift, and the few values that would make some
   // results more likely than others are drawn again; `%` would keep that bias.

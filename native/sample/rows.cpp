@@ -3,11 +3,12 @@
 #include <stdexcept>
 
 #include "base/errors.h"
+#include "base/text.h"
 
 namespace graphzero::sample {
 namespace {
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "shm/promise.h"
 
 namespace graphzero::shm {
@@ -59,8 +60,8 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
   if (!promise) {
     const size_t ended = accounts_.size() - open_sessions_;
     throw InputError(
-        "no shared memory left for another session: it needs " + MiB(2 * kSmallestRegion) +
-        ", and " + MiB(limit_ - left) + " of " + MiB(limit_) + " are promised to " +
+        "no shared memory left for another session: it needs " + base::MiB(2 * kSmallestRegion) +
+        ", and " + base::MiB(limit_ - left) + " of " + base::MiB(limit_) + " are promised to " +
         std::to_string(open_sessions_) + (open_sessions_ == 1 ? " session" : " sessions") +
         (ended > 0 ? " or held by the trainers of " + std::to_string(ended) + " that have ended"
                    : "") +

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "base/bytes.h"
 #include "shm/free_ranges.h"
@@ -76,10 +75,5 @@ class RecentLargest {
   uint64_t results_ = 0;
   Clock::time_point began_ = Clock::now();
 };
-
-// Rounded up, for messages.
-inline std::string MiB(uint64_t bytes) {
-  return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
-}
 
 }  // namespace graphzero::shm

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "shm/budget.h"
 
 namespace graphzero::shm {
@@ -32,8 +33,9 @@ bool SessionMemory::RaisePromise(uint64_t size) {
   if (!promise) {
     if (left + budget_->HeldForAWhile() >= 2 * region) return false;
     throw InputError(
-        "a batch of this size needs " + MiB(2 * region) + " of shared memory, two at a time, and " +
-        MiB(left) + " of " + MiB(budget_->limit_) +
+        "a batch of this size needs " + base::MiB(2 * region) +
+        " of shared memory, two at a time, and " + base::MiB(left) + " of " +
+        base::MiB(budget_->limit_) +
         " are left by other sessions; raise --shm-limit, lower batch size or fanout, or "
         "give other trainers a smaller window (connect(window=1)) or prefetch "
         "(loader(prefetch=1))");
@@ -210,7 +212,8 @@ std::unique_ptr<Block> SessionMemory::Reserve(const Plan& plan, uint64_t size, C
 
 std::unique_ptr<Block> SessionMemory::TryAllocate(uint64_t bytes) {
   if (bytes > budget_->limit_) {
-    throw InputError("a batch of " + MiB(bytes) + " does not fit into " + MiB(budget_->limit_) +
+    throw InputError("a batch of " + base::MiB(bytes) + " does not fit into " +
+                     base::MiB(budget_->limit_) +
                      " of shared memory; raise --shm-limit, or lower batch size or fanout");
   }
   const uint64_t size = BlockSize(bytes);

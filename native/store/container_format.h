@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "store/checksum.h"
+#include "base/hash.h"
 #include "store/dtype.h"
 
 namespace graphzero::store {
@@ -21,6 +21,11 @@ inline constexpr uint16_t kVersionMajor = 1;
 inline constexpr uint16_t kVersionMinor = 0;
 inline constexpr uint64_t kSectionAlign = 4096;
 inline constexpr uint32_t kMaxSections = 4096;
+// Data sections are hashed in blocks of this many bytes, counted from the section's start; the last
+// block may be shorter.
+inline constexpr uint64_t kChecksumBlock = uint64_t{1} << 20;
+
+using Fingerprint = base::Hash128;
 
 // What the file is about, beside its sections: a .gl or .gd file reads these 128 bytes as its own
 // struct (topology_format.h, matrix_format.h). Unused bytes are zero.
@@ -87,6 +92,10 @@ static_assert(sizeof(SectionEntry) == 96);
 // The fingerprint that belongs into `header`: a hash of what says how to read the file (flags,
 // properties) and of the table, whose checksums stand for all data. The version is left out, so
 // that a newer writer gives equal content an equal fingerprint.
-Fingerprint FingerprintOf(const FileHeader& header, std::span<const SectionEntry> table);
+inline Fingerprint FingerprintOf(const FileHeader& header, std::span<const SectionEntry> table) {
+  return base::LongChecksum({std::as_bytes(std::span(&header.required_flags, 1)),
+                             std::as_bytes(std::span(&header.optional_flags, 1)),
+                             std::as_bytes(std::span(header.properties)), std::as_bytes(table)});
+}
 
 }  // namespace graphzero::store

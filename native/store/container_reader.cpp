@@ -6,12 +6,13 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "base/text.h"
 #include "store/legacy_format.h"
 
 namespace graphzero::store {
 namespace {
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 bool KnownKind(SectionKind kind, const Magic& magic) {
   switch (kind) {
@@ -137,7 +138,7 @@ void Container::CheckHeader() const {
          "version " + Number(kVersionMajor) + "; a newer release of graphzero-server may read it");
   }
   const auto* raw = reinterpret_cast<const std::byte*>(&h);
-  const uint64_t checksum = Checksum({raw, offsetof(FileHeader, header_checksum)});
+  const uint64_t checksum = base::Checksum({raw, offsetof(FileHeader, header_checksum)});
   if (checksum != h.header_checksum) {
     Fail("header checksum", Number(h.header_checksum),
          Number(checksum) + "; the header is damaged");
@@ -170,7 +171,7 @@ void Container::CheckHeader() const {
 
 void Container::CheckTable() const {
   const std::span<const std::byte> raw = std::as_bytes(std::span(sections_));
-  const uint64_t checksum = Checksum(raw);
+  const uint64_t checksum = base::Checksum(raw);
   if (checksum != header_.table_checksum) {
     Fail("section table checksum", Number(header_.table_checksum),
          Number(checksum) + "; the table is damaged");

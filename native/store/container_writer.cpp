@@ -56,7 +56,7 @@ void SectionStream::AppendZeros(uint64_t count) {
 }
 
 void SectionStream::EndBlock() {
-  checksums_.push_back(Checksum({block_.get(), filled_}));
+  checksums_.push_back(base::Checksum({block_.get(), filled_}));
   const size_t padded = base::AlignUp(filled_, kSectionAlign);
   std::memset(block_.get() + filled_, 0, padded - filled_);
   file_->Write(std::move(block_), padded, offset_ + (checksums_.size() - 1) * kChecksumBlock);
@@ -106,11 +106,11 @@ Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optio
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i]->remaining() != 0) throw std::logic_error("section is shorter than declared");
     const std::vector<uint64_t>& checksums = streams_[i]->checksums_;
-    entries_[i].checksum = Checksum(std::as_bytes(std::span(checksums)));
+    entries_[i].checksum = base::Checksum(std::as_bytes(std::span(checksums)));
     blocks.insert(blocks.end(), checksums.begin(), checksums.end());
   }
   Place({SectionKind::kChecksums, DType::kUInt64, blocks.size(), blocks.size() * sizeof(uint64_t)});
-  entries_.back().checksum = Checksum(std::as_bytes(std::span(blocks)));
+  entries_.back().checksum = base::Checksum(std::as_bytes(std::span(blocks)));
   streams_.back()->Append(std::as_bytes(std::span(blocks)));
 
   const std::span<const std::byte> table = std::as_bytes(std::span(entries_));
@@ -125,9 +125,9 @@ Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optio
   header.entry_bytes = sizeof(SectionEntry);
   header.optional_flags = optional_flags;
   header.properties = properties;
-  header.table_checksum = Checksum(table);
+  header.table_checksum = base::Checksum(table);
   header.fingerprint = FingerprintOf(header, entries_);
-  header.header_checksum = Checksum(
+  header.header_checksum = base::Checksum(
       {reinterpret_cast<const std::byte*>(&header), offsetof(FileHeader, header_checksum)});
 
   base::AlignedBuffer front = file_->TakeBuffer();

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "base/text.h"
 
 namespace graphzero::store {
 namespace {
@@ -30,7 +31,7 @@ struct RawMatrixHeader {
 };
 static_assert(sizeof(RawMatrixHeader) == 32);
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 template <class Header>
 Header ReadHeader(const MappedFile& file) {

@@ -9,12 +9,13 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "base/text.h"
 #include "store/legacy_format.h"
 
 namespace graphzero::store {
 namespace {
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 }  // namespace
 

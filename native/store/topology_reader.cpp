@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "base/text.h"
 #include "store/legacy_format.h"
 #include "store/spread_looks.h"
 #include "store/topology_format.h"
@@ -16,7 +17,7 @@
 namespace graphzero::store {
 namespace {
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 SectionKind Sibling(SectionKind indptr, uint32_t step) {
   return static_cast<SectionKind>(static_cast<uint32_t>(indptr) + step);

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "store/checksum.h"
+#include "store/container_format.h"
 #include "store/container_reader.h"
 #include "store/mapped_file.h"
 

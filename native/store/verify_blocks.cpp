@@ -10,12 +10,13 @@
 #include "base/errors.h"
 #include "base/fault_guard.h"
 #include "base/file_writer.h"
-#include "base/helper_threads.h"
+#include "base/team.h"
+#include "base/text.h"
 
 namespace graphzero::store {
 namespace {
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 std::string BlockPlace(const Extent& extent, uint64_t first, uint64_t size) {
   return extent.name + " block " + Number(first / kChecksumBlock) + " (bytes " +
@@ -49,10 +50,10 @@ void BlockVerifier::LoadChecksums(const Container& container) {
   checksums_.resize(entry.count);
   const auto bytes = std::as_writable_bytes(std::span(checksums_));
   base::ReadExactly(file_.fd(), entry.offset, bytes, file_.path());
-  if (Checksum(bytes) != entry.checksum) {
+  if (base::Checksum(bytes) != entry.checksum) {
     problems_->Add("checksums section (bytes " + Number(entry.offset) + " to " +
                        Number(entry.offset + entry.stored_bytes) + ")",
-                   "checksum " + Number(Checksum(bytes)), Number(entry.checksum));
+                   "checksum " + Number(base::Checksum(bytes)), Number(entry.checksum));
   }
   options_.advance(bytes.size());
 }
@@ -112,7 +113,7 @@ void BlockVerifier::ReadBlock(const Extent& extent, Block* block, std::byte* buf
     block->finding = std::make_unique<Finding>(Finding{"", error.what(), "readable bytes"});
     return;
   }
-  if (extent.entry != nullptr) block->checksum = Checksum(bytes);
+  if (extent.entry != nullptr) block->checksum = base::Checksum(bytes);
   if (!extent.check) return;
   if (std::optional<Finding> finding = extent.check(block->first, bytes)) {
     block->finding = std::make_unique<Finding>(std::move(*finding));
@@ -145,7 +146,7 @@ bool BlockVerifier::JudgeChecksums(const Extent& extent, std::span<const Block> 
   std::vector<uint64_t> computed;
   for (const Block& block : blocks) computed.push_back(block.checksum);
   // The table of block checksums may itself be damaged; the entry's own checksum decides.
-  if (Checksum(std::as_bytes(std::span(computed))) == extent.entry->checksum) return true;
+  if (base::Checksum(std::as_bytes(std::span(computed))) == extent.entry->checksum) return true;
   bool named = false;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const uint64_t expected = checksums_[extent.entry->first_block + i];

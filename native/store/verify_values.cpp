@@ -6,13 +6,15 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/hash.h"
+#include "base/text.h"
 
 namespace graphzero::store {
 namespace {
 
 constexpr float kLargestWeight = std::numeric_limits<float>::max();
 
-std::string Number(uint64_t value) { return std::to_string(value); }
+using base::Number;
 
 // Blocks are a multiple of every item's size, and buffers are aligned for it.
 template <class T>
@@ -50,11 +52,7 @@ std::optional<Finding> CheckBelow(std::span<const std::byte> bytes, uint32_t wid
 }
 
 // Not the same for (a, b) and (b, a).
-uint64_t HashEdge(uint64_t a, uint64_t b) {
-  uint64_t x = a * 0x9e3779b97f4a7c15u + b;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-  return x ^ (x >> 32);
-}
+uint64_t HashEdge(uint64_t a, uint64_t b) { return base::Mix64(a * base::kGoldenRatio + b); }
 
 // The rows, or parts of rows, that lie in one block of neighbours.
 template <class T>

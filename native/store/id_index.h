@@ -1,0 +1,49 @@
+// Where an original id stands in the sorted matrix of them that a renumbered graph comes with (it
+// is written by compile/ids/): its row there is its new id. Conversions look ids up, and so does a
+// daemon whose clients ask by original id.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "store/matrix_reader.h"
+
+namespace graphzero::store {
+
+// What Find gives for an id that is not there.
+inline constexpr int64_t kNoRow = -1;
+
+// Thread-safe: nothing changes after construction.
+class IdIndex {
+ public:
+  // With enough memory a hash table is made; else ids are found by bisection of the mapped file,
+  // which costs nothing before the first Find. Throws InputError if the matrix holds no ids.
+  IdIndex(MatrixReader ids, uint64_t memory, int threads);
+
+  bool holds_texts() const { return texts_; }
+
+  // Writes the row of each id, or kNoRow. Throws InputError if the matrix holds the other kind.
+  void Find(std::span<const int64_t> ids, int64_t* rows) const;
+  void Find(const base::TextView& ids, int64_t* rows) const;
+
+ private:
+  void BuildTable();
+  int64_t IntegerAt(uint64_t row) const;
+  std::string_view TextAt(uint64_t row) const;
+  template <class Key>
+  int64_t FindOne(Key key) const;
+  template <class Key>
+  int64_t Bisect(Key key) const;
+  template <class Keys>
+  void FindAll(const Keys& keys, int64_t* rows) const;
+
+  const MatrixReader ids_;
+  const int threads_;
+  const bool texts_;
+  std::vector<uint32_t> table_;  // row + 1 of the id with that hash; 0: free
+};
+
+}  // namespace graphzero::store
