@@ -15,9 +15,9 @@ import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from graphzero._host_port import parse_host_port
-from graphzero._runtime_dir import default_socket, require_socket_path
 from graphzero.client.errors import AccessDenied, ServerUnavailable
+from graphzero.transport.host_port import parse_host_port
+from graphzero.transport.runtime_dir import default_socket, require_socket_path
 
 ADDRESS_VARIABLE = "GRAPHZERO_ADDRESS"
 TOKEN_VARIABLE = "GRAPHZERO_TOKEN"

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from graphzero._dtypes import DataType, widen
-from graphzero._extras import require_pyg
-from graphzero._torch import has_accelerator, import_torch
+from graphzero.base.extras import require_pyg
+from graphzero.base.lazy_torch import has_accelerator, import_torch
 from graphzero.client.layers import Layer, dgl_blocks, nested_layers
 from graphzero.client.results import Reply, Tensor
+from graphzero.files.dtypes import DataType, widen
 
 _TOPOLOGY = (
     "n_id", "edge_index", "e_id", "edge_weight", "batch", "source_index", "target_index",

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._dtypes import DataType
-from graphzero._ids import Ids
-from graphzero._links import Candidates, ExcludeSeedEdges, Negatives, link_request
-from graphzero._sampling import Direction, Subgraph, resolve_seed
+from graphzero.base.ids import Ids
 from graphzero.client.batch import Batch, Walks, batch_of_reply, users_tensor, walks_of_reply
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest, NotFound
@@ -36,6 +33,9 @@ from graphzero.client.request import Call, Request, the_reply
 from graphzero.client.results import Reply, Tensor
 from graphzero.client.seeds import find_split, node_ids
 from graphzero.client.stream import list_datasets
+from graphzero.embedded.links import Candidates, ExcludeSeedEdges, Negatives, link_request
+from graphzero.embedded.sampling import Direction, Subgraph, resolve_seed
+from graphzero.files.dtypes import DataType
 
 if TYPE_CHECKING:
     from graphzero.client.connect import ConnectOptions

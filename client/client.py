@@ -7,13 +7,13 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphzero._ids import Ids
-from graphzero._sampling import Direction, Subgraph
+from graphzero.base.ids import Ids
 from graphzero.client.batch import Batch, Walks
 from graphzero.client.calls import ClientCalls
 from graphzero.client.info import DatasetInfo
 from graphzero.client.request import Call
 from graphzero.client.signatures import with_arguments_of
+from graphzero.embedded.sampling import Direction, Subgraph
 
 if TYPE_CHECKING:
     from graphzero.client.loader import Loader

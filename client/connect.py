@@ -9,8 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from graphzero._dataset import open_dataset
-from graphzero._numbers import seconds, whole_number
+from graphzero.base.numbers import seconds, whole_number
 from graphzero.client.address import Address, find_address
 from graphzero.client.calls import ClientCalls
 from graphzero.client.client import Client
@@ -20,6 +19,7 @@ from graphzero.client.launch import ensure_daemon, let_reload
 from graphzero.client.opening import Patience
 from graphzero.client.session import SessionOptions
 from graphzero.client.signatures import with_arguments_of
+from graphzero.files.dataset import open_dataset
 
 Transport: TypeAlias = Literal["shared_memory", "inline"]
 C = TypeVar("C", bound=ClientCalls)

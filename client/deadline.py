@@ -12,7 +12,7 @@ import os
 import threading
 import time
 
-from graphzero._numbers import seconds
+from graphzero.base.numbers import seconds
 
 # The longest wait at a time.
 STEP_S = 1.0

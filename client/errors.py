@@ -19,7 +19,7 @@ Every message says what, where, found, expected and what to do, as far as that i
 
 from __future__ import annotations
 
-from graphzero._errors import GraphZeroError
+from graphzero.base.errors import GraphZeroError
 
 
 class ClientError(GraphZeroError):

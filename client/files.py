@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from graphzero._dataset import Dataset, open_dataset
 from graphzero.client.errors import AccessDenied, DatasetChanged, ServerUnavailable
 from graphzero.client.info import DatasetInfo
+from graphzero.files.dataset import Dataset, open_dataset
 
 
 def is_directory(path: str | os.PathLike[str]) -> bool:

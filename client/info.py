@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphzero._columns import is_reserved
-from graphzero._files import ORIGINAL_IDS
+from graphzero.files.column_names import is_reserved
+from graphzero.files.paths import ORIGINAL_IDS
 from graphzero.proto import graphzero_pb2
 
 _ROLES = {

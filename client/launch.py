@@ -22,7 +22,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphzero._runtime_dir import (
+from graphzero.client.address import Address
+from graphzero.client.errors import AccessDenied, ClientError, StartFailed
+from graphzero.client.files import is_directory
+from graphzero.client.stream import list_datasets
+from graphzero.transport.runtime_dir import (
     default_socket,
     lock_file,
     private_directory,
@@ -30,10 +34,6 @@ from graphzero._runtime_dir import (
     socket_for_data,
     unlock_file,
 )
-from graphzero.client.address import Address
-from graphzero.client.errors import AccessDenied, ClientError, StartFailed
-from graphzero.client.files import is_directory
-from graphzero.client.stream import list_datasets
 
 IDLE_EXIT_S = 60
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphzero._extras import import_extra
+from graphzero.base.extras import import_extra
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphzero._ids import Ids
-from graphzero._numbers import whole_number
-from graphzero._sampling import resolve_seed
+from graphzero.base.ids import Ids
+from graphzero.base.numbers import whole_number
 from graphzero.client.batch import Batch
 from graphzero.client.connection import Connection
 from graphzero.client.info import DatasetInfo
@@ -27,6 +26,7 @@ from graphzero.client.seed_batches import (
     SeedBatches,
 )
 from graphzero.client.seeds import resolve_seeds
+from graphzero.embedded.sampling import resolve_seed
 
 if TYPE_CHECKING:
     from graphzero.client.client import Client

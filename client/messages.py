@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._ids import id_array
-from graphzero._links import LinkRequest
-from graphzero._sampling import SUBGRAPHS, Direction, Subgraph, as_fanout
+from graphzero.base.ids import id_array
 from graphzero.client.errors import InvalidRequest
+from graphzero.embedded.links import LinkRequest
+from graphzero.embedded.sampling import SUBGRAPHS, Direction, Subgraph, as_fanout
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,
     DIRECTION_OUT,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero._numbers import whole_number
+from graphzero.base.numbers import whole_number
 
 Run = tuple[int, int]
 """First position and number of positions."""

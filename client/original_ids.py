@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._categories import decode
-from graphzero._files import ORIGINAL_IDS
-from graphzero._ids import Ids
-from graphzero._original_ids import as_texts, texts_of_rows
+from graphzero.base.ids import Ids
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest
 from graphzero.client.info import DatasetInfo
@@ -22,6 +19,9 @@ from graphzero.client.messages import (
 )
 from graphzero.client.request import Call, Request, the_reply
 from graphzero.client.results import Reply, Tensor
+from graphzero.files.categories import decode
+from graphzero.files.original_ids import as_texts, texts_of_rows
+from graphzero.files.paths import ORIGINAL_IDS
 from graphzero.proto.graphzero_pb2 import SessionRequest
 
 # Texts have up to 1024 bytes: far below any limit of a result.

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphzero._grpc_setup import import_grpc
 from graphzero.client.address import Address, find_address
 from graphzero.client.errors import ServerUnavailable
 from graphzero.client.stream import call_metadata, exception_of, open_channel
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.transport.grpc_setup import import_grpc
 
 
 def daemon_stats(

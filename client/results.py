@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero._dtypes import DataType
-from graphzero._errors import GraphZeroError
+from graphzero.base.errors import GraphZeroError
 from graphzero.client.errors import ClientError, ServerError, SharedMemoryUnavailable
+from graphzero.files.dtypes import DataType
 from graphzero.proto.graphzero_pb2 import (
     RegionMapped,
     RegionOffer,

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from graphzero._links import LinkRequest
 from graphzero.client.messages import Seeds, wire_ids
 from graphzero.client.order import EpochPlan, SeedOrder
+from graphzero.embedded.links import LinkRequest
 
 
 @dataclass(frozen=True)

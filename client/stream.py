@@ -7,7 +7,6 @@ from contextlib import closing
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from graphzero._grpc_setup import import_grpc, keepalive_options
 from graphzero.client.address import Address
 from graphzero.client.errors import ClientError, ServerUnavailable, exception_for
 from graphzero.client.fork import is_forked_child, note_grpc
@@ -20,6 +19,7 @@ from graphzero.proto.graphzero_pb2 import (
     SessionRequest,
     SessionResponse,
 )
+from graphzero.transport.grpc_setup import import_grpc, keepalive_options
 
 _SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
 

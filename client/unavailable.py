@@ -7,9 +7,9 @@ import socket
 import ssl
 from contextlib import suppress
 
-from graphzero._host_port import parse_host_port
 from graphzero.client.address import CERTIFICATE_VARIABLE, START_ONE, Address
 from graphzero.client.errors import ServerUnavailable
+from graphzero.transport.host_port import parse_host_port
 
 # For the question whether a port speaks TLS, which is asked after a connection has failed.
 _PROBE_S = 2.0

@@ -13,10 +13,9 @@ from typing import Any
 
 import grpc
 from graphzero import _engine
-from graphzero._cli import describe
-from graphzero._errors import GraphZeroError
-from graphzero._grpc_setup import keepalive_options
-from graphzero._text import line_text, quoted
+from graphzero.base.errors import GraphZeroError
+from graphzero.base.text import line_text, quoted
+from graphzero.commands.cli import describe
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
 from graphzero.server.datasets import read_plan
@@ -35,6 +34,7 @@ from graphzero.server.process.notify import notify
 from graphzero.server.process.thread_room import start_housekeepers
 from graphzero.server.service import Service
 from graphzero.server.settings.config import Config
+from graphzero.transport.grpc_setup import keepalive_options
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 

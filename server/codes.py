@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphzero._errors import FormatError, InputError
+from graphzero.base.errors import FormatError, InputError
 from graphzero.server.datasets.catalog import UnknownDataset, UnusableDataset
 from grpc import StatusCode
 

@@ -5,11 +5,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from graphzero._cli import EXIT_ERROR, describe
-from graphzero._errors import GraphZeroError
-from graphzero._grpc_setup import import_grpc
+from graphzero.base.errors import GraphZeroError
+from graphzero.commands.cli import EXIT_ERROR, describe
 from graphzero.server.process.log_lines import set_up_log
 from graphzero.server.process.thread_room import require_threads
+from graphzero.transport.grpc_setup import import_grpc
 
 
 def main(argv: Sequence[str] | None = None) -> int:

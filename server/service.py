@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Any
 
 from graphzero import _engine
-from graphzero._dataset import Dataset
-from graphzero._errors import GraphZeroError, InputError
-from graphzero._text import line_text, quoted, size_text
-from graphzero._version import __version__
+from graphzero.base.errors import GraphZeroError, InputError
+from graphzero.base.text import line_text, quoted, size_text
+from graphzero.base.version import __version__
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
 from graphzero.server.codes import ProtocolViolation, code_for

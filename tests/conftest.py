@@ -17,7 +17,7 @@ import control_groups
 import hypothesis
 import numpy as np
 import pytest
-from graphzero._grpc_setup import import_grpc
+from graphzero.transport.grpc_setup import import_grpc
 
 # Before anything else loads gRPC, as in a trainer: it says how to treat forks.
 import_grpc()

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from graphzero import _progress
-from graphzero._progress import JobProgress
-from graphzero._text import (
+from graphzero.base import progress as progress_module
+from graphzero.base.progress import JobProgress
+from graphzero.base.text import (
     count_text,
     counted_text,
     line_text,
@@ -73,7 +73,7 @@ def test_names_are_quoted_and_long_lists_of_them_stay_short():
 def clock(monkeypatch):
     """A clock that a test moves by hand."""
     now = [100.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -106,7 +106,7 @@ def test_what_is_counted_is_named_where_it_is_known(phase, line, clock, capsys):
 
 
 def test_a_bar_counts_percents_where_a_phase_names_nothing(clock, capsys, monkeypatch):
-    monkeypatch.setattr(_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True, raising=False)
     with JobProgress("x.csv") as progress:
         progress("reading edges", 0, 5_000)
         clock[0] += 1
@@ -134,7 +134,7 @@ def test_what_is_quick_says_nothing(clock, capsys):
 
 
 def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
-    monkeypatch.setattr(_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True, raising=False)
     with JobProgress("x.gd", unit="B") as progress:
         progress("verify", 0, 100)
         clock[0] += 1
@@ -143,7 +143,7 @@ def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
 
 
 def test_a_bar_begins_where_the_job_is_with_its_mean_rate(clock, capsys, monkeypatch):
-    monkeypatch.setattr(_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True, raising=False)
     with JobProgress("x.gd", unit="B") as progress:
         progress("verify", 0, 100 << 20)
         clock[0] += 10

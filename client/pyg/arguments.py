@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from graphzero._sampling import SUBGRAPHS, Direction, as_fanout
 from graphzero.client.info import DatasetInfo
+from graphzero.embedded.sampling import SUBGRAPHS, Direction, as_fanout
 from torch_geometric.sampler import NumNeighbors
 from torch_geometric.sampler.base import SubgraphType
 

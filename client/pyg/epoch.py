@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from graphzero._torch import has_accelerator
+from graphzero.base.lazy_torch import has_accelerator
 from graphzero.client.messages import Seeds
 from graphzero.client.order import batch_seed
 from graphzero.client.pyg.positions import Positions, position_batches

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from graphzero._links import Candidates, ExcludeSeedEdges, LinkRequest
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.client.seeds import node_ids
+from graphzero.embedded.links import Candidates, ExcludeSeedEdges, LinkRequest
 
 
 @dataclass(frozen=True)

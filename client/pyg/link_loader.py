@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from graphzero._links import ExcludeSeedEdges, LinkRequest, Negatives
 from graphzero.client.batch import Batch
 from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import refuse, without_type
@@ -17,6 +16,7 @@ from graphzero.client.pyg.loading import BatchLoader
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import GraphZeroSampler, sampler_of
 from graphzero.client.pyg.served_data import ServedData, served
+from graphzero.embedded.links import ExcludeSeedEdges, LinkRequest, Negatives
 from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
 from torch_geometric.sampler import (
     BaseSampler,

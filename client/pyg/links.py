@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from graphzero._links import Candidates, ExcludeSeedEdges, LinkRequest, Negatives, link_request
 from graphzero.client.batch import Batch
+from graphzero.embedded.links import (
+    Candidates,
+    ExcludeSeedEdges,
+    LinkRequest,
+    Negatives,
+    link_request,
+)
 from torch_geometric.sampler import NegativeSampling
 
 IdArray = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from graphzero._torch import has_accelerator
+from graphzero.base.lazy_torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.loader_state import count_in_state, require_fitting_state

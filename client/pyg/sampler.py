@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from graphzero._links import ExcludeSeedEdges, Negatives
-from graphzero._sampling import resolve_seed
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.portable_client import ClientOrPlace
@@ -21,6 +19,8 @@ from graphzero.client.pyg.arguments import (
 )
 from graphzero.client.pyg.links import LinkFields, NegativePlan
 from graphzero.client.pyg.served_data import ServedData, served
+from graphzero.embedded.links import ExcludeSeedEdges, Negatives
+from graphzero.embedded.sampling import resolve_seed
 from torch_geometric.sampler import (
     BaseSampler,
     EdgeSamplerInput,

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from graphzero._sampling import SampledSubgraph
 from graphzero.client.client import Client
 from graphzero.client.info import DatasetInfo
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
 from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.topology import edges_by_id
+from graphzero.embedded.sampling import SampledSubgraph
 from torch_geometric.data import Data
 from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.loader.utils import index_select

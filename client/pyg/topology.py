@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._resources import available_memory
-from graphzero._sampling import SampledSubgraph
+from graphzero.base.resources import available_memory
 from graphzero.client.client import Client
 from graphzero.client.files import open_visible
+from graphzero.embedded.sampling import SampledSubgraph
 
 
 def whole_topology(client: Client, reason: str) -> SampledSubgraph:

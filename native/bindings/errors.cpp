@@ -11,7 +11,7 @@ namespace graphzero::bindings {
 namespace {
 
 void RaiseOurs(const char* name, const char* message) {
-  nb::object type = nb::module_::import_("graphzero._errors").attr(name);
+  nb::object type = nb::module_::import_("graphzero.base.errors").attr(name);
   PyErr_SetString(type.ptr(), message);
 }
 

@@ -8,25 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphzero._categories import Categories
-    from graphzero._compile_features import convert_csv_to_gd, write_features
-    from graphzero._compile_graph import convert_csv_to_gl, write_graph
-    from graphzero._dtypes import DataType
-    from graphzero._errors import FormatError, GraphZeroError, InputError
-    from graphzero._export import export_dataset
-    from graphzero._features import FeatureStore
-    from graphzero._graph import Graph
-    from graphzero._imports import (
-        import_dgl,
-        import_files,
-        import_folder,
-        import_networkx,
-        import_pyg,
-        import_scipy,
-    )
-    from graphzero._links import Negatives
-    from graphzero._original_ids import OriginalIds
-    from graphzero._version import __version__
+    from graphzero.base.errors import FormatError, GraphZeroError, InputError
+    from graphzero.base.version import __version__
     from graphzero.client.batch import Batch, Walks
     from graphzero.client.client import Client
     from graphzero.client.connect import connect
@@ -45,25 +28,42 @@ if TYPE_CHECKING:
         StartFailed,
     )
     from graphzero.client.loader import Loader
+    from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
+    from graphzero.conversion.compile_graph import convert_csv_to_gl, write_graph
+    from graphzero.conversion.imports import (
+        import_dgl,
+        import_files,
+        import_folder,
+        import_networkx,
+        import_pyg,
+        import_scipy,
+    )
+    from graphzero.embedded.features import FeatureStore
+    from graphzero.embedded.graph import Graph
+    from graphzero.embedded.links import Negatives
+    from graphzero.exporting.export import export_dataset
+    from graphzero.files.categories import Categories
+    from graphzero.files.dtypes import DataType
+    from graphzero.files.original_ids import OriginalIds
 
 _HOMES = {
     "AccessDenied": "client.errors",
     "Batch": "client.batch",
-    "Categories": "_categories",
+    "Categories": "files.categories",
     "Client": "client.client",
     "ClientError": "client.errors",
-    "DataType": "_dtypes",
+    "DataType": "files.dtypes",
     "DatasetChanged": "client.errors",
-    "FeatureStore": "_features",
-    "FormatError": "_errors",
-    "Graph": "_graph",
-    "GraphZeroError": "_errors",
-    "InputError": "_errors",
+    "FeatureStore": "embedded.features",
+    "FormatError": "base.errors",
+    "Graph": "embedded.graph",
+    "GraphZeroError": "base.errors",
+    "InputError": "base.errors",
     "InvalidRequest": "client.errors",
     "Loader": "client.loader",
-    "Negatives": "_links",
+    "Negatives": "embedded.links",
     "NotFound": "client.errors",
-    "OriginalIds": "_original_ids",
+    "OriginalIds": "files.original_ids",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
     "ResourceExhausted": "client.errors",
@@ -72,19 +72,19 @@ _HOMES = {
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
     "Walks": "client.batch",
-    "__version__": "_version",
+    "__version__": "base.version",
     "connect": "client.connect",
-    "convert_csv_to_gd": "_compile_features",
-    "convert_csv_to_gl": "_compile_graph",
-    "export_dataset": "_export",
-    "import_dgl": "_imports",
-    "import_files": "_imports",
-    "import_folder": "_imports",
-    "import_networkx": "_imports",
-    "import_pyg": "_imports",
-    "import_scipy": "_imports",
-    "write_features": "_compile_features",
-    "write_graph": "_compile_graph",
+    "convert_csv_to_gd": "conversion.compile_features",
+    "convert_csv_to_gl": "conversion.compile_graph",
+    "export_dataset": "exporting.export",
+    "import_dgl": "conversion.imports",
+    "import_files": "conversion.imports",
+    "import_folder": "conversion.imports",
+    "import_networkx": "conversion.imports",
+    "import_pyg": "conversion.imports",
+    "import_scipy": "conversion.imports",
+    "write_features": "conversion.compile_features",
+    "write_graph": "conversion.compile_graph",
 }
 
 __all__ = [

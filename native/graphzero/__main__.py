@@ -2,7 +2,7 @@
 
 import sys
 
-from graphzero._cli import main
+from graphzero.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

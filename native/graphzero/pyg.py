@@ -8,7 +8,7 @@ Arguments have PyG's names, order and defaults, batches PyG's fields. The first 
 client, a dataset directory or an address.
 """
 
-from graphzero._extras import require_pyg
+from graphzero.base.extras import require_pyg
 
 require_pyg("graphzero.pyg")
 

@@ -1,6 +1,6 @@
 """Batches for plain torch: `pip install graphzero-server[torch]`."""
 
-from graphzero._torch import import_torch
+from graphzero.base.lazy_torch import import_torch
 
 import_torch("graphzero.torch needs torch")
 

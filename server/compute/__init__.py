@@ -7,7 +7,7 @@ to wait for shared memory, which must not cost a worker.
 
 from __future__ import annotations
 
-from graphzero._dataset import Dataset
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Computation, Ids
 from graphzero.server.compute.brief import MOST_BRIEF_BYTES, is_brief, is_in_memory

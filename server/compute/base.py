@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._dataset import Dataset
-from graphzero._features import FeatureStore
+from graphzero.embedded.features import FeatureStore
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotFound
 from graphzero.server.compute.layout import Layout, Placement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphzero._dataset import Dataset
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Ids
 from graphzero.server.compute.recipe import Recipes, SampleRecipe

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero._dataset import Dataset
-from graphzero._dtypes import DataType
-from graphzero._features import FeatureStore, rows_in_order
+from graphzero.embedded.features import FeatureStore, rows_in_order
+from graphzero.files.dataset import Dataset
+from graphzero.files.dtypes import DataType
 from graphzero.server.compute.base import Ids, column_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphzero._dataset import Dataset
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.compute.base import Computation, Ids, array_in, column_of, gather_into

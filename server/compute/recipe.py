@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from graphzero._dataset import Dataset
-from graphzero._features import FeatureStore
-from graphzero._links import (
+from graphzero.embedded.features import FeatureStore
+from graphzero.embedded.links import (
     Candidates,
     ExcludeSeedEdges,
     LinkRequest,
     NegativeKind,
     NegativeWeights,
 )
-from graphzero._sampling import Direction, as_fanout
+from graphzero.embedded.sampling import Direction, as_fanout
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.compute.base import Ids, column_of

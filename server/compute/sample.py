@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphzero import _engine
-from graphzero._dataset import Dataset
-from graphzero._errors import TooManyEdges
-from graphzero._links import LinkSeeds, draw_links
-from graphzero._sampling import draw
+from graphzero.base.errors import TooManyEdges
+from graphzero.embedded.links import LinkSeeds, draw_links
+from graphzero.embedded.sampling import draw
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Computation, Ids, array_in, gather_into
 from graphzero.server.compute.recipe import WEIGHTS, SampleRecipe

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphzero._dataset import Dataset
-from graphzero._sampling import walk_into
+from graphzero.embedded.sampling import walk_into
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Computation, Ids, array_in
 

@@ -10,11 +10,11 @@ import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graphzero._cli import describe
-from graphzero._dataset import Dataset, dataset_identity, open_dataset
-from graphzero._errors import GraphZeroError, InputError
-from graphzero._files import datasets, files_of
-from graphzero._text import count_text, names_text, quoted
+from graphzero.base.errors import GraphZeroError, InputError
+from graphzero.base.text import count_text, names_text, quoted
+from graphzero.commands.cli import describe
+from graphzero.files.dataset import Dataset, dataset_identity, open_dataset
+from graphzero.files.paths import datasets, files_of
 from graphzero.server.datasets.read_plan import ReadPlan
 from graphzero.server.process.descriptors import make_room
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphzero._dataset import Dataset
-from graphzero._features import FeatureStore
-from graphzero._files import CATEGORIES_SUFFIX
+from graphzero.embedded.features import FeatureStore
+from graphzero.files.dataset import Dataset
+from graphzero.files.paths import CATEGORIES_SUFFIX
 from graphzero.proto import graphzero_pb2 as pb
 
 # Of the names of one column's values. With longer ones the answer might not fit into a message.

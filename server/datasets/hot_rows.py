@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero._dataset import Dataset
-from graphzero._features import FeatureStore
-from graphzero._graph import Graph
+from graphzero.embedded.features import FeatureStore
+from graphzero.embedded.graph import Graph
+from graphzero.files.dataset import Dataset
 
 _NODES_AT_A_TIME = 1 << 20  # 8 MiB of offsets
 _BYTES_AT_A_TIME = 4 << 20  # of rows

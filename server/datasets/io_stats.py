@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphzero import _engine
-from graphzero._column_io import path_text
-from graphzero._dataset import Dataset
+from graphzero.files.column_io import path_text
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from graphzero import _engine, _topology_io
-from graphzero._column_io import IoPlan, engine_problem, path_text, plan_io
-from graphzero._dataset import Dataset
-from graphzero._resources import available_memory
-from graphzero._text import size_text
-from graphzero._topology_io import TopologyPlan
+from graphzero import _engine
+from graphzero.base.resources import available_memory
+from graphzero.base.text import size_text
+from graphzero.files import topology_io
+from graphzero.files.column_io import IoPlan, engine_problem, path_text, plan_io
+from graphzero.files.dataset import Dataset
+from graphzero.files.topology_io import TopologyPlan
 from graphzero.server.memory.division import MemoryDivision
 from graphzero.server.settings.config import IoConfig
 
@@ -58,7 +59,7 @@ class ReadPlan:
         graphs: dict[int, TopologyPlan] = {}
         columns: dict[int, dict[str, IoPlan]] = {at: {} for at in range(len(datasets))}
         for size, at in sorted((d.graph.byte_size, at) for at, d in enumerate(datasets)):
-            graphs[at] = _topology_io.plan_io(self._config.topology_io, size, room)
+            graphs[at] = topology_io.plan_io(self._config.topology_io, size, room)
             if not graphs[at].staged:
                 room = max(0, room - size)
         by_size = sorted(

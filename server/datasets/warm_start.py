@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphzero import _engine
-from graphzero._dataset import Dataset
-from graphzero._resources import available_memory
-from graphzero._text import size_text
-from graphzero._warm import warm_file
+from graphzero.base.resources import available_memory
+from graphzero.base.text import size_text
+from graphzero.files.dataset import Dataset
+from graphzero.files.warm import warm_file
 from graphzero.server.datasets import hot_rows
 
 log = logging.getLogger("graphzero.server")

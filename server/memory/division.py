@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graphzero._errors import InputError
-from graphzero._resources import available_memory, memory_limit_text
-from graphzero._text import size_text
+from graphzero.base.errors import InputError
+from graphzero.base.resources import available_memory, memory_limit_text
+from graphzero.base.text import size_text
 
 # Of the available memory, at most. What is left of it is for files in the page cache.
 _BATCHES_SHARE = 0.25

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero._errors import InputError
-from graphzero._text import size_text
+from graphzero.base.errors import InputError
+from graphzero.base.text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.gate import MemoryGate
 from graphzero.server.memory.results import ResultBlock, ResultMemory

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from graphzero import _engine
-from graphzero._text import size_text
+from graphzero.base.text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.gate import MemoryGate
 from graphzero.server.network.outbox import Outbox

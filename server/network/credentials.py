@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphzero._errors import InputError
+from graphzero.base.errors import InputError
 
 _LEAST_TOKEN_BYTES = 16
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from graphzero._errors import InputError
-from graphzero._host_port import HostPort, parse_host_port
-from graphzero._runtime_dir import default_socket, private_directory, require_socket_path
-from graphzero._text import quoted
+from graphzero.base.errors import InputError
+from graphzero.base.text import quoted
 from graphzero.server.network.credentials import TlsConfig, server_credentials
+from graphzero.transport.host_port import HostPort, parse_host_port
+from graphzero.transport.runtime_dir import default_socket, private_directory, require_socket_path
 
 # Of a name that stands for several addresses, those that this machine does not have are left out.
 _NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)

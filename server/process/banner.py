@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 
 from graphzero import _engine
-from graphzero._dataset import Dataset
-from graphzero._text import count_text, line_text, quoted, size_text
-from graphzero._version import __version__
+from graphzero.base.text import count_text, line_text, quoted, size_text
+from graphzero.base.version import __version__
+from graphzero.files.dataset import Dataset
 from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.catalog import Catalog
 from graphzero.server.network.listen import Door

@@ -5,8 +5,8 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 
-from graphzero._errors import InputError
-from graphzero._text import count_text
+from graphzero.base.errors import InputError
+from graphzero.base.text import count_text
 
 # A data file is mapped, which takes a descriptor, and is opened once more when it is read around
 # the mapping. A session has a connection and a few regions of shared memory.

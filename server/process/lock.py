@@ -16,8 +16,8 @@ import secrets
 import shutil
 from pathlib import Path
 
-from graphzero._errors import InputError
-from graphzero._runtime_dir import lock_file, unlock_file
+from graphzero.base.errors import InputError
+from graphzero.transport.runtime_dir import lock_file, unlock_file
 
 SHM_DIRECTORY = Path("/dev/shm")
 REGION_PREFIX = "graphzero-"

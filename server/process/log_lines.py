@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from graphzero._text import count_text, line_text
+from graphzero.base.text import count_text, line_text
 
 _BURST = 100
 _PER_SECOND = 1.0

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphzero._files import columns_beside_datasets
-from graphzero._text import size_text
+from graphzero.base.text import size_text
+from graphzero.files.paths import columns_beside_datasets
 from graphzero.server.process import descriptors
 from graphzero.server.settings.config import Config
 

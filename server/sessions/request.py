@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from graphzero import _engine
-from graphzero._errors import CallStopped, NeedsMemory
-from graphzero._text import line_text, size_text
+from graphzero.base.errors import CallStopped, NeedsMemory
+from graphzero.base.text import line_text, size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import (
     OutOfMemory,

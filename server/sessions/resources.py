@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field
 
 from graphzero import _engine
-from graphzero._dataset import Dataset
+from graphzero.files.dataset import Dataset
 from graphzero.server.compute import Recipes
 from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.results import ResultMemory

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from graphzero._errors import InputError
-from graphzero._text import size_text
+from graphzero.base.errors import InputError
+from graphzero.base.text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
 from graphzero.server.compute import Computation, make_computation

@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from graphzero._dataset import Dataset
-from graphzero._text import line_text
+from graphzero.base.text import line_text
+from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import ProtocolViolation, RequestCancelled
 from graphzero.server.memory.results import ResultMemory

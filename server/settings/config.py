@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from graphzero._column_io import ColumnIo
-from graphzero._errors import InputError
-from graphzero._topology_io import TopologyIo
+from graphzero.base.errors import InputError
+from graphzero.files.column_io import ColumnIo
+from graphzero.files.topology_io import TopologyIo
 from graphzero.server.memory.division import MemoryDivision, divide_available_memory
 from graphzero.server.network.listen import ListenConfig, make_listen
 from graphzero.server.settings.options import (
@@ -97,7 +97,7 @@ def parse_command_line(
     add_to(parser)
     args = parser.parse_args(argv)
     if args.version:
-        from graphzero._version import __version__
+        from graphzero.base.version import __version__
 
         print(f"graphzero-server {__version__}")
         raise SystemExit(0)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from graphzero._column_io import ColumnIo
-from graphzero._errors import InputError
-from graphzero._quantities import parse_size
-from graphzero._topology_io import TopologyIo
+from graphzero.base.errors import InputError
+from graphzero.base.quantities import parse_size
+from graphzero.files.column_io import ColumnIo
+from graphzero.files.topology_io import TopologyIo
 
 if sys.version_info >= (3, 11):
     import tomllib

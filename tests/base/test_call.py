@@ -11,7 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._errors import CallStopped, NeedsMemory
+from graphzero.base.errors import CallStopped, NeedsMemory
 from hypothesis import given
 from hypothesis import strategies as st
 

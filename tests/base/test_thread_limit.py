@@ -74,7 +74,7 @@ def test_samples_and_rows_are_the_same(
 COMMANDS = """
 import sys
 import numpy
-from graphzero._cli import main
+from graphzero.commands.cli import main
 {refuse}
 for command in sys.argv[1:]:
     code = main(command.split("|"))

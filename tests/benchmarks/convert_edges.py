@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from graphzero._quantities import parse_count, parse_size
-from graphzero._text import size_text
+from graphzero.base.quantities import parse_count, parse_size
+from graphzero.base.text import size_text
 
 sys.path.append(str(Path(__file__).parents[1] / "helpers"))
 from control_groups import NoControlGroup, memory_group

@@ -23,7 +23,7 @@ import numpy as np
 
 OURS = """
 import json, pathlib, sys, time
-from graphzero._compile_column import compile_column
+from graphzero.conversion.compile_column import compile_column
 source, target, memory, threads, directory = sys.argv[1:]
 start = time.perf_counter()
 compile_column(source, target, memory=int(memory), threads=int(threads), temp_dir=directory)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from convert_edges import Contender, measure, print_machine, print_table, remove, run_all
-from graphzero._quantities import parse_count
+from graphzero.base.quantities import parse_count
 from pyarrow import parquet
 
 # The same work with everything in memory: pyarrow's fastest reader, then the same compiler.

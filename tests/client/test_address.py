@@ -12,10 +12,10 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero._runtime_dir import default_socket, private_directory, socket_for_data
 from graphzero.client.address import find_address
 from graphzero.client.files import open_visible
 from graphzero.client.portable_client import client_of
+from graphzero.transport.runtime_dir import default_socket, private_directory, socket_for_data
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to a second user")
 OTHER_UID = 54321

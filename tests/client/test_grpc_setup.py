@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphzero import _grpc_setup
+from graphzero.transport import grpc_setup
 
 
 def with_grpcio(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    monkeypatch.setattr(_grpc_setup.importlib.metadata, "version", lambda _: version)
+    monkeypatch.setattr(grpc_setup.importlib.metadata, "version", lambda _: version)
 
 
 @pytest.mark.parametrize("version", ["1.80.0", "1.85.1"])
@@ -22,26 +22,26 @@ def test_known_releases_go_without_event_engine(
     monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     with_grpcio(monkeypatch, version)
-    assert "-event_engine_listener" in _grpc_setup._settings()["GRPC_EXPERIMENTS"].split(",")
+    assert "-event_engine_listener" in grpc_setup._settings()["GRPC_EXPERIMENTS"].split(",")
 
 
 @pytest.mark.parametrize("version", ["1.79.9", "1.86.0rc1", "2.0.0", "2", "unknown"])
 def test_other_releases_stay_as_they_are(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     with_grpcio(monkeypatch, version)
-    assert "GRPC_EXPERIMENTS" not in _grpc_setup._settings()
+    assert "GRPC_EXPERIMENTS" not in grpc_setup._settings()
 
 
 # gRPC complains on stderr of an experiment that it does not know, which shows what it was told.
 PROGRAM = """
 import os, subprocess, sys
 {first}
-from graphzero import _grpc_setup
-_grpc_setup._WITHOUT_EVENT_ENGINE = "{experiments}"
+from graphzero.transport import grpc_setup
+grpc_setup._WITHOUT_EVENT_ENGINE = "{experiments}"
 import graphzero as gz
 gz.connect({address!r}).sample([0], [2])
-print(*(name for name in os.environ if name in _grpc_setup._settings()))
+print(*(name for name in os.environ if name in grpc_setup._settings()))
 for line in subprocess.run(["env"], capture_output=True, text=True, check=True).stdout.splitlines():
-    print(*(name for name in _grpc_setup._settings() if line.startswith(name + "=")), end="")
+    print(*(name for name in grpc_setup._settings() if line.startswith(name + "=")), end="")
 if os.fork() == 0:  # gRPC's own handlers would say something on stderr
     os._exit(0)
 os.wait()
@@ -53,7 +53,7 @@ def run_trainer(
 ) -> tuple[list[str], str]:
     """Settings that the program and a child of it find in their environment; and stderr."""
     program = PROGRAM.format(address=address, first=first, experiments=experiments)
-    others = {name: os.environ[name] for name in os.environ if name not in _grpc_setup._settings()}
+    others = {name: os.environ[name] for name in os.environ if name not in grpc_setup._settings()}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         capture_output=True,

@@ -107,7 +107,7 @@ def test_the_embedded_store_widens_on_request(half: Any) -> None:
 
 @pytest.mark.parametrize("bits", [0x0000, 0x8000, 0x0001, 0x7F80, 0xFF80, 0x7FC0, 0x3F80, 0x007F])
 def test_every_kind_of_bfloat16_widens_exactly(bits: int) -> None:
-    from graphzero._dtypes import DataType, widen
+    from graphzero.files.dtypes import DataType, widen
 
     stored = np.array([bits], np.uint16).view(np.int16)
     expected = torch.from_numpy(stored).view(torch.bfloat16).float().numpy()

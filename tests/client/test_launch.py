@@ -17,7 +17,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from daemon_process import daemon_pid
-from graphzero._runtime_dir import lock_file, socket_for_data, unlock_file
+from graphzero.transport.runtime_dir import lock_file, socket_for_data, unlock_file
 
 CONNECT = """
 import sys

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 GATE = """
 import time
 from pathlib import Path
-from graphzero._grpc_setup import import_grpc
+from graphzero.transport.grpc_setup import import_grpc
 import_grpc()
 from graphzero.server.sessions.request import Request
 run = Request.run
@@ -39,13 +39,13 @@ Request._is_brief = lambda self: False
 
 # A daemon that takes who says nothing for a while for gone; and that does so on its socket too.
 IMPATIENT_OVER_TCP = """
-from graphzero import _grpc_setup
-_grpc_setup._TCP_KEEPALIVE_MS = 300
+from graphzero.transport import grpc_setup
+grpc_setup._TCP_KEEPALIVE_MS = 300
 """
 IMPATIENT = f"""
 {IMPATIENT_OVER_TCP}
-over_tcp = _grpc_setup.keepalive_options(is_socket=False)
-_grpc_setup.keepalive_options = lambda is_socket: over_tcp
+over_tcp = grpc_setup.keepalive_options(is_socket=False)
+grpc_setup.keepalive_options = lambda is_socket: over_tcp
 """
 
 # Samples once, when the test says so; a pause of a second is a long one to it.
@@ -225,7 +225,7 @@ def test_a_stopped_trainer_keeps_its_session_on_a_socket_and_not_over_tcp(
 def test_a_daemon_that_vanished_beyond_this_machine_is_noticed(
     start_daemon: Any, dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphzero._grpc_setup._TCP_KEEPALIVE_MS", 300)
+    monkeypatch.setattr("graphzero.transport.grpc_setup._TCP_KEEPALIVE_MS", 300)
     daemon = start_daemon(dataset, "--listen", "127.0.0.1:0")
     where = next(line for line in daemon.output().splitlines() if "127.0.0.1:" in line)
     tcp = next(word for word in where.split() if word.startswith("127.0.0.1:")).strip(",")

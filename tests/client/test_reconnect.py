@@ -19,7 +19,7 @@ import pytest
 import torch
 from contents import batch_contents
 from daemon_process import DaemonProcess
-from graphzero._publish import new_dataset
+from graphzero.files.publish import new_dataset
 
 FANOUT = [3, 2]
 

@@ -10,9 +10,9 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from graphzero._dataset import open_dataset
 from graphzero.client.batch import Batch
 from graphzero.client.errors import NotFound
+from graphzero.files.dataset import open_dataset
 
 NAMES = ["n_id", "edge_index", "e_id", "batch", "source_index", "target_index"]
 

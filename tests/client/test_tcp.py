@@ -10,7 +10,7 @@ from typing import Any
 import graphzero as gz
 import pytest
 from certificates import make_certificate
-from graphzero._cli import main
+from graphzero.commands.cli import main
 
 TOKEN = "a token of enough bytes"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from graphzero import _engine
-from graphzero._compile_column import ColumnReport, compile_column
+from graphzero.conversion.compile_column import ColumnReport, compile_column
 
 MEMORY = 64 << 20
 

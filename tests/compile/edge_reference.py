@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import reference_writer as rw
 from graphzero import _engine
-from graphzero._compile_graph import GraphOptions, GraphReport, compile_edges
+from graphzero.conversion.compile_graph import GraphOptions, GraphReport, compile_edges
 
 Ids = npt.NDArray[np.int64]
 

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 from commands import hold_graphzero, run_graphzero
 from contents import names
-from graphzero import _progress
-from graphzero._progress import JobProgress
+from graphzero.base import progress
+from graphzero.base.progress import JobProgress
 from waiting import DEADLINE_S
 
 
@@ -262,15 +262,15 @@ def read_terminal(terminal: int) -> bytes:
 
 IMPATIENT = """
 import sys
-from graphzero import _progress
-from graphzero._cli import main
-_progress.QUIET_S = 0.0  # Nothing is so quick that its bar stays away.
+from graphzero.base import progress
+from graphzero.commands.cli import main
+progress.QUIET_S = 0.0  # Nothing is so quick that its bar stays away.
 """
 CONVERT = IMPATIENT + "sys.exit(main(sys.argv[1:]))"
 REPORT = (
     IMPATIENT
     + """
-with _progress.JobProgress("edges.csv") as report:
+with progress.JobProgress("edges.csv") as report:
     report("writing edges", 40, 100)
 """
 )
@@ -303,7 +303,7 @@ def test_a_log_gets_plain_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seconds: Iterator[float] = iter([0.0, 0.0, *(float(s) for s in range(0, 1000, 5))])
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
     with JobProgress("edges.csv") as report:
         for done in range(0, 100, 10):
             report("reading edges", done, 100)
@@ -314,7 +314,7 @@ def test_a_log_gets_plain_lines(
 
 IMPORTED = """
 import sys
-from graphzero._cli import main
+from graphzero.commands.cli import main
 assert main(sys.argv[1:]) == 0
 print(*sys.modules)
 """

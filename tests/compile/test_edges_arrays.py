@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from edge_reference import EdgeList, ample, compile_file, topology_bytes
 from graphzero import InputError
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from edge_reference import EdgeList, ample, compile_file, compile_text, edge_lines, topology_bytes
 from graphzero import InputError
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions
 
 CHUNK = 256 << 10
 

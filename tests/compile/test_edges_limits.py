@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from edge_reference import EdgeList, compile_file, edge_lines, tiny, topology_bytes
 from graphzero import _engine
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions
 
 KIB = 1 << 10
 LIMITS = [

@@ -7,7 +7,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from edge_reference import EdgeList, compile_text, edge_lines, topology_bytes
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from edge_reference import EdgeList, ample, compile_text, edge_lines, topology_bytes
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

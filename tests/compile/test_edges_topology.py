@@ -9,7 +9,7 @@ import reference_writer as rw
 from edge_reference import EdgeList, ample, compile_file, tiny, topology_bytes
 from golden import GoldenGraph
 from graphzero import FormatError, InputError
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions
 
 
 def edges_of(graph: GoldenGraph) -> EdgeList:

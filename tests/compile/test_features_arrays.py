@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import InputError, _engine
-from graphzero._compile_column import compile_column
-from graphzero._compile_features import write_features
-from graphzero._matrix_arrays import MATRIX_DTYPES
+from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_features import write_features
+from graphzero.conversion.matrix_arrays import MATRIX_DTYPES
 
 
 @pytest.fixture

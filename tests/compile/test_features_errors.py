@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import InputError
-from graphzero._compile_column import compile_column
+from graphzero.conversion.compile_column import compile_column
 
 Compiled = Callable[..., Any]
 CompileTable = Callable[..., Any]

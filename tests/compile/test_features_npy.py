@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import InputError, _engine
-from graphzero._compile_column import ColumnReport, compile_column
-from graphzero._compile_features import convert_csv_to_gd
+from graphzero.conversion.compile_column import ColumnReport, compile_column
+from graphzero.conversion.compile_features import convert_csv_to_gd
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from contents import names
 from graphzero import _engine
-from graphzero._compile_column import compile_column
-from graphzero._compile_features import convert_csv_to_gd, write_features
-from graphzero._publish import new_file
+from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
+from graphzero.files.publish import new_file
 
 
 def run_python(code: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -88,7 +88,7 @@ def test_a_failed_conversion_leaves_nothing(tmp_path: Path) -> None:
 KILLED_WHILE_WRITING = """
 import sys, time
 import numpy as np
-from graphzero._compile_features import write_features
+from graphzero.conversion.compile_features import write_features
 
 def rows():
     yield np.ones((10, 4))

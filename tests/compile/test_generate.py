@@ -16,7 +16,7 @@ import pytest
 import torch
 from commands import hold_graphzero, run_graphzero
 from contents import file_bytes
-from graphzero._generate import SyntheticDataset, generate_dataset
+from graphzero.conversion.generate import SyntheticDataset, generate_dataset
 from waiting import DEADLINE_S
 
 FILES = ["graph.gl", "test.gd", "train.gd", "valid.gd", "x.gd", "y.gd"]
@@ -248,7 +248,7 @@ def test_memory_stays_far_below_the_size_of_the_dataset(tmp_path: Path) -> None:
     program = f"""
 import re
 from pathlib import Path
-from graphzero._generate import SyntheticDataset, generate_dataset
+from graphzero.conversion.generate import SyntheticDataset, generate_dataset
 dataset = SyntheticDataset(nodes=500_000, edges=20_000_000, dim=256)
 generate_dataset({str(tmp_path / "large")!r}, dataset, memory=64 << 20)
 print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])"""

@@ -1,5 +1,5 @@
 import pytest
-from graphzero._quantities import parse_count, parse_size
+from graphzero.base.quantities import parse_count, parse_size
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import graphzero as gz
 import numpy as np
-from graphzero._cli import main
+from graphzero.commands.cli import main
 
 NODES = 60_000
 EDGES = 600_000

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from commands import GRAPHZERO, hold_graphzero
 from contents import names
-from graphzero._files import files_of, find_problems, open_file
+from graphzero.files.paths import files_of, find_problems, open_file
 from waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
@@ -130,7 +130,7 @@ def read_versions(dataset: Path) -> tuple[int, int] | None:
 
 REPLACE = """
 import sys
-from graphzero._cli import main
+from graphzero.commands.cli import main
 for i in range(100):
     first, second = sys.argv[1].split("|")
     assert main(["convert", "--quiet", *(first, second)[i % 2].split(";")]) == 0

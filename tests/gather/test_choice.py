@@ -11,7 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._column_io import plan_io
+from graphzero.files.column_io import plan_io
 
 Path_ = _engine.ColumnPath
 

@@ -12,8 +12,8 @@ GRAPHZERO = str(Path(sys.executable).with_name("graphzero"))
 # Stands still at its first report, of which every job makes at least one.
 _HELD = """
 import sys, time
-from graphzero._cli import main
-from graphzero._progress import JobProgress
+from graphzero.commands.cli import main
+from graphzero.base.progress import JobProgress
 
 def hold(*_):
     print("held", flush=True)

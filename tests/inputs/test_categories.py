@@ -12,11 +12,11 @@ import pytest
 from commands import run_graphzero
 from contents import column
 from graphzero import InputError, _engine
-from graphzero._inputs.arrow_values import _as_texts
-from graphzero._inputs.matrix_columns import Filling, MatrixColumn, matrix_rows
-from graphzero._inputs.matrix_plan import plan_matrix
-from graphzero._inputs.opening import open_table
-from graphzero._inputs.options import ReadOptions
+from graphzero.conversion.inputs.arrow_values import _as_texts
+from graphzero.conversion.inputs.matrix_columns import Filling, MatrixColumn, matrix_rows
+from graphzero.conversion.inputs.matrix_plan import plan_matrix
+from graphzero.conversion.inputs.opening import open_table
+from graphzero.conversion.inputs.options import ReadOptions
 from pyarrow import parquet
 
 CITIES = ["Paris", "Zürich", "", "Oslo", "Paris", "São Paulo"]

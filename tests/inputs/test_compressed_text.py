@@ -13,8 +13,8 @@ import pytest
 import zstandard
 from edge_reference import EdgeList, ample, compile_file, compile_text, edge_lines, tiny
 from graphzero import InputError
-from graphzero._compile_column import compile_column
-from graphzero._compile_graph import GraphOptions
+from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_graph import GraphOptions
 
 Compress = Callable[[bytes], bytes]
 

@@ -14,7 +14,7 @@ import pytest
 from commands import run_graphzero
 from contents import column
 from graphzero import InputError, _engine
-from graphzero._original_ids import encode_texts
+from graphzero.files.original_ids import encode_texts
 from hypothesis import given
 from hypothesis import strategies as st
 from input_graphs import convert

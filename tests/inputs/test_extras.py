@@ -26,7 +26,7 @@ def test_the_extra_is_named(
     program = f"""
 import sys
 sys.modules[{module!r}] = None  # as if it were not installed
-from graphzero._cli import main
+from graphzero.commands.cli import main
 sys.exit(main({arguments!r}))"""
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
@@ -43,7 +43,7 @@ def test_plain_text_needs_no_extra(tmp_path: Path) -> None:
 import sys
 for name in ("pyarrow", "zstandard", "torch", "scipy", "networkx", "torch_geometric"):
     sys.modules[name] = None
-from graphzero._cli import main
+from graphzero.commands.cli import main
 convert = ["convert", "--edges", "e.csv", "--out", "ds", "--overwrite"]
 for options in ([], ["--relabel"], ["--source", "a", "--target", "b"]):
     main([*convert, *options]) and sys.exit(1)"""

@@ -183,7 +183,7 @@ def test_texts_beyond_memory_are_merged(tmp_path: Path) -> None:
     texts = [f"{'x' * int(n % 40)}{n}" for n in rng.integers(0, 20_000, 40_000)]
 
     def encoded(part: list[str]) -> Any:
-        from graphzero._original_ids import encode_texts
+        from graphzero.files.original_ids import encode_texts
 
         return encode_texts(part)
 

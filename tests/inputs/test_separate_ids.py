@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from contents import column
 from graphzero import InputError, _engine
-from graphzero._original_ids import encode_texts
+from graphzero.files.original_ids import encode_texts
 from input_graphs import convert
 from pyarrow import parquet
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from contents import column, file_bytes
 from graphzero import InputError
-from graphzero._compile_graph import GraphOptions
-from graphzero._convert import convert as convert_plan
-from graphzero._plan import ColumnOptions, ColumnSource, Plan, Work
+from graphzero.conversion.compile_graph import GraphOptions
+from graphzero.conversion.convert import convert as convert_plan
+from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Work
 from input_graphs import convert
 from pyarrow import parquet
 

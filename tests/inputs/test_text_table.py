@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from graphzero import InputError
-from graphzero._inputs.opening import open_table
-from graphzero._inputs.options import ReadOptions
-from graphzero._inputs.streams import Texts
-from graphzero._inputs.tables import ReadTally, Table, Wanted
+from graphzero.conversion.inputs.opening import open_table
+from graphzero.conversion.inputs.options import ReadOptions
+from graphzero.conversion.inputs.streams import Texts
+from graphzero.conversion.inputs.tables import ReadTally, Table, Wanted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet

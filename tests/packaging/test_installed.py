@@ -76,7 +76,7 @@ def test_editable_install_runs(editable: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "module"),
     [
-        ("native/graphzero/_errors.py", "graphzero._errors"),
+        ("native/graphzero/base/errors.py", "graphzero.base.errors"),
         ("server/__init__.py", "graphzero.server"),
     ],
 )

@@ -26,7 +26,7 @@ def test_import_graphzero_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["convert", "--help"]])
 def test_command_line_imports_nothing_heavy(arguments: list[str]) -> None:
     program = f"""
-from graphzero._cli import main
+from graphzero.commands.cli import main
 try:
     main({arguments!r})
 except SystemExit as exit:

@@ -4,7 +4,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._errors import FormatError, InputError
+from graphzero.base.errors import FormatError, InputError
 from sampling_graphs import EdgeList, fan_edges, legacy_header, open_graph, write_legacy_arrays
 
 N = 200

@@ -149,7 +149,7 @@ def test_auto_goes_by_size(make_graph, monkeypatch):
     assert gz.Graph(path, io="auto")._plan.path == "mapped"
     size = path.stat().st_size
     for room, expected in ((size - 1, "staged"), (size, "mapped")):
-        monkeypatch.setattr("graphzero._graph.room_for_a_file", lambda room=room: room)
+        monkeypatch.setattr("graphzero.embedded.graph.room_for_a_file", lambda room=room: room)
         assert gz.Graph(path, io="auto")._plan.path == expected
 
 

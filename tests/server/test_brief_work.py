@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphzero._dataset import open_dataset
+from graphzero.files.dataset import open_dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute import Recipes, is_brief
 from graphzero.server.compute.recipe import SampleRecipe

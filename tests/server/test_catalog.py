@@ -19,9 +19,9 @@ from typing import Any
 import graphzero as gz
 import grpc
 import pytest
-from graphzero._cli import main
-from graphzero._errors import InputError
-from graphzero._files import datasets
+from graphzero.base.errors import InputError
+from graphzero.commands.cli import main
+from graphzero.files.paths import datasets
 from graphzero.server.codes import code_for
 from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.catalog import Catalog, UnknownDataset, UnusableDataset

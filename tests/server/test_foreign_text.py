@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import pytest
 from daemon_process import OWN_CONNECTION
-from graphzero._cli import main
+from graphzero.commands.cli import main
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.process.log_lines import LineFormatter, LineLimit
 

@@ -23,7 +23,7 @@ import grpc
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._cli import main
+from graphzero.commands.cli import main
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.network.listen import ListenConfig, prepare_socket_directory
 from waiting import wait_until
@@ -523,9 +523,9 @@ def test_top_has_rates_at_once_and_numbers_for_programs(
 # Becomes another user after everything is loaded: that one need not be able to read the package.
 LOOK = """
 import os, sys
-import graphzero._commands.ping, graphzero._commands.top, graphzero.client.probe
+import graphzero.commands.ping, graphzero.commands.top, graphzero.client.probe
 import graphzero.proto.graphzero_pb2_grpc, grpc_health.v1.health_pb2_grpc
-from graphzero._cli import main
+from graphzero.commands.cli import main
 user = int(sys.argv[1])
 os.setgroups([])
 os.setgid(user)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from daemon_watch import Watch
 from graphzero import _engine
-from graphzero._errors import InputError
+from graphzero.base.errors import InputError
 from graphzero.client.errors import InvalidRequest, ResourceExhausted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.id_budget import IdBudget

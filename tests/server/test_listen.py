@@ -16,7 +16,7 @@ import graphzero as gz
 import grpc
 import pytest
 from certificates import make_certificate
-from graphzero._errors import InputError
+from graphzero.base.errors import InputError
 from graphzero.server.network.credentials import TlsConfig, read_token, server_credentials
 from graphzero.server.settings.config import make_config
 

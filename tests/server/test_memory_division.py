@@ -15,10 +15,10 @@ import graphzero as gz
 import numpy as np
 import pytest
 from control_groups import MemoryGroup
-from graphzero import _resources
-from graphzero._dataset import open_dataset
-from graphzero._resources import available_memory
+from graphzero.base import resources
+from graphzero.base.resources import available_memory
 from graphzero.client.probe import daemon_stats
+from graphzero.files.dataset import open_dataset
 from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
 from graphzero.server.memory.division import divide_memory
@@ -68,7 +68,7 @@ def test_limits_that_do_not_fit_come_with_such_that_do(
 
 
 def test_the_limit_of_a_group_counts_and_that_of_the_group_around_it(memory_group: Group) -> None:
-    program = "from graphzero._resources import available_memory; print(available_memory())"
+    program = "from graphzero.base.resources import available_memory; print(available_memory())"
     group = memory_group(200 * MIB)
     for entered in (group, group.make_child()):
         command = [sys.executable, "-c", entered.enter + program]
@@ -97,16 +97,16 @@ def test_limits_of_version_2(
     for name, limit in limits.items():
         (tmp_path / name).write_text(f"{limit}\n")
     (tmp_path / "self").write_text("0::/outer/inner\n")
-    monkeypatch.setattr(_resources, "_GROUPS", tmp_path)
-    monkeypatch.setattr(_resources, "_OWN_GROUPS", tmp_path / "self")
-    assert _resources.available_memory() == left
+    monkeypatch.setattr(resources, "_GROUPS", tmp_path)
+    monkeypatch.setattr(resources, "_OWN_GROUPS", tmp_path / "self")
+    assert resources.available_memory() == left
 
 
 def test_shared_memory_that_is_in_use_counts_as_used(memory_group: Group) -> None:
     """Its pages count as cache, but nobody can give them back."""
     program = (
         "import os\n"
-        "from graphzero._resources import available_memory\n"
+        "from graphzero.base.resources import available_memory\n"
         "before = available_memory()\n"
         "file = os.memfd_create('pages')\n"
         "os.posix_fallocate(file, 0, 50 << 20)\n"

@@ -11,7 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._residency import Residency
+from graphzero.files.residency import Residency
 
 NODES = 300_000
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero._errors import FormatError, InputError
+from graphzero.base.errors import FormatError, InputError
 from waiting import wait_until
 
 MIB = 1 << 20

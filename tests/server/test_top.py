@@ -19,8 +19,8 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero._cli import main
 from graphzero.client.probe import daemon_stats
+from graphzero.commands.cli import main
 from graphzero.server.sessions.metrics import LatencyCounts
 
 DEADLINE_S = 60

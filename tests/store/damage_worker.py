@@ -17,8 +17,8 @@ from pathlib import Path
 import graphzero as gz
 from damage_cases import FOUND, REFUSED, Case, cases
 from graphzero import _engine
-from graphzero._commands import info
-from graphzero._files import open_file
+from graphzero.commands import info
+from graphzero.files.paths import open_file
 
 # A wild size taken from a file would ask for more than this.
 ADDRESS_SPACE = 8 << 30

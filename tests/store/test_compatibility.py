@@ -6,7 +6,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
-from graphzero._files import find_problems, open_file
+from graphzero.files.paths import find_problems, open_file
 
 EDGES = rw.Edges(src=[0, 0, 2], dst=[1, 2, 0])
 PROPERTIES = rw.matrix_properties(rows=2, cols=1, stride=4, ndim=1, role="node")

@@ -6,7 +6,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
-from graphzero._matrix_arrays import MatrixSpec, write_pieces
+from graphzero.conversion.matrix_arrays import MatrixSpec, write_pieces
 
 VALUES = np.array([[1, 2], [3, 4], [5, 6]], np.int64)
 ABOUT = b'{"columns":["joined_at","left_at"],"unit":"ms"}'

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import reference_writer as rw
 from golden import GoldenGraph, GoldenMatrix
-from graphzero._files import find_problems, open_file
+from graphzero.files.paths import find_problems, open_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import reference_writer as rw
 from graphzero import _engine
-from graphzero._cli import main
-from graphzero._commands import _values
+from graphzero.commands import values
+from graphzero.commands.cli import main
 
 ALL = sorted(path.name for path in golden.DIRECTORY.iterdir())
 
@@ -124,7 +124,7 @@ def test_values_are_summarized(tmp_path, capsys):
 
 
 def test_a_large_column_is_summarized_by_some_of_its_rows(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(_values, "_MOST_BYTES", 4096 * 8)
+    monkeypatch.setattr(values, "_MOST_BYTES", 4096 * 8)
     gz.write_features(tmp_path / "x.gd", np.arange(100_000, dtype=np.int64))
     (file,) = info_json(tmp_path, capsys)["files"]
     assert file["values"] == {"rows_read": 4096, "min": 0, "max": 99_999}

@@ -10,7 +10,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
-from graphzero._files import find_problems, open_file
+from graphzero.files.paths import find_problems, open_file
 
 CUBE = np.arange(120, dtype=np.float32).reshape(5, 2, 3, 4)
 

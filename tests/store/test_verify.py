@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import reference_writer as rw
 from graphzero import _engine
-from graphzero._cli import main
-from graphzero._files import find_problems, open_file
+from graphzero.commands.cli import main
+from graphzero.files.paths import find_problems, open_file
 
 MIB = 1 << 20
 DIRECTED = golden.DIRECTORY / "directed.gl"
@@ -306,7 +306,7 @@ def test_command_says_what_it_cannot_read(tmp_path, capsys):
 def test_interrupt_ends_the_command_at_once(tmp_path):
     path = tmp_path / "huge.gd"
     rw.zero_matrix(rows=40 * 10**9 // 512, cols=128, dtype="float32").write(path)
-    code = "import sys; from graphzero._cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from graphzero.commands.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "verify", str(path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     maps = Path(f"/proc/{process.pid}/maps")

@@ -1,0 +1,92 @@
+"""What a long job may use: memory, threads, a place for what does not fit into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphzero import _engine
+from graphzero.base.text import size_text
+
+
+def make_resources(memory: int | None, threads: int | None, temp_dir: Path) -> _engine.Resources:
+    """None for memory is a quarter of what is available; for threads, one for each processor."""
+    return _engine.Resources.make(
+        memory=default_memory() if memory is None else memory,
+        threads=len(os.sched_getaffinity(0)) if threads is None else threads,
+        temp_dir=str(temp_dir),
+    )
+
+
+def default_memory() -> int:
+    least = 64 << 20
+    return max(least, available_memory() // 4)
+
+
+def available_memory() -> int:
+    """Bytes that can be used without swapping: of the machine, or of a control group if less."""
+    return min([_meminfo("MemAvailable"), *(left for left, _ in _limits())])
+
+
+def memory_limit_text() -> str:
+    """Says so if a control group allows less than the machine has; "" if not."""
+    left, limit = min(_limits(), default=(0, 0))
+    if not limit or left >= _meminfo("MemAvailable"):
+        return ""
+    return f" (a control group allows {size_text(limit)})"
+
+
+def _limits() -> Iterator[tuple[int, int]]:
+    """What is left in each control group that limits this process, and its limit."""
+    for group, limit_files, used_keys in _memory_groups():
+        try:
+            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):  # not there
+            continue
+        # The page cache is given back when memory is needed: only the rest counts as used.
+        used = sum(int(stat.get(key, 0)) for key in used_keys)
+        for name in limit_files:
+            try:
+                limit = int((group / name).read_text())
+            except (OSError, ValueError):  # not there, or no limit ("max")
+                continue
+            yield max(limit - used, 0), limit
+
+
+# Files with limits, and what of memory.stat cannot be given back: also the pages of /dev/shm, which
+# count as cache. memory.high is no hard limit, but above it a process is slowed down to a crawl.
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_Names = tuple[tuple[str, ...], tuple[str, ...]]
+_VERSION_1: _Names = (("memory.limit_in_bytes",), ("total_rss", "total_shmem"))
+_VERSION_2: _Names = (
+    ("memory.max", "memory.high"),
+    ("anon", "shmem", "slab_unreclaimable", "kernel_stack", "pagetables", "sock"),
+)
+
+
+def _memory_groups() -> Iterator[tuple[Path, tuple[str, ...], tuple[str, ...]]]:
+    """The control groups that this process is in, with the names of their limits and of the memory
+    in use: every ancestor may have a limit of its own."""
+    for line in _OWN_GROUPS.read_text().splitlines():
+        _, controllers, name = line.split(":", 2)
+        if not controllers:
+            root, names = _GROUPS, _VERSION_2
+        elif "memory" in controllers.split(","):
+            root, names = _GROUPS / "memory", _VERSION_1
+        else:
+            continue
+        group = root / name.lstrip("/")
+        while group != root:
+            yield group, *names
+            group = group.parent
+        yield root, *names  # in a container, the group that it is in
+
+
+def _meminfo(name: str) -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0]) << 10
+    raise RuntimeError(f"/proc/meminfo has no {name}")

@@ -1,0 +1,67 @@
+"""Arguments that several subcommands take, and their types."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from graphzero.base.quantities import parse_count, parse_size
+
+
+def add_daemon(parser: argparse.ArgumentParser) -> None:
+    """Where the daemon is, and how to introduce oneself there; the token is in the environment."""
+    parser.add_argument(
+        "address",
+        nargs="?",
+        metavar="ADDRESS",
+        help="socket or HOST:PORT (default: GRAPHZERO_ADDRESS, or the user's socket)",
+    )
+    parser.add_argument(
+        "--root-certificate",
+        type=Path,
+        metavar="FILE",
+        help="PEM file to check the daemon by (default: GRAPHZERO_ROOT_CERTIFICATE)",
+    )
+    parser.add_argument(
+        "--plaintext-token",
+        action="store_true",
+        help="send GRAPHZERO_TOKEN without TLS too; whoever holds the port gets it",
+    )
+    parser.add_argument(
+        "--server-uid",
+        type=int,
+        metavar="UID",
+        help="trust the socket of this user's daemon, as connect(server_uid=UID) does",
+    )
+
+
+def ask_daemon(args: argparse.Namespace, timeout: float = 5.0, *, serving: bool = False) -> Any:
+    """The statistics of the daemon that the arguments name, as a GetStatsResponse. `serving`: an
+    error if it takes no sessions."""
+    from graphzero.client.probe import daemon_stats
+
+    return daemon_stats(
+        args.address,
+        timeout=timeout,
+        root_certificate=args.root_certificate,
+        plaintext_token=args.plaintext_token,
+        server_uid=args.server_uid,
+        serving=serving,
+    )
+
+
+def count(text: str) -> int:
+    """A number such as 500k or 20M."""
+    return _argument(parse_count, text)
+
+
+def size(text: str) -> int:
+    """A number of bytes such as 512M or 4G."""
+    return _argument(parse_size, text)
+
+
+def _argument(parse: Callable[[str], int], text: str) -> int:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

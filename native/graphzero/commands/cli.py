@@ -1,0 +1,140 @@
+"""The `graphzero` command: finds the subcommand, runs it, turns errors into one line.
+
+A subcommand is a module in graphzero.commands with `configure(parser)` and `run(args) -> int`.
+Only the one that is asked for is imported, so that a conversion starts without NumPy.
+"""
+
+import argparse
+import errno
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+
+from graphzero.base.errors import GraphZeroError, InputError
+from graphzero.base.extras import MissingExtra
+from graphzero.base.text import line_text
+
+_COMMANDS = {
+    "convert": "compile edge lists and columns into a dataset",
+    "export": "write a dataset as Parquet or .npy files",
+    "generate": "write a synthetic dataset",
+    "info": "show what a dataset or file holds",
+    "ping": "tell whether a daemon answers",
+    "top": "show what a daemon is doing",
+    "verify": "check every byte of a dataset or file",
+}
+
+EXIT_ERROR = 1  # the input, the data or the system is at fault; the message says which
+EXIT_USAGE = 2  # the command line is at fault
+
+# It may quote names from files, and what a daemon said.
+_LONGEST_ERROR = 4000
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Knows its width. argparse makes a formatter for every argument it is told of, help or not,
+    and would import shutil to find the width: 9 ms of every command."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            width = os.get_terminal_size().columns
+        except OSError:
+            width = 80
+        super().__init__(prog, width=max(width, 40) - 2)
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphzero",
+        description="Graphs larger than memory for training GNNs.",
+        formatter_class=_HelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in _COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary.capitalize(),
+            formatter_class=_HelpFormatter,
+        )
+        if name == command:
+            import_module(f"graphzero.commands.{name}").configure(subparser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = next((a for a in arguments if not a.startswith("-")), None)
+    args = _parser(command).parse_args(arguments)
+    if args.version:
+        from graphzero.base.version import __version__
+
+        print(f"graphzero {__version__}")
+        return 0
+    if args.command is None:
+        _parser(None).print_help()
+        return EXIT_USAGE
+    stopped_by = _interrupt_on_sigterm()
+    try:
+        _require_utf8(arguments)
+        code: int = import_module(f"graphzero.commands.{args.command}").run(args)
+        return code
+    except BrokenPipeError:
+        # The reader of our output went away (`graphzero info | head`): not our error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        print("graphzero: interrupted", file=sys.stderr)
+        return 128 + (stopped_by[-1] if stopped_by else signal.SIGINT)
+    except (GraphZeroError, MissingExtra, OSError, ValueError, MemoryError) as error:
+        print(f"graphzero {args.command}: error: {describe(error)}", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def _interrupt_on_sigterm() -> list[int]:
+    """Lets SIGTERM, which batch schedulers send, clean up as Ctrl-C does; it stands in the list."""
+    received: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, stop)
+    return received
+
+
+def _require_utf8(arguments: Sequence[str]) -> None:
+    """The engine takes names of files as UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"found {argument!a}, expected valid UTF-8") from None
+
+
+def describe(error: BaseException) -> str:
+    """One line for a person: "x.csv: cannot open: No such file or directory"."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        text = _no_descriptors(error.errno)
+    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    elif isinstance(error, MemoryError):
+        text = "not enough memory; lower --memory or --threads"
+    else:
+        text = " ".join(str(error).split()) or type(error).__name__
+    return line_text(text, _LONGEST_ERROR)
+
+
+def _no_descriptors(code: int) -> str:
+    """Whichever file was to be opened is not at fault."""
+    if code == errno.ENFILE:
+        return "all processes of this machine have too many files open; raise: sysctl fs.file-max"
+    import resource
+
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"this process may not open more than {allowed} files; run: ulimit -n {4 * allowed}"

@@ -1,0 +1,1 @@
+"""Datasets from files, folders, objects of other libraries and random numbers."""

@@ -1,0 +1,347 @@
+"""A dataset from files, folders and objects: what `graphzero convert` does, step by step."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphzero.base.errors import InputError
+from graphzero.base.resources import make_resources
+from graphzero.conversion.compile_graph import GraphOptions, GraphReport, Report, compile_edges
+from graphzero.conversion.inputs.locations import Location, stored_bytes
+from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Work
+from graphzero.files.column_names import check_column_name
+from graphzero.files.matrix_types import FLOAT_DTYPES
+from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
+from graphzero.files.publish import StrPath, new_dataset
+
+if TYPE_CHECKING:
+    from graphzero import _engine
+    from graphzero.conversion.compile_column import ColumnReport
+    from graphzero.conversion.inputs.names import EdgeNames
+    from graphzero.conversion.inputs.streams import EdgeStream, RowStream
+    from graphzero.conversion.inputs.tables import Wanted
+
+# Shows the progress of one file: called with what it is, gives a context whose value takes reports.
+ShowProgress = Callable[[str], AbstractContextManager[Report | None]]
+
+
+class ConversionReport(NamedTuple):
+    """What became of each source."""
+
+    graph: GraphReport
+    columns: dict[str, ColumnReport]
+    input_bytes: int
+    output_bytes: int
+    seconds: float
+    notes: tuple[str, ...] = ()  # what was left out, and why
+
+
+def no_progress(label: str) -> nullcontext[None]:
+    return nullcontext()
+
+
+def convert(
+    plan: Plan,
+    out: StrPath,
+    *,
+    graph_options: GraphOptions,
+    column_options: ColumnOptions,
+    work: Work,
+    edge_names: EdgeNames | None = None,
+    show_progress: ShowProgress = no_progress,
+) -> ConversionReport:
+    """Compiles everything into a new directory, which becomes `out` when all of it is complete.
+
+    Of the plan, `graph_options` are what counts for the graph.
+    """
+    started = time.monotonic()
+    edges: StrPath | EdgeStream = plan.edges
+    columns, notes = plan.columns, plan.notes
+    _check_columns(columns)
+    _check_dtype(column_options.dtype)
+    _check_skipping(plan, work)
+    _check_nodes(plan)
+    graph_options = _with_edge_ids(graph_options, columns)
+    sizes = _sizes_of_files(plan)
+    with new_dataset(out, overwrite=work.overwrite) as directory:
+        resources = make_resources(work.memory, work.threads, directory.parent)
+        step = _Step(directory, work, resources, column_options, show_progress)
+        step.check_names(columns)
+        checked = step.read_with_edges(plan)
+        if plan.relabel is not None:
+            from graphzero.conversion.convert_relabelled import with_new_ids
+
+            with show_progress(_label(edges)) as report:
+                relabelled = with_new_ids(
+                    plan,
+                    graph_options,
+                    column_options,
+                    directory,
+                    resources,
+                    edge_names,
+                    step.reading,
+                    checked,
+                    report,
+                )
+            edges, columns = relabelled.edges, relabelled.columns
+            notes += relabelled.notes
+            step.name_node = relabelled.name_node
+            graph_options = graph_options._replace(num_nodes=relabelled.num_nodes)
+        with show_progress(_label(edges)) as report:
+            graph = compile_edges(
+                edges,
+                directory / GRAPH_FILE,
+                graph_options,
+                resources,
+                names=edge_names,
+                skip_errors=work.on_error == "skip",
+                missing=work.missing,
+                checked=checked,
+                report=report,
+            )
+        if plan.original_ids is not None:
+            step.compile(ColumnSource(ORIGINAL_IDS, plan.original_ids), graph)
+        reports = {column.name: step.compile(column, graph) for column in columns}
+        _check_sizes(plan, sizes)
+        output_bytes = sum(file.stat().st_size for file in directory.iterdir())
+    seconds = time.monotonic() - started
+    notes += _notes_on_guesses(edges, graph)
+    input_bytes = sum(sizes.values()) + _size_of_streams(plan)
+    return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes)
+
+
+class _Step:
+    """What every column of a conversion is compiled with."""
+
+    def __init__(
+        self,
+        directory: Path,
+        work: Work,
+        resources: _engine.Resources,
+        options: ColumnOptions,
+        show_progress: ShowProgress,
+    ) -> None:
+        from graphzero.conversion.inputs.options import ReadOptions
+
+        self._directory = directory
+        self._work = work
+        self._resources = resources
+        self._options = options
+        self._show_progress = show_progress
+        self.reading = ReadOptions(work.missing, work.on_error == "skip", resources.threads)
+        self.name_node: Callable[[int], str] | None = None
+        self._with_edges: set[str] = set()  # columns of which bad lines are no edges either
+
+    def check_names(self, columns: Sequence[ColumnSource]) -> None:
+        """Raises InputError for names that tables do not have; comes before what takes long."""
+        for column in columns:
+            if isinstance(column.source, str):
+                member = Location.parse(column.source).member
+                if column.columns or column.id_column or member is not None:
+                    from graphzero.conversion.inputs.rows import check_names
+
+                    check_names(column, self.reading)
+
+    def read_with_edges(self, plan: Plan) -> list[Wanted]:
+        """Values of the edges' own table: a line that is bad there is no edge either."""
+        if self._work.on_error != "skip" or not _is_text(plan.edges):
+            return []
+        from graphzero.conversion.inputs.rows import open_rows
+        from graphzero.conversion.inputs.streams import RowStream
+
+        wanted = []
+        for column in plan.columns:
+            if column.role != "edge" or not isinstance(column.source, str):
+                continue
+            if Location.parse(column.source).path == str(plan.edges):
+                rows = open_rows(column.with_general(self._options), self.reading).rows
+                if isinstance(rows, RowStream) and rows.matrix is not None:
+                    wanted.append(rows.matrix.wanted)
+                    self._with_edges.add(column.name)
+        return wanted
+
+    def compile(self, column: ColumnSource, graph: GraphReport) -> ColumnReport:
+        from graphzero.conversion.compile_column import compile_column
+
+        resources, is_split = self._resources, column.role == "ids"
+        # Original ids are no column that options are about.
+        options = ColumnOptions() if column.name == ORIGINAL_IDS else self._options
+        column = column.with_general(options)
+        out_file = str(self._directory / f"{column.name}{COLUMN_SUFFIX}")
+        with self._show_progress(_label(column.source)) as report:
+            result = compile_column(
+                column.source,
+                out_file,
+                columns=column.columns,
+                id_column=column.id_column,
+                num_nodes=_rows_of(column, graph),
+                split_nodes=graph.num_nodes,
+                dtype="int64" if is_split else column.dtype,
+                float_dtype=options.dtype,
+                role=column.role,
+                row_align=column.row_align,
+                nan=column.nan,
+                fill=None if is_split else column.fill,
+                fill_all=column.fill_all,
+                missing=self._work.missing,
+                description=column.description,
+                on_error=self._work.on_error,
+                text_has_ids=column.text_has_ids and column.role == "node",
+                memory=resources.memory,
+                threads=resources.threads,
+                temp_dir=resources.temp_dir,
+                name_node=self.name_node,
+                report=report,
+            )
+        if column.name in self._with_edges:
+            from dataclasses import replace
+
+            result = replace(result, skipped=0, messages=())  # the graph's report has them
+        if is_split:
+            _check_split(column, out_file, graph.num_nodes)
+        return result
+
+
+def _rows_of(column: ColumnSource, graph: GraphReport) -> int | None:
+    """How many rows the column's file must have; None: as many as there are."""
+    if column.role == "node":
+        return graph.num_nodes
+    return graph.input_rows if column.role == "edge" else None
+
+
+def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
+    """The list is short beside the graph, so it is looked at once more instead of on the way."""
+    from graphzero.embedded.features import FeatureStore, rows_in_order
+
+    row = 0
+    split = FeatureStore(file)
+    largest = max((int(ids.max()) for ids in rows_in_order(split)), default=0)
+    if split.num_nodes == num_nodes > 2 and largest <= 1:
+        raise InputError(
+            f"{_label(column.source)}: found only 0 and 1 in {num_nodes} rows, as many as there "
+            "are nodes, expected node ids; a mask has bool values (in .npy, .npz or Parquet)"
+        )
+    if largest < num_nodes:
+        return
+    for ids in rows_in_order(split):
+        if int(ids.max()) >= num_nodes:
+            bad = int((ids >= num_nodes).argmax())
+            raise InputError(
+                f"{_label(column.source)} row {row + bad}: found node id {ids[bad]}, expected 0 to "
+                f"{num_nodes - 1}"
+            )
+        row += len(ids)
+
+
+def _check_skipping(plan: Plan, work: Work) -> None:
+    """Only lines of text can be skipped."""
+    if work.on_error != "skip":
+        return
+    sources = [plan.edges, *(column.source for column in plan.columns)]
+    if not any(_is_text(source) for source in sources):
+        raise InputError(
+            f"{_label(plan.edges)}: found --on-error skip without any text, expected lines that "
+            "can be skipped; rows of tables and arrays cannot"
+        )
+
+
+def _check_nodes(plan: Plan) -> None:
+    taken = any(column.source == plan.nodes for column in plan.columns)
+    if plan.nodes is not None and plan.relabel is None and not taken:
+        raise InputError(
+            f"{_label(plan.nodes)}: found a table of nodes and nothing to take from it, expected "
+            "columns of it (--columns), or ids (--relabel)"
+        )
+
+
+def _is_text(source: StrPath | EdgeStream | RowStream) -> bool:
+    from graphzero.conversion.inputs.locations import has_stream
+
+    if not isinstance(source, str | os.PathLike):
+        return False
+    name = os.fspath(source)
+    return not has_stream(name) and Path(name).suffix not in (".gl", COLUMN_SUFFIX)
+
+
+def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[str, ...]:
+    """What columns were taken for without being called so."""
+    notes: tuple[str, ...] = ()
+    if graph.weight_name is not None:
+        notes += (
+            f"{_label(edges)}: its third column, {graph.weight_name!r}, is the weight of edges",
+        )
+    if graph.guessed_ends is not None:
+        source, target = graph.guessed_ends
+        notes += (
+            f"{_label(edges)}: its first columns, {source!r} and {target!r}, are taken as source "
+            "and target; --source and --target choose others",
+        )
+    return notes
+
+
+def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> GraphOptions:
+    """Columns per edge are found by edge ids, so these must be there."""
+    if any(column.role == "edge" for column in columns):
+        return options._replace(edge_ids=True)
+    return options
+
+
+def _sources(plan: Plan) -> list[StrPath | EdgeStream | RowStream]:
+    nodes = [] if plan.nodes is None else [plan.nodes]
+    return [plan.edges, *(column.source for column in plan.columns), *nodes]
+
+
+def _sizes_of_files(plan: Plan) -> dict[str, int]:
+    """By the path. Raises OSError for a file that is not there."""
+    paths = {
+        Location.parse(os.fspath(source)).path
+        for source in _sources(plan)
+        if isinstance(source, str | os.PathLike)
+    }
+    return {path: stored_bytes(path) for path in paths}
+
+
+def _size_of_streams(plan: Plan) -> int:
+    streams = (source for source in _sources(plan) if not isinstance(source, str | os.PathLike))
+    return sum(stream.stored_bytes for stream in streams)
+
+
+def _check_sizes(plan: Plan, before: dict[str, int]) -> None:
+    """Ids and categories are collected before values are read: parts of a dataset would not fit
+    together if a file became another one in between."""
+    for path, size in _sizes_of_files(plan).items():
+        if size != before[path]:
+            raise InputError(
+                f"{path}: found {size} bytes, expected {before[path]} as before: it changed while "
+                "it was read; convert it again"
+            )
+
+
+def _label(source: StrPath | EdgeStream | RowStream) -> str:
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else source.name
+    return Path(name).name
+
+
+def _check_dtype(dtype: str | None) -> None:
+    if dtype is not None and dtype not in FLOAT_DTYPES:
+        raise ValueError(
+            f"dtype: found {dtype!r}, expected one of {', '.join(FLOAT_DTYPES)}: it is for columns "
+            "of floating values"
+        )
+
+
+def _check_columns(columns: Sequence[ColumnSource]) -> None:
+    seen = set()
+    for column in columns:
+        own = column.name
+        if column.role == "categories":
+            own = own.removesuffix(CATEGORIES_SUFFIX)
+        check_column_name(own, column.role)
+        if column.name in seen:
+            raise InputError(f"column {column.name!r}: given twice")
+        seen.add(column.name)

@@ -1,0 +1,398 @@
+"""Columns of Arrow batches as arrays, in the way that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.arrow_types import is_list, is_text_view, kind_of, width_of
+from graphzero.conversion.inputs.streams import Array, IdColumn, Texts
+from graphzero.conversion.inputs.tables import Values, Wanted
+from graphzero.files.column_types import TIME_UNITS, TimeUnit
+
+# Bytes of a text that a view has in itself.
+_VIEWED_INLINE = 12
+# So many of each unit are one of the unit before it.
+_STEPS = {"s": 86_400, "ms": 1_000, "us": 1_000, "ns": 1_000}
+
+
+class Piece(NamedTuple):
+    """Consecutive rows of one file of a table."""
+
+    batch: Any  # a pyarrow.RecordBatch
+    file: str
+    first_row: int  # in that file
+    mapped: _engine.ForeignFile | None  # the file, if the batch lies in a mapping of it
+
+    def column(self, name: str) -> Column:
+        return Column(self.batch.column(name), f"{self.file} column {name!r}", self.first_row)
+
+
+class Column(NamedTuple):
+    """Values of one column in consecutive rows."""
+
+    values: Any  # a pyarrow.Array
+    name: str  # for messages
+    first_row: int
+
+    @property
+    def what(self) -> str:
+        return kind_of(self.values.type).what
+
+    def at(self, row: int) -> str:
+        """What messages call a place in it."""
+        return f"{self.name} row {self.first_row + row}"
+
+    def nulls(self) -> Array | None:
+        if not self.values.null_count:
+            return None
+        nulls: Array = self.values.is_null().to_numpy(zero_copy_only=False)
+        return nulls
+
+    def refuse_nulls(self, hint: str = "") -> None:
+        nulls = self.nulls()
+        if nulls is not None:
+            raise InputError(
+                f"{self.at(int(np.argmax(nulls)))}: found null, expected a value{hint}"
+            )
+
+    def unlike(self, expected: str) -> InputError:
+        return InputError(f"{self.name}: found {self.values.type}, expected {expected}")
+
+
+def reading(mapped: _engine.ForeignFile | None) -> AbstractContextManager[None]:
+    """For blocks that read the mapping of a file, if there is one: they end with an OSError that
+    names it if it was cut short meanwhile. Not to be held over a yield, because it belongs to the
+    thread."""
+    return nullcontext() if mapped is None else mapped.reading()
+
+
+def values_of(piece: Piece, wanted: Wanted) -> Values:
+    """What is wanted of the rows of a piece. Stays when the file changes."""
+    with reading(piece.mapped):
+        found = _read(piece, wanted)
+        if piece.mapped is not None and not isinstance(found.values, Texts):
+            found = found._replace(values=np.array(found.values))
+    return found
+
+
+def _read(piece: Piece, wanted: Wanted) -> Values:
+    if wanted.read_as in ("id", "node_id"):
+        return Values(_ids(piece.column(wanted.columns[0])))
+    if wanted.read_as == "list":
+        return _list_rows(piece.column(wanted.columns[0]), wanted)
+    if wanted.read_as == "weight":
+        return Values(_numbers(piece.column(wanted.columns[0]), wanted).array)
+    if wanted.read_as == "text":
+        return _texts(piece.column(wanted.columns[0]), wanted)
+    readers: dict[str, Callable[[Column, Wanted], Values]] = {
+        "number": _numbers,
+        "integer": _integers,
+        "bool": _bools,
+        "time": _times,
+    }
+    found = [readers[wanted.read_as](piece.column(name), wanted) for name in wanted.columns]
+    return _side_by_side(found)
+
+
+def _side_by_side(columns: list[Values]) -> Values:
+    values = np.stack([column.array for column in columns], axis=1)
+    missing = None
+    if any(column.missing is not None for column in columns):
+        missing = np.stack(
+            [
+                np.zeros(len(values), np.bool_) if column.missing is None else column.missing
+                for column in columns
+            ],
+            axis=1,
+        )
+    return Values(values, missing, sum(column.rounded for column in columns))
+
+
+def _ids(column: Column) -> IdColumn:
+    column.refuse_nulls()
+    if column.what == "integer":
+        integers: Array = _decoded(column).to_numpy(zero_copy_only=False)
+        return integers
+    if column.what != "text":
+        raise column.unlike("integers or texts as ids")
+    return _as_texts(column.values, column.name)
+
+
+def _decoded(column: Column) -> Any:
+    from pyarrow import types
+
+    values = column.values
+    return values.dictionary_decode() if types.is_dictionary(values.type) else values
+
+
+def _as_texts(column: Any, where: str) -> Texts:
+    """A copy: pyarrow's own functions trust offsets, which may be wrong in a file that changes."""
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        indices = column.indices.fill_null(0) if column.null_count else column.indices
+        places = np.array(indices.to_numpy(zero_copy_only=False))
+        words = _as_texts(column.dictionary, where)
+        if places.size and not 0 <= int(places.min()) <= int(places.max()) < words.num_texts:
+            raise InputError(f"{where}: found numbers of texts that are not there; copy it again")
+        return words.take(places)
+    if is_text_view(column.type):
+        return _viewed_texts(column, where)
+    offsets, data = _offsets(column, where), column.buffers()[2]
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    if offsets[-1] > len(content):
+        raise InputError(f"{where}: found texts that end beyond its data; copy it again")
+    return Texts(offsets - offsets[0], np.array(content[offsets[0] : offsets[-1]]))
+
+
+def _viewed_texts(column: Any, where: str) -> Texts:
+    """Of views, 16 bytes each: the length of a text, then the text itself if it has 12 bytes at
+    most; else its first 4 bytes, the number of a buffer, and where the text begins there."""
+    _, stored, *buffers = column.buffers()
+    if not len(column):
+        return Texts(np.zeros(1, np.int64), np.empty(0, np.uint8))
+    end = 16 * (column.offset + len(column))
+    own = np.array(np.frombuffer(stored, np.uint8)[16 * column.offset : end])  # a copy to check
+    views = own.view(np.int32).reshape(-1, 4).astype(np.int64)
+    if column.null_count:
+        views[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    lengths, short = views[:, 0], views[:, 0] <= _VIEWED_INLINE
+    if (lengths < 0).any():
+        raise InputError(f"{where}: found texts of negative length; copy it again")
+    offsets = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    data = np.empty(offsets[-1], np.uint8)
+
+    def copy(rows: Array, source: Array, starts: Array) -> None:
+        if not rows.size:
+            return
+        # The place of each byte in its text.
+        places = np.arange(lengths[rows].sum())
+        places -= np.repeat(np.cumsum(lengths[rows]) - lengths[rows], lengths[rows])
+        to, begin = (np.repeat(first, lengths[rows]) for first in (offsets[rows], starts))
+        data[to + places] = source[begin + places]
+
+    rows = np.flatnonzero(short)
+    copy(rows, own, 16 * rows + 4)
+    for number in np.unique(views[~short, 2]):
+        rows = np.flatnonzero(~short & (views[:, 2] == number))
+        content: Array = np.empty(0, np.uint8)
+        if 0 <= number < len(buffers):
+            content = np.frombuffer(buffers[number], np.uint8)
+        starts = views[rows, 3]
+        if (starts < 0).any() or (starts + lengths[rows] > len(content)).any():
+            raise InputError(f"{where}: found texts that end beyond its data; copy it again")
+        copy(rows, content, starts)
+    return Texts(offsets, data)
+
+
+def _offsets(column: Any, where: str) -> npt.NDArray[np.int64]:
+    """Where the texts or lists of a column begin, and the last one ends, once they are known not to
+    fall."""
+    from pyarrow import types
+
+    is_large = types.is_large_string(column.type) or types.is_large_list(column.type)
+    buffer = column.buffers()[1]
+    if buffer is None:  # of a column without rows
+        return np.zeros(1, np.int64)
+    stored = np.frombuffer(buffer, np.int64 if is_large else np.int32)
+    offsets = stored[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    if len(offsets) != len(column) + 1 or offsets[0] < 0 or (np.diff(offsets) < 0).any():
+        raise InputError(f"{where}: found falling offsets, expected rising ones; copy it again")
+    return offsets
+
+
+def _texts(column: Column, wanted: Wanted) -> Values:
+    if column.what != "text":
+        raise column.unlike("texts")
+    nulls = column.nulls()
+    texts = _as_texts(column.values, column.name) if nulls is None else _texts_or_empty(column)
+    empty = np.diff(texts.offsets) == 0
+    if not empty.any():
+        return Values(texts)
+    _refuse_missing(column, empty, wanted)
+    return Values(texts, empty)
+
+
+def _texts_or_empty(column: Column) -> Texts:
+    """With an empty text for each null: what lies behind one is not said."""
+    nulls = column.nulls()
+    assert nulls is not None
+    known = np.flatnonzero(~nulls)
+    texts = _as_texts(column.values, column.name).take(known)
+    lengths = np.zeros(len(nulls), np.int64)
+    lengths[known] = np.diff(texts.offsets)
+    offsets = np.zeros(len(nulls) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Texts(offsets, texts.data)
+
+
+def _numbers(column: Column, wanted: Wanted) -> Values:
+    import pyarrow
+    from pyarrow import types
+
+    values = _decoded(column)
+    if column.what not in ("integer", "number", "bool"):
+        raise column.unlike("numbers")
+    if types.is_decimal(values.type) or types.is_boolean(values.type):
+        values = values.cast(pyarrow.uint8() if column.what == "bool" else pyarrow.float64())
+    numbers: Array = values.to_numpy(zero_copy_only=False)  # null is NaN
+    if numbers.dtype.kind != "f":
+        numbers = numbers.astype(np.float64)
+    if not wanted.may_be_missing:
+        _refuse_missing(column, np.isnan(numbers), wanted)
+    return Values(numbers)
+
+
+def _integers(column: Column, wanted: Wanted) -> Values:
+    import pyarrow
+
+    values = _decoded(column)
+    if column.what == "number":
+        return _whole_numbers(column, wanted)
+    if column.what not in ("integer", "bool"):
+        raise column.unlike("integers")
+    nulls = column.nulls()
+    if nulls is not None:
+        _refuse_missing(column, nulls, wanted)
+        values = values.fill_null(pyarrow.scalar(0).cast(values.type))
+    integers: Array = values.to_numpy(zero_copy_only=False)
+    if integers.dtype == np.uint64 and integers.size and int(integers.max()) >= 2**63:
+        row = int(np.argmax(integers >= 2**63))
+        raise InputError(f"{column.at(row)}: found {integers[row]}, which does not fit int64")
+    return Values(integers.astype(np.int64, copy=False), nulls)
+
+
+def _whole_numbers(column: Column, wanted: Wanted) -> Values:
+    """Integers that are stored as floating values, as pandas does where some are missing."""
+    numbers = _numbers(column, wanted).array
+    missing = np.isnan(numbers)
+    known = np.where(missing, 0, numbers)
+    bad = (known != np.floor(known)) | (known < -(2.0**63)) | (known >= 2.0**63)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"{column.at(row)}: found {numbers[row]}, expected an integer")
+    return Values(known.astype(np.int64), missing if missing.any() else None)
+
+
+def _bools(column: Column, wanted: Wanted) -> Values:
+    integers = _integers(column, wanted)
+    outside = (integers.array != 0) & (integers.array != 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(f"{column.at(row)}: found {integers.array[row]}, expected 0 or 1")
+    return Values(integers.array.astype(np.bool_), integers.missing)
+
+
+def _times(column: Column, wanted: Wanted) -> Values:
+    if column.what in ("integer", "number"):  # counted in that unit already
+        return _integers(column, wanted)
+    if column.what == "text":
+        return _parsed_times(column, wanted)
+    if column.what != "time":
+        raise column.unlike("dates or times")
+    import pyarrow
+    from pyarrow import types
+
+    unit = kind_of(column.values.type).unit
+    assert unit is not None
+    days = types.is_date32(column.values.type)
+    counts = column.values.cast(pyarrow.int32() if days else pyarrow.int64())
+    nulls = column.nulls()
+    if nulls is not None:
+        _refuse_missing(column, nulls, wanted)
+        counts = counts.fill_null(0)
+    stored = counts.to_numpy(zero_copy_only=False).astype(np.int64)
+    values, rounded, misfit = in_unit(stored, unit, wanted.unit)
+    if misfit.any():
+        row = int(np.argmax(misfit))
+        raise InputError(
+            f"{column.at(row)}: found {column.values[row]}, which 64 bits do not hold in "
+            f"{wanted.unit}"
+        )
+    return Values(values, nulls, rounded)
+
+
+def in_unit(counts: Array, unit: TimeUnit, wanted: TimeUnit) -> tuple[Array, int, Array]:
+    """Times in another unit, how many of them were rounded down for that, and which overflow."""
+    own, other = TIME_UNITS.index(unit), TIME_UNITS.index(wanted)
+    factor = 1
+    for finer in TIME_UNITS[min(own, other) + 1 : max(own, other) + 1]:
+        factor *= _STEPS[finer]
+    if own >= other:
+        rounded = int(np.count_nonzero(counts % factor))
+        return counts // factor, rounded, np.zeros(len(counts), np.bool_)
+    limit = (2**63 - 1) // factor
+    return counts * factor, 0, (counts > limit) | (counts < -limit)
+
+
+def _parsed_times(column: Column, wanted: Wanted) -> Values:
+    from graphzero.conversion.inputs.text_table import ENGINE_UNITS
+
+    texts = _texts(column, wanted)
+    assert isinstance(texts.values, Texts)
+    values, status = _engine.parse_times(*texts.values, unit=ENGINE_UNITS[wanted.unit])
+    bad = status > 1
+    if texts.missing is not None:
+        bad &= ~texts.missing
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"{column.at(row)}: found {texts.values.text(row)!r}, expected a date such as "
+            "2013-01-31 or 2013-01-31T05:17:00Z that 64 bits hold in the unit asked for"
+        )
+    return Values(values, texts.missing, int(np.count_nonzero(status == 1)))
+
+
+def _refuse_missing(column: Column, missing: Array, wanted: Wanted) -> None:
+    if wanted.may_be_missing or not missing.any():
+        return
+    row = int(np.argmax(missing))
+    found = column.values[row].as_py()
+    raise InputError(
+        f"{column.at(row)}: found {'null' if found is None else repr(found)}, expected a value"
+        f"{wanted.hint}"
+    )
+
+
+def _list_rows(column: Column, wanted: Wanted) -> Values:
+    """Lists of one length as the rows of a matrix."""
+    column.refuse_nulls()
+    values = column.values
+    if is_list(values.type.value_type):
+        raise column.unlike("a number or a list of numbers")
+    width = width_of(values.type)
+    if width is not None:
+        flat = values.flatten()
+    else:
+        offsets = _offsets(values, column.name)
+        if offsets[-1] > len(values.values):
+            raise InputError(
+                f"{column.name}: found lists that end beyond its values; copy it again"
+            )
+        flat = values.values.slice(offsets[0], offsets[-1] - offsets[0])
+        lengths = np.diff(offsets)
+        width = int(lengths[0]) if len(lengths) else 1
+        if (lengths != width).any():
+            row = int(np.argmax(lengths != width))
+            raise InputError(
+                f"{column.at(row)}: found a list of {lengths[row]} values, expected {width} as in "
+                "the rows before"
+            )
+    items = Column(flat, column.name, column.first_row)
+    if items.what not in ("integer", "number", "bool", "time"):
+        raise column.unlike("lists of numbers")
+    if items.what != "number":
+        items.refuse_nulls()
+    if items.what == "time":
+        times = _times(items, wanted)
+        return times._replace(values=times.array.reshape(len(values), width))
+    numbers = np.asarray(items.values.to_numpy(zero_copy_only=False))
+    return Values(numbers.reshape(len(values), width))

@@ -1,0 +1,174 @@
+"""Folders that `graphzero export` wrote: every file of them is known by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.file_array import FileArray, open_npy
+from graphzero.conversion.inputs.streams import (
+    EdgeStream,
+    RowChunk,
+    RowStream,
+    array_rows,
+    pair_edges,
+)
+from graphzero.conversion.plan import ColumnSource, Plan, Role
+from graphzero.exporting.manifest import MANIFEST, ExportedColumn, Manifest, read_manifest
+from graphzero.files.description import parse_description
+from graphzero.files.paths import CATEGORIES_SUFFIX, ORIGINAL_IDS
+
+
+def is_export(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file()
+
+
+def plan_export(folder: Path) -> Plan:
+    """The dataset that was exported."""
+    manifest = read_manifest(folder)
+    relabelled = manifest.ids == "original"
+    reader = _NpyFiles(folder) if manifest.format == "npy" else _ParquetFiles(folder, manifest)
+    original_ids = None
+    if manifest.ids == "column":
+        if ORIGINAL_IDS not in manifest.columns:
+            raise InputError(f"{folder / MANIFEST}: found no {ORIGINAL_IDS}, expected that column")
+        original_ids = reader.original_ids(manifest.columns[ORIGINAL_IDS])
+    return Plan(
+        reader.edges(manifest),
+        [_column(name, column, reader) for name, column in _stored_columns(manifest)],
+        None if relabelled else manifest.num_nodes,
+        original_ids,
+        undirected=manifest.undirected,
+        direction=cast(Any, manifest.direction),
+        dedup=manifest.dedup,
+        edge_ids=manifest.edge_ids,
+        weight_name=manifest.weight_name,
+        relabel="auto" if relabelled else None,
+        node_ids=reader.node_ids() if relabelled else None,
+    )
+
+
+def _stored_columns(manifest: Manifest) -> Iterator[tuple[str, ExportedColumn]]:
+    for name, column in manifest.columns.items():
+        # The dictionaries of Parquet are made again with the columns that they belong to.
+        made = column.role == "categories" and manifest.format == "parquet"
+        if name != ORIGINAL_IDS and not made:
+            yield name, column
+
+
+def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles) -> ColumnSource:
+    is_split = column.role == "ids"
+    return ColumnSource(
+        name,
+        _shaped(reader.column(name, column), column.row_shape),
+        None if is_split else column.dtype,
+        cast(Role, column.role),
+        row_align=None if is_split else column.row_bytes,
+        description=column.description or "",
+    )
+
+
+def _shaped(rows: RowStream, row_shape: list[int] | None) -> RowStream:
+    """Rows of several dimensions, which a table has as one list."""
+    if row_shape is None or rows.row_shape == tuple(row_shape):
+        return rows
+    if math.prod(rows.row_shape) != math.prod(row_shape):
+        raise InputError(
+            f"{rows.name}: found rows of shape {rows.row_shape}, expected {tuple(row_shape)} as "
+            f"{MANIFEST} says"
+        )
+
+    def chunks() -> Iterator[RowChunk]:
+        for chunk in rows.open():
+            yield chunk._replace(rows=chunk.rows.reshape(-1, *row_shape))
+
+    return replace(rows, open=chunks, row_shape=tuple(row_shape))
+
+
+class _NpyFiles:
+    """Arrays, each in a file of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def edges(self, manifest: Manifest) -> EdgeStream:
+        index = self._load("edge_index")
+        if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
+            raise InputError(
+                f"{self._folder / 'edge_index.npy'}: found {index.dtype} of shape {index.shape}, "
+                "expected integers of shape (2, E)"
+            )
+        name = manifest.weight_column or "edge_weight"
+        weights = self._load(name) if manifest.weights else None
+        return pair_edges(str(self._folder / "edge_index.npy"), index.T, weights)
+
+    def column(self, name: str, column: ExportedColumn) -> RowStream:
+        array = self._load(name).texts_as_bytes()
+        return array_rows(str(self._folder / f"{name}.npy"), array)
+
+    def original_ids(self, column: ExportedColumn) -> RowStream:
+        return self.column(ORIGINAL_IDS, column)
+
+    def node_ids(self) -> RowStream:
+        raise InputError(f"{self._folder / MANIFEST}: found original ids in edges of .npy files")
+
+    def _load(self, name: str) -> FileArray:
+        return open_npy(str(_existing(self._folder, f"{name}.npy")))
+
+
+class _ParquetFiles:
+    """Tables of edges and nodes, and one for each split."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+
+    def edges(self, manifest: Manifest) -> EdgeStream:
+        from graphzero.conversion.inputs.edges import table_edges
+        from graphzero.conversion.inputs.names import EdgeColumns
+        from graphzero.conversion.inputs.opening import EdgeTable
+
+        name = manifest.weight_column or "weight"
+        columns = EdgeColumns("source", "target", name if manifest.weights else None)
+        return table_edges(EdgeTable(self._table("edges"), columns))
+
+    def column(self, name: str, column: ExportedColumn) -> RowStream:
+        from graphzero.conversion.inputs.rows import described_column, table_ids
+
+        if column.role == "ids":
+            return table_ids(self._table(name), "node")
+        description = parse_description(f"{MANIFEST} {name}", (column.description or "").encode())
+        dictionary = None
+        if description.categories:
+            dictionary = self._table(f"{name}{CATEGORIES_SUFFIX}")
+        return described_column(
+            self._table("edges" if column.role == "edge" else "nodes"),
+            name,
+            column.dtype,
+            description,
+            role=column.role,
+            dictionary=dictionary,
+        )
+
+    def original_ids(self, column: ExportedColumn) -> RowStream:
+        return self.column(ORIGINAL_IDS, column)
+
+    def node_ids(self) -> RowStream:
+        from graphzero.conversion.inputs.rows import table_ids
+
+        return table_ids(self._table("nodes"), "id")
+
+    def _table(self, name: str) -> Any:
+        from graphzero.conversion.inputs.arrow_table import open_arrow_table
+
+        return open_arrow_table(str(_existing(self._folder, f"{name}.parquet")))
+
+
+def _existing(folder: Path, name: str) -> Path:
+    if not (folder / name).is_file():
+        raise InputError(f"{folder}: found no {name}, expected it: {MANIFEST} names it")
+    return folder / name

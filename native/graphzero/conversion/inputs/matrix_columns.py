@@ -1,0 +1,366 @@
+"""Columns of a table as the rows of one matrix: what is missing, times, categories.
+
+A value that is missing is NaN in a column of floating values and -1 in one of categories, and is
+counted. In others it is an error, unless a value to fill in was given.
+
+Categories are int64 codes: the places of texts, or integers, in a dictionary of all that occur, in
+their order. The dataset keeps the dictionary beside the column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from graphzero import _engine
+from graphzero.base.errors import InputError
+from graphzero.conversion.compile_column import Number, Report, parse_number
+from graphzero.conversion.inputs.matrix_plan import MatrixPlan
+from graphzero.conversion.inputs.streams import (
+    Array,
+    IdColumn,
+    RowChunk,
+    RowStream,
+    Texts,
+    id_count,
+    select_ids,
+    words_for_nothing,
+)
+from graphzero.conversion.inputs.tables import ReadTally, Table, TableChunk, Values, Wanted
+from graphzero.files.description import ColumnDescription
+from graphzero.files.original_ids import encode_texts
+from graphzero.files.paths import categories_file
+
+# What a category becomes that is missing: no code has this number.
+NO_CATEGORY = -1
+MEAN = "mean"
+_NO_TIME = -(2**63)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What takes the place of what is missing; None: nothing does."""
+
+    everything: Number | None = None  # values and whole rows; "mean" is that of each column
+    values: Number | None = None  # in columns that are not floating
+    rows: Number | None = None  # of nodes that have none
+
+
+@dataclass
+class MatrixColumn:
+    """A matrix in the making: turns what is read into rows of it, and counts.
+
+    prepare() comes first; it reads the table as often as it takes to know what to fill in and which
+    categories there are.
+    """
+
+    plan: MatrixPlan
+    filling: Filling
+    described: ColumnDescription | None = None  # instead of what the plan knows
+    dictionary: Table | None = None  # of one column: the categories, instead of those that occur
+    tally: ReadTally = field(default_factory=ReadTally)
+    num_categories: int = 0
+    words_for_nothing: list[str] = field(default_factory=list)  # among the categories
+    _index: _engine.IdIndex | None = None
+    _fill: Array | None = None  # a value for each column
+    _fill_row: Array | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the table is asked for."""
+        plan = self.plan
+        return Wanted(
+            plan.read_as,
+            plan.columns,
+            unit=plan.unit or "s",
+            may_be_missing=plan.is_floating or plan.category or self._value_fill is not None,
+            hint=self._hint(),
+            text_hint=" (type category takes texts)" if len(plan.columns) == 1 else "",
+        )
+
+    def _hint(self) -> str:
+        text = f"; --fill {self.plan.name}=VALUE gives one"
+        return text if self.plan.unit else f"{text}, type float32 keeps it as NaN"
+
+    @property
+    def _value_fill(self) -> Number | None:
+        if self.filling.everything is not None or self.plan.is_floating:
+            return self.filling.everything
+        return None if self.plan.category else self.filling.values
+
+    def prepare(
+        self, directory: Path, resources: _engine.Resources, report: Report | None = None
+    ) -> None:
+        """Writes the dictionary of categories into `directory`, if there is one."""
+        if self.plan.category:
+            self._collect_categories(directory, resources, report)
+        given, rows = self._value_fill, self.filling.rows
+        self._fill = self._fill_row = None
+        if given is not None:
+            self._fill = self._filled_with(given)
+            if self.filling.everything is not None:
+                self._fill_row = self._fill
+        if self.filling.everything is None and rows is not None:
+            self._fill_row = self._filled_with(None if self.plan.category else rows)
+
+    @property
+    def description(self) -> str:
+        """What the file says about its values."""
+        plan = self.plan
+        if self.described is not None:
+            return self.described.to_json()
+        names = plan.columns if plan.table.has_names else ()
+        return ColumnDescription(names, plan.unit, plan.category).to_json()
+
+    def begin(self) -> None:
+        """Counts from zero again."""
+        self.tally.begin()
+        self.tally.filled = self._fill is not None
+
+    def rows(self, found: Values) -> Array:
+        """What was read of some rows, as rows of the matrix."""
+        plan = self.plan
+        missing: Array | None
+        if plan.category:
+            values, missing = self._codes(found)
+        else:
+            values = found.array
+            missing = np.isnan(values) if values.dtype.kind == "f" else found.missing
+        self.tally.rounded_times += found.rounded
+        if plan.unit is not None:
+            self._note_times(values, missing)
+        if plan.dtype == "float32":
+            for at in plan.integers:
+                column = values[:, at]
+                inexact = (column.astype(np.float32) != column) & ~np.isnan(column)
+                self.tally.rounded_integers += int(np.count_nonzero(inexact))
+        self._count(missing)
+        if missing is not None and self._fill is not None and missing.any():
+            values = np.where(missing, self._fill, values)
+        return values.reshape(len(values), *plan.row_shape)
+
+    @property
+    def fill_row(self) -> Array | None:
+        """The row of nodes that have none; None: that is an error."""
+        if self._fill_row is None:
+            return None
+        return self._fill_row.reshape(1, *self.plan.row_shape)
+
+    def _count(self, missing: Array | None) -> None:
+        if missing is None or not missing.any():
+            return
+        counts = missing.sum(axis=0)
+        if self.plan.read_as == "list":
+            counts = counts.sum(keepdims=True)
+        for column, count in zip(self.plan.columns, counts, strict=True):
+            if count:
+                before = self.tally.missing.get(column, 0)
+                self.tally.missing[column] = before + int(count)
+
+    def _note_times(self, values: Array, missing: Array | None) -> None:
+        known = values.reshape(-1) if missing is None else values[~missing]
+        if not known.size:
+            return
+        tally, low, high = self.tally, int(known.min()), int(known.max())
+        if low == _NO_TIME:
+            raise InputError(
+                f"{self.plan.table.name}: found the time {low} in {self.plan.name!r}, which stands "
+                "for none (NaT) elsewhere, expected times after it"
+            )
+        tally.first_time = low if tally.first_time is None else min(tally.first_time, low)
+        tally.last_time = high if tally.last_time is None else max(tally.last_time, high)
+
+    def _codes(self, found: Values) -> tuple[Array, Array]:
+        count = id_count(found.values) if isinstance(found.values, Texts) else len(found.values)
+        codes: Array = np.full(count, NO_CATEGORY, np.int64)
+        if self._index is not None:
+            codes = self._find(found.values)
+        missing = codes < 0 if found.missing is None else found.missing.reshape(-1)
+        codes[missing] = NO_CATEGORY
+        return codes[:, None], missing[:, None]
+
+    def _find(self, values: IdColumn) -> Array:
+        assert self._index is not None
+        if isinstance(values, Texts):
+            return self._index.find_texts(values.offsets, values.data)
+        return self._index.find_integers(np.ascontiguousarray(values.reshape(-1)))
+
+    def _collect_categories(
+        self, directory: Path, resources: _engine.Resources, report: Report | None
+    ) -> None:
+        plan, file = self.plan, categories_file(directory, self.plan.name)
+        texts = plan.read_as == "text"
+        integer_ids = _engine.IntegerIdCollector(resources)
+        text_ids = _engine.TextIdCollector(resources)
+        given = self.filling.everything
+        if given is not None and texts:
+            text_ids.add(*encode_texts([str(given)]), name=self._what, first_row=0, what="text")
+        elif given is not None:
+            integer_ids.add(np.array([self._integer(given)]))
+        table = plan.table if self.dictionary is None else self.dictionary
+        wanted = self.wanted
+        if self.dictionary is not None:
+            wanted = wanted._replace(columns=tuple(self.dictionary.columns))
+        for chunk in table.read([wanted]):
+            found = chunk.groups[0]
+            values: IdColumn = found.values if texts else found.array.reshape(-1)
+            if found.missing is not None:
+                values = select_ids(values, ~found.missing.reshape(-1))
+            if isinstance(values, Texts):
+                text_ids.add(*values, place=self._place, first_row=chunk.first_row, what="text")
+            else:
+                integer_ids.add(np.ascontiguousarray(values))
+            if report is not None:
+                report("coding rows", chunk.end_row, table.num_rows or 0)
+        collector = text_ids if texts else integer_ids
+        self.num_categories = collector.write(str(file), categories=True, report=report).total
+        if self.num_categories:
+            self._index = _engine.IdIndex(
+                _engine.Matrix.open(str(file)),
+                memory=resources.memory // 4,
+                threads=resources.threads,
+            )
+            self.words_for_nothing = words_for_nothing(self._index)
+
+    def _place(self, row: int) -> str:
+        return f"{self.plan.table.place(row)} column {self.plan.columns[0]!r}"
+
+    def _filled_with(self, value: Number | None) -> Array:
+        """A value for each column of the matrix."""
+        plan = self.plan
+        width = plan.row_shape[0] if plan.row_shape else 1
+        if plan.category:
+            return np.full(width, NO_CATEGORY if value is None else self._code(value))
+        assert value is not None
+        if value == MEAN:
+            return self._means()
+        if plan.is_floating:
+            return np.full(width, float(parse_number(value, self._what)))
+        if plan.unit is not None:
+            return np.full(width, self._time(value))
+        if plan.dtype == "bool":
+            if str(value).lower() not in ("true", "false", "0", "1"):
+                raise InputError(f"{self._what}: found {value!r}, expected true, false, 1 or 0")
+            value = int(str(value).lower() in ("true", "1"))
+        number = self._integer(value)
+        low, high = (0, 1) if plan.dtype == "bool" else _range(plan.dtype)
+        if not low <= number <= high:
+            raise InputError(f"{self._what}: found {value}, which does not fit {plan.dtype}")
+        return np.full(width, number)
+
+    @property
+    def _what(self) -> str:
+        return f"fill value of {self.plan.name!r}"
+
+    def _integer(self, value: Number) -> int:
+        number = parse_number(value, self._what)
+        # NaN and infinity are no integers either, and int() of them raises.
+        if not math.isfinite(number) or number != int(number) or not -(2**63) <= number < 2**63:
+            raise InputError(f"{self._what}: found {value}, expected an integer")
+        return int(number)
+
+    def _time(self, value: Number) -> int:
+        from graphzero.conversion.inputs.text_table import ENGINE_UNITS
+
+        assert self.plan.unit is not None
+        text = str(value)
+        if text.removeprefix("-").isdigit():
+            return self._integer(value)
+        times, status = _engine.parse_times(
+            *encode_texts([text]), unit=ENGINE_UNITS[self.plan.unit]
+        )
+        if status[0] > 1:
+            raise InputError(
+                f"{self._what}: found {text!r}, expected a date such as 2013-01-31, or an integer"
+            )
+        return int(times[0])
+
+    def _code(self, value: Number) -> int:
+        if self.plan.read_as == "text":
+            found = self._find(Texts(*encode_texts([str(value)])))
+        else:
+            found = self._find(np.array([self._integer(value)]))
+        return int(found[0])
+
+    def _means(self) -> Array:
+        """Of the values that are there. Sums are exact to the last bit but for the chunks that a
+        table comes in, which depend on nothing but the table."""
+        plan = self.plan
+        if plan.read_as == "list":
+            raise InputError(f"{self._what}: found {MEAN!r}, expected a number: lists have no mean")
+        if plan.unit is not None:
+            raise InputError(f"{self._what}: found {MEAN!r}, expected a date: dates have no mean")
+        if not plan.is_floating:
+            raise InputError(
+                f"{self._what}: found {MEAN!r}, expected a number: only columns of floating values "
+                "have a mean; type float32 makes it one"
+            )
+        sums: list[list[float]] = [[] for _ in plan.columns]
+        counts = np.zeros(len(plan.columns), np.int64)
+        for chunk in plan.table.read([self.wanted]):
+            values = chunk.groups[0].array.astype(np.float64, copy=False)
+            known = ~np.isnan(values)
+            counts += known.sum(axis=0)
+            for at, total in enumerate(np.where(known, values, 0.0).sum(axis=0)):
+                sums[at].append(float(total))
+        for column, count in zip(plan.columns, counts, strict=True):
+            if not count:
+                raise InputError(
+                    f"{plan.table.name} column {column!r}: found no value, so there is no mean"
+                )
+        return np.array([math.fsum(parts) for parts in sums]) / counts
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def matrix_rows(column: MatrixColumn, ids: Wanted | None, *, role: str) -> RowStream:
+    """The rows of the matrix. `ids`: the column that tells whose they are; None: they come in
+    order."""
+    plan, table = column.plan, column.plan.table
+    wanted = [column.wanted] if ids is None else [ids, column.wanted]
+
+    def chunks() -> Iterator[RowChunk]:
+        column.begin()
+        for chunk in table.read(wanted, column.tally):
+            rows = column.rows(chunk.groups[-1])
+            if ids is not None:
+                yield RowChunk(chunk.groups[0].values, rows, numbers=chunk.numbers)
+            else:
+                yield RowChunk(None, _with_gaps(rows, chunk) if role == "edge" else rows)
+
+    def ids_alone() -> Iterator[IdColumn]:
+        assert ids is not None
+        return (chunk.groups[0].values for chunk in table.read([ids]))
+
+    return RowStream(
+        table.name,
+        chunks,
+        plan.row_shape,
+        plan.dtype,
+        rows=table.num_rows,
+        has_ids=ids is not None,
+        texts=ids is not None and ids.texts,
+        stored_bytes=table.bytes_of(plan.columns),
+        place_of=table.place,
+        tally=column.tally,
+        # Where bad lines are skipped, a line counts only if all of it is good.
+        open_ids=None if ids is None or table.skips else ids_alone,
+        matrix=column,
+        id_column=None if ids is None else ids.columns[0],
+    )
+
+
+def _with_gaps(rows: Array, chunk: TableChunk) -> Array:
+    """Zeros where rows were skipped: no edge has those rows, but all others keep their numbers."""
+    if chunk.numbers is None:
+        return rows
+    whole = np.zeros((chunk.end_row - chunk.first_row, *rows.shape[1:]), rows.dtype)
+    whole[chunk.numbers - chunk.first_row] = rows
+    return whole

@@ -1,0 +1,157 @@
+"""What columns of a table become together: the type of their matrix.
+
+The same columns become the same matrix from text and from Parquet. Unless a type is asked for:
+
+- several columns are features: float32;
+- one column of integers is int64, of truth values bool, of other numbers float32; one of lists is a
+  matrix of what its items are;
+- dates are int64 in the unit that the table says;
+- texts are categories, see matrix_columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.tables import Kind, ReadAs, Table
+from graphzero.files.column_types import ColumnType, TimeUnit, parse_column_type
+from graphzero.files.matrix_types import FLOAT_DTYPES
+
+
+@dataclass(frozen=True)
+class MatrixPlan:
+    """What columns of a table are to become."""
+
+    name: str  # of the matrix
+    table: Table
+    columns: tuple[str, ...]
+    read_as: ReadAs
+    dtype: str  # of the matrix
+    row_shape: tuple[int, ...]
+    unit: TimeUnit | None = None  # of dates
+    category: bool = False
+    integers: tuple[int, ...] = ()  # columns whose integers become floating, by their position
+
+    @property
+    def is_floating(self) -> bool:
+        return self.dtype in FLOAT_DTYPES
+
+
+def plan_matrix(
+    name: str, table: Table, columns: Sequence[str], asked: str | None, float_dtype: str | None
+) -> MatrixPlan:
+    """`asked`: a type, see _column_types. `float_dtype`: what floating values become without."""
+    table.require(columns)
+    wanted = ColumnType() if asked is None else parse_column_type(asked)
+    # Text does not say what its columns hold: it is read for that only where it matters.
+    look = table.says_kinds or (wanted.dtype is None and wanted.unit is None)
+    kinds = tuple(table.kinds_of(columns)) if look else ()
+    planner = _Planner(name, table, tuple(columns), kinds, float_dtype or "float32")
+    if any(kind.what == "list" for kind in kinds):
+        return planner.of_lists(wanted)
+    if wanted.category:
+        return planner.of_categories(also_dates=True)
+    if wanted.unit is not None:
+        return planner.plan("time", "int64", unit=wanted.unit)
+    if wanted.dtype is not None:
+        return planner.plan(_read_as(wanted.dtype), wanted.dtype)
+    return planner.by_kinds()
+
+
+def _read_as(dtype: str) -> ReadAs:
+    if dtype in FLOAT_DTYPES:
+        return "number"
+    return "bool" if dtype == "bool" else "integer"
+
+
+@dataclass(frozen=True)
+class _Planner:
+    name: str
+    table: Table
+    columns: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    float_dtype: str
+
+    def plan(self, read_as: ReadAs, dtype: str, **details: Any) -> MatrixPlan:
+        shape = () if len(self.columns) == 1 else (len(self.columns),)
+        return MatrixPlan(self.name, self.table, self.columns, read_as, dtype, shape, **details)
+
+    def by_kinds(self) -> MatrixPlan:
+        """By what the columns hold."""
+        # A text among numbers is more often a mistake than a category: reading numbers names it.
+        found = {"number" if kind.mixed else kind.what for kind in self.kinds}
+        if found == {"time"}:
+            return self._of_times()
+        if len(self.columns) == 1 and found == {"text"}:
+            return self.of_categories(also_dates=False)
+        for column, kind in zip(self.columns, self.kinds, strict=True):
+            if kind.what not in ("integer", "number", "bool") and not kind.mixed:
+                dates = kind.looks_like_time
+                raise InputError(
+                    f"{self.table.name} column {column!r}: found {'dates' if dates else kind.name} "
+                    f"beside other columns of {self.name!r}, expected numbers; give it a name of "
+                    f"its own, such as {column}={column}{':date[s]' if dates else ''}, or leave it "
+                    "out"
+                    if len(self.columns) > 1
+                    else f"{self.table.name} column {column!r}: found {kind.name}, expected numbers"
+                )
+        if len(self.columns) > 1 or found == {"number"}:
+            integers = [at for at, kind in enumerate(self.kinds) if kind.what == "integer"]
+            return self.plan("number", self.float_dtype, integers=tuple(integers))
+        return self.plan("bool", "bool") if found == {"bool"} else self.plan("integer", "int64")
+
+    def _of_times(self) -> MatrixPlan:
+        units = {kind.unit for kind in self.kinds if kind.unit is not None}
+        if len(units) != 1:
+            raise InputError(
+                f"{self.table.name}: found dates in {' and '.join(sorted(units))} for "
+                f"{self.name!r}, expected one unit; name it, such as date[s]"
+            )
+        return self.plan("time", "int64", unit=units.pop())
+
+    def of_categories(self, *, also_dates: bool) -> MatrixPlan:
+        column, kind = self.columns[0], self.kinds[0]
+        if len(self.columns) > 1:
+            raise InputError(
+                f"{self.name!r}: found {len(self.columns)} columns as one category, expected one; "
+                "give each a name of its own"
+            )
+        if kind.looks_like_time and not also_dates:
+            raise InputError(
+                f"{self.table.name} column {column!r}: found dates, expected their unit: "
+                f"{column}:date[s] counts seconds since 1970 (or D, ms, us, ns), {column}:category "
+                "takes them as texts"
+            )
+        as_integers = kind.what == "integer" and not kind.padded
+        if not as_integers and self.table.says_kinds and kind.what != "text":
+            raise InputError(
+                f"{self.table.name} column {column!r}: found {kind.name}, expected texts or "
+                "integers as categories"
+            )
+        return self.plan("integer" if as_integers else "text", "int64", category=True)
+
+    def of_lists(self, wanted: ColumnType) -> MatrixPlan:
+        column, kind = self.columns[0], self.kinds[0]
+        if len(self.columns) > 1:
+            raise InputError(
+                f"{self.table.name}: found lists beside other columns for {self.name!r}, expected "
+                "one number in a row; give the column of lists a name of its own"
+            )
+        known = {"integer": "int64", "bool": "bool", "number": self.float_dtype, "time": "int64"}
+        if kind.items not in known or wanted.category:
+            raise InputError(
+                f"{self.table.name} column {column!r}: found {kind.name}, expected a number or a "
+                "list of numbers"
+            )
+        if wanted.dtype is not None and kind.items == "time":
+            raise InputError(
+                f"{self.table.name} column {column!r}: found {kind.name}, expected numbers for "
+                f"{wanted.dtype}; date[s] takes dates"
+            )
+        shape = (self.table.width_of(column),)
+        dtype = wanted.dtype or known[kind.items]
+        unit = wanted.unit or kind.unit
+        return MatrixPlan(self.name, self.table, self.columns, "list", dtype, shape, unit)

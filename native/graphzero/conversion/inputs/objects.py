@@ -1,0 +1,241 @@
+"""Graphs that other libraries hold in memory: PyG, DGL, scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphzero.base.errors import InputError
+from graphzero.base.extras import import_extra
+from graphzero.conversion.inputs.streams import Array, array_edges, array_rows
+from graphzero.conversion.matrix_arrays import dtype_name
+from graphzero.conversion.plan import ColumnSource, Plan, Role
+from graphzero.files.column_names import RESERVED, is_column_name
+from graphzero.files.matrix_types import MATRIX_DTYPES
+
+_MASK = "_mask"
+# What batches call the weights that a graph stores.
+_WEIGHTS = "edge_weight"
+
+
+def plan_pyg(data: Any, weight_attr: str | None) -> Plan:
+    """A torch_geometric Data, or a dataset that holds one.
+
+    `weight_attr` has the weights that edges are drawn by.
+    """
+    pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph needs PyG")
+    if isinstance(data, pyg.HeteroData):
+        raise InputError(
+            "HeteroData: found several node types, expected one; data.to_homogeneous()"
+        )
+    if isinstance(data, pyg.Dataset):
+        if len(data) != 1:
+            raise InputError(f"{data}: found {len(data)} graphs, expected one")
+        data = data[0]
+    index = _edge_index(data, pyg.Data)
+    if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
+        raise InputError(
+            f"data.edge_index: found {index.dtype} of shape {index.shape}, expected integers of "
+            "shape (2, E)"
+        )
+    src, dst = index
+    plan = _Attributes("data")
+    if weight_attr not in (None, _WEIGHTS) and weight_attr not in data:
+        known = ", ".join(data.keys())
+        raise InputError(f"weight_attr: found no data.{weight_attr}, expected one of {known}")
+    weights = plan.take_weights(data, weight_attr, len(src), required=weight_attr != _WEIGHTS)
+    for name, value in data:
+        if name in ("edge_index", "num_nodes") or name in plan.taken:
+            continue
+        if not (hasattr(value, "shape") and value.ndim):
+            plan.leave_out(name, f"found {_short(value)}, expected a row for each node or edge")
+        elif data.is_node_attr(name):
+            plan.add(name, value, "node")
+        elif data.is_edge_attr(name):
+            plan.add(name, value, "edge")
+        else:
+            rows = f"{data.num_nodes} rows for the nodes or {len(src)} for the edges"
+            plan.leave_out(name, f"found shape {tuple(value.shape)}, expected {rows}")
+    edges = array_edges("edge_index", src, dst, weights)
+    return Plan(
+        edges,
+        plan.columns,
+        int(data.num_nodes),
+        notes=tuple(plan.notes),
+        weight_name=weight_attr if weights is not None and weight_attr != _WEIGHTS else None,
+    )
+
+
+def _edge_index(data: Any, expected: Any) -> Array:
+    """Of a graph that says how many nodes it has, none is no edge."""
+    if not isinstance(data, expected):
+        raise InputError(f"{type(data).__name__}: expected a PyG Data with edge_index")
+    if data.edge_index is not None:
+        return _host(data.edge_index)
+    other = next((name for name in ("adj_t", "adj") if name in data), None)
+    if other is not None:
+        raise InputError(
+            f"data.{other}: found edges as a sparse matrix, expected a PyG Data with edge_index; "
+            "transforms.ToSparseTensor can be left out"
+        )
+    if data.num_nodes is None:
+        raise InputError(f"{data}: expected a PyG Data with edge_index, or with num_nodes and none")
+    return np.empty((2, 0), np.int64)
+
+
+def plan_dgl(graph: Any) -> Plan:
+    """A homogeneous dgl.DGLGraph. Edges keep their ids."""
+    import_extra("dgl", "dgl", "a DGL graph needs DGL")
+    if not graph.is_homogeneous:
+        raise InputError("DGLGraph: found several types, expected one; dgl.to_homogeneous()")
+    src, dst = (_host(end) for end in graph.edges(order="eid"))
+    plan = _Attributes("graph", {"feat": "x", "label": "y"})
+    names = [name for name in ("w", "weight", "edge_weight") if name in graph.edata]
+    weights = plan.take_weights(graph.edata, names[0] if names else None, len(src))
+    for name, value in graph.edata.items():
+        if not name.startswith("_") and name not in plan.taken:  # dgl.EID and its like
+            plan.add(name, value, "edge")
+    for name, value in graph.ndata.items():
+        if not name.startswith("_"):
+            plan.add(name, value, "node")
+    edges = array_edges("graph.edges()", src, dst, weights)
+    return Plan(edges, plan.columns, int(graph.num_nodes()), notes=tuple(plan.notes))
+
+
+def plan_scipy(matrix: Any, columns: Mapping[str, Any], weights: bool | None) -> Plan:
+    """A square sparse matrix: entry (i, j) is an edge from i to j."""
+    if not hasattr(matrix, "tocoo"):
+        raise InputError(f"found {type(matrix).__name__}, expected a scipy sparse matrix")
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"sparse matrix: found shape {matrix.shape}, expected a square one")
+    entries = matrix.tocoo()
+    if weights is None:
+        weights = bool(len(entries.data)) and bool((entries.data != 1).any())
+    if weights and entries.data.dtype.kind not in "biuf":
+        raise InputError(
+            f"sparse matrix: found {entries.data.dtype} values, expected numbers as weights; "
+            "weights=False leaves them out"
+        )
+    values = entries.data if weights else None
+    sources = [
+        ColumnSource(name, array_rows(f"columns[{name!r}]", _array(name, value)))
+        for name, value in columns.items()
+    ]
+    return Plan(array_edges("matrix", entries.row, entries.col, values), sources, matrix.shape[0])
+
+
+def _array(name: str, value: Any) -> Any:
+    """An array or tensor, or what NumPy makes one of."""
+    array = value if hasattr(value, "ndim") and hasattr(value, "dtype") else np.asarray(value)
+    if array.ndim == 0:
+        raise InputError(f"columns[{name!r}]: found one value, expected a row for each node")
+    return array
+
+
+class _Attributes:
+    """Tensors of an object as columns and splits."""
+
+    def __init__(self, owner: str, names: dict[str, str] | None = None) -> None:
+        self.columns: list[ColumnSource] = []
+        self.notes: list[str] = []
+        self.taken: set[str] = set()  # attributes that are the graph's and no columns
+        self._owner = owner
+        self._names = names or {}
+
+    def take_weights(
+        self, attributes: Any, name: str | None, num_edges: int, required: bool = False
+    ) -> Array | None:
+        """The weights that edges are drawn by, as float32; None if there are none.
+
+        They are no column as well if nothing is lost by that: the graph has them exactly, and
+        batches call them edge_weight. `required`: the user chose the name, which batches have then,
+        and numbers that nothing can be drawn by are an error; else they are only a column.
+        """
+        if name is None or name not in attributes:
+            return None
+        value = attributes[name]
+        problem = _weight_problem(value, num_edges)
+        if problem is not None and required:
+            raise InputError(f"{self._owner}.{name}: {problem}")
+        if problem is not None:
+            self.notes.append(f"{self._owner}.{name}: a column, but nothing draws by it: {problem}")
+            return None
+        if dtype_name(value.dtype) == "float32" and not required:
+            self.taken.add(name)
+        return _host(value.float() if hasattr(value, "float") else value).astype(np.float32)
+
+    def add(self, name: str, value: Any, role: Role) -> None:
+        stored = self._names.get(name, name) if role == "node" else name
+        is_mask = name.endswith(_MASK) and value.ndim == 1 and "bool" in str(value.dtype)
+        if is_mask and role == "node":
+            self._add_split(name, value)
+        problem = _problem(value)
+        taken = {column.name for column in self.columns}
+        if stored in taken or not is_column_name(stored, role):
+            self.leave_out(name, _name_problem(stored, taken))
+        elif problem is not None:
+            self.leave_out(name, problem)
+        else:
+            own = value.detach().cpu() if hasattr(value, "detach") else value
+            source = array_rows(f"{self._owner}.{name}", own)
+            self.columns.append(ColumnSource(stored, source, role=role))
+
+    def _add_split(self, mask: str, value: Any) -> None:
+        """Beside the column of the mask itself, which scripts read from batches."""
+        split = mask.removesuffix(_MASK)
+        if split in {column.name for column in self.columns} or not is_column_name(split, "ids"):
+            self.notes.append(f"{self._owner}.{mask}: no split, the name {split!r} is not free")
+            return
+        rows = array_rows(f"{self._owner}.{mask}", _host(value))
+        self.columns.append(ColumnSource(split, rows, role="ids"))
+
+    def leave_out(self, name: str, why: str) -> None:
+        self.notes.append(f"{self._owner}.{name}: left out, {why}")
+
+
+def _weight_problem(value: Any, num_edges: int) -> str | None:
+    """Why edges cannot be drawn by these weights; None: they can."""
+    if not hasattr(value, "shape") or tuple(value.shape) != (num_edges,):
+        shape = f"shape {tuple(value.shape)}" if hasattr(value, "shape") else _short(value)
+        return f"found {shape}, expected a number for each of {num_edges} edges"
+    if dtype_name(value.dtype) not in MATRIX_DTYPES:
+        return f"found {dtype_name(value.dtype)}, expected numbers"
+    numbers = _host(value.float() if dtype_name(value.dtype) == "bfloat16" else value)
+    with np.errstate(over="ignore"):
+        weights = numbers.astype(np.float32)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if not bad.any():
+        return None
+    edge = int(np.argmax(bad))
+    return f"found {numbers[edge]} for edge {edge}, expected finite numbers of at least 0"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else type(value).__name__
+
+
+def _name_problem(name: str, taken: set[str]) -> str:
+    if name in taken:
+        return "there is another column or split of that name"
+    if name in RESERVED:
+        return "every batch has a field of that name"
+    return "not a name for a column: a letter, then up to 63 letters, digits and underscores"
+
+
+def _problem(value: Any) -> str | None:
+    """Why an array or tensor cannot be a column; None: it can."""
+    if getattr(value, "layout", None) is not None and "strided" not in str(value.layout):
+        return f"found a tensor of layout {value.layout}, expected a dense one (.to_dense())"
+    if 0 in value.shape[1:]:
+        return f"found shape {tuple(value.shape)}, expected a value in each row"
+    if dtype_name(value.dtype) not in MATRIX_DTYPES:
+        return f"found {dtype_name(value.dtype)}, expected one of {', '.join(MATRIX_DTYPES)}"
+    return None
+
+
+def _host(tensor: Any) -> Array:
+    array: Array = tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor
+    return array

@@ -1,0 +1,138 @@
+"""Files as tables: by their names, and for text by what its first lines tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.locations import is_table
+from graphzero.conversion.inputs.names import EdgeColumns, EdgeNames
+from graphzero.conversion.inputs.options import ReadOptions
+from graphzero.conversion.inputs.tables import Table
+from graphzero.conversion.inputs.text_table import TextTable
+from graphzero.conversion.inputs.texts import (
+    TextInput,
+    are_texts,
+    is_edge_header,
+    is_integer,
+    is_number,
+    is_usual_id,
+    require_edge_order,
+    require_one_column,
+    sample_fields,
+    text_input,
+)
+
+
+class EdgeTable(NamedTuple):
+    """A table of edges, and which of its columns are what."""
+
+    table: Table
+    columns: EdgeColumns
+    texts: bool | None = None  # whether ids are texts; None: the table knows
+    first_line: str = ""  # counts as an edge, but may be names
+
+
+def open_table(path: str, options: ReadOptions) -> Table:
+    """A table whose columns have names: those of the first line, if it is text."""
+    if is_table(path):
+        from graphzero.conversion.inputs.arrow_table import open_arrow_table
+
+        return open_arrow_table(path)
+    text = text_input(path)
+    return _text_table(text, sample_fields(text, 1)[0], True, options)
+
+
+def edge_table(
+    path: str, names: EdgeNames, options: ReadOptions, texts: bool | None = None
+) -> EdgeTable:
+    """Edges of a text, or of a table that pyarrow reads. `texts`: whether the ids of a text are
+    texts; None: look at them."""
+    if is_table(path):
+        table = open_table(path, options)
+        return EdgeTable(table, names.choose(table.name, table.columns))
+    text = text_input(path)
+    sample = sample_fields(text)
+    if names.given:
+        columns = names.choose(path, sample[0])
+        table = _text_table(text, sample[0], True, options)
+        if texts is None:
+            places = [sample[0].index(columns.source), sample[0].index(columns.target)]
+            texts = are_texts(sample, places)
+        return EdgeTable(table, columns, texts)
+    if texts is None:
+        texts = are_texts(sample, (0, 1))
+    header = is_edge_header(sample[0], texts)
+    if header:
+        require_edge_order(path, sample[0])
+    table = _positional_table(text, sample, header, options, least=2)
+    width = len(table.columns)
+    if width not in (2, 3):
+        hint = " (--source and --target choose columns by name)" if width > 3 else ""
+        raise InputError(f"{table.place(0)}: expected 2 or 3 columns, found {width}{hint}")
+    source, target = table.columns[:2]
+    own = EdgeColumns(source, target, table.columns[2] if width == 3 else None)
+    return EdgeTable(table, own, texts, _doubtful_first_line(sample, header, texts))
+
+
+def node_table(
+    text: TextInput, texts: bool, options: ReadOptions, *, has_ids: bool = True
+) -> TextTable:
+    """Values of nodes in text, after their ids if they have any. `texts`: these are texts."""
+    sample = sample_fields(text, 2)
+    if has_ids and not texts:
+        header = not is_integer(sample[0][0])
+    else:  # ids that are texts look like names, so that values must tell
+        header = any(not is_number(field) for field in sample[0][has_ids:])
+    return _positional_table(text, sample, header, options, least=1)
+
+
+def split_table(path: str, texts: bool, options: ReadOptions) -> TextTable:
+    """A node on each line of a text."""
+    text = text_input(path)
+    first = sample_fields(text, 1, whole_lines=True)[0]
+    require_one_column(path, first)
+    header = is_usual_id(first[0]) if texts else not is_integer(first[0])
+    return _text_table(text, ["1"], header, options, named=False, whole_lines=True)
+
+
+def _text_table(
+    text: TextInput,
+    columns: Sequence[str],
+    header: bool,
+    options: ReadOptions,
+    *,
+    named: bool = True,
+    whole_lines: bool = False,
+) -> TextTable:
+    return TextTable(
+        text,
+        columns,
+        header=header,
+        named=named,
+        whole_lines=whole_lines,
+        missing=options.missing,
+        skip=options.skip,
+        threads=options.threads,
+    )
+
+
+def _positional_table(
+    text: TextInput, sample: list[list[str]], header: bool, options: ReadOptions, *, least: int
+) -> TextTable:
+    """Columns that go by their position: with the names of the header, if it fits the lines."""
+    width = len(sample[1] if header and len(sample) > 1 else sample[0])
+    if sample == [[""]]:
+        width = least
+    named = header and len(set(sample[0])) == width == len(sample[0])
+    columns = sample[0] if named else [str(place + 1) for place in range(width)]
+    return _text_table(text, columns, header, options, named=named)
+
+
+def _doubtful_first_line(sample: list[list[str]], header: bool, texts: bool) -> str:
+    """The first line, if it is taken as an edge between nodes that no other line has."""
+    if header or not texts or len(sample) < 2:
+        return ""
+    first, others = sample[0][:2], {field for line in sample[1:] for field in line[:2]}
+    return ", ".join(map(repr, first)) if not others & set(first) else ""

@@ -1,0 +1,237 @@
+"""What readers give to compilers: edges and rows in chunks, from the start whenever asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.base.errors import InputError
+
+if TYPE_CHECKING:
+    from graphzero.conversion.inputs.matrix_columns import MatrixColumn
+    from graphzero.conversion.inputs.tables import ReadTally
+
+Array: TypeAlias = npt.NDArray[Any]
+
+# Bytes of a chunk: large enough that what is done once for each does not count.
+CHUNK_BYTES = 8 << 20
+
+
+# The files of an input that has several, each with its first row in the whole.
+Parts: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def part_of(name: str, parts: Parts, row: int) -> tuple[str, int]:
+    """The file that has a row, and the row's number there."""
+    own = [part for part in parts if part[1] <= row]
+    file, first = own[-1] if own else (name, 0)
+    return file, row - first
+
+
+def row_place(name: str, parts: Parts, row: int) -> str:
+    """What messages call a row."""
+    return "{} row {}".format(*part_of(name, parts, row))
+
+
+class Texts(NamedTuple):
+    """Ids that are texts: text i is data[offsets[i] : offsets[i + 1]] in UTF-8."""
+
+    offsets: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8]
+
+    @property
+    def num_texts(self) -> int:
+        return max(len(self.offsets) - 1, 0)
+
+    def take(self, places: Array) -> Texts:
+        """The texts at these places, in this order."""
+        lengths = np.diff(self.offsets)[places]
+        offsets = np.zeros(len(places) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        # Where each byte of the result comes from: its text's start, and its place in the text.
+        starts = np.repeat(self.offsets[places] - offsets[:-1], lengths)
+        return Texts(offsets, self.data[starts + np.arange(offsets[-1])])
+
+    def text(self, position: int) -> str:
+        first, end = self.offsets[position : position + 2]
+        return bytes(self.data[first:end]).decode(errors="replace")
+
+
+IdColumn: TypeAlias = "Array | Texts"
+
+# Among numbers these stand for a missing value; among texts they may be meant so.
+_WORDS_FOR_NOTHING = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
+
+
+def words_for_nothing(index: _engine.IdIndex) -> list[str]:
+    """Texts of the index that often stand for a missing value, if it holds texts."""
+    if not index.holds_texts:
+        return []
+    offsets = np.cumsum([0, *map(len, _WORDS_FOR_NOTHING)])
+    data = np.frombuffer("".join(_WORDS_FOR_NOTHING).encode(), np.uint8)
+    rows = index.find_texts(offsets, data)
+    return [word for word, row in zip(_WORDS_FOR_NOTHING, rows, strict=True) if row >= 0]
+
+
+def id_count(ids: IdColumn) -> int:
+    return ids.num_texts if isinstance(ids, Texts) else len(ids)
+
+
+def as_int64(ids: Array, place: Callable[[int], str], first_row: int) -> npt.NDArray[np.int64]:
+    """Raises InputError for what does not fit. `place` is what messages call a row."""
+    if ids.dtype == np.uint64 and ids.size and int(ids.max()) >= 2**63:
+        row = int(np.argmax(ids >= 2**63))
+        raise InputError(
+            f"{place(first_row + row)}: found id {ids[row]}, expected at most 2^63 - 1"
+        )
+    return np.ascontiguousarray(ids, np.int64)
+
+
+def select_ids(ids: IdColumn, chosen: Array) -> IdColumn:
+    """Those where `chosen` is true."""
+    return ids.take(np.flatnonzero(chosen)) if isinstance(ids, Texts) else ids[chosen]
+
+
+class EdgeChunk(NamedTuple):
+    """Consecutive edges."""
+
+    src: IdColumn
+    dst: IdColumn
+    weights: npt.NDArray[np.float32] | None
+    numbers: Array | None = None  # of their rows, if rows were skipped
+    end_row: int | None = None  # the rows so far, skipped ones included
+    byte_size: int = 0  # of what they were read from, in a stream that has progress_bytes
+
+
+@dataclass(frozen=True)
+class EdgeStream:
+    """Edges of an input, chunk after chunk, in the order of its rows."""
+
+    name: str  # for messages
+    open: Callable[[], Iterator[EdgeChunk]]
+    weighted: bool
+    texts: bool = False  # ids are texts: they must be relabelled
+    count: int = 0  # of edges; 0: not known
+    parts: Parts = ()
+    stored_bytes: int = 0  # of what it is read from
+    place_of: Callable[[int], str] | None = None  # instead of name and parts
+    tally: ReadTally | None = None
+    ends: tuple[str, str] | None = None  # what a table calls sources and targets
+    guessed: bool = False  # these are the first of more columns, and nothing names them
+    progress_bytes: int = 0  # what the byte sizes of its chunks add up to; 0: they have none
+
+    def place(self, row: int) -> str:
+        """What messages call a row."""
+        if self.place_of is not None:
+            return self.place_of(row)
+        return row_place(self.name, self.parts, row)
+
+
+class RowChunk(NamedTuple):
+    """Consecutive rows, with the ids of what they belong to unless they come in order."""
+
+    ids: IdColumn | None
+    rows: Array
+    replaced: int = 0  # values that were missing, and got the one for NaN
+    numbers: Array | None = None  # of the rows in the input, if some were skipped
+
+    def number(self, position: int, first_row: int) -> int:
+        """The row that stands at a position, in an input of which first_row rows came before."""
+        return first_row + position if self.numbers is None else int(self.numbers[position])
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows of a matrix, chunk after chunk."""
+
+    name: str  # for messages
+    open: Callable[[], Iterator[RowChunk]]
+    row_shape: tuple[int, ...]  # the dimensions of a row: none, one or several
+    dtype: str
+    rows: int | None = None  # None: not known before it is read
+    has_ids: bool = False
+    texts: bool = False  # ids, or the values of a split, are texts
+    parts: Parts = ()
+    stored_bytes: int = 0  # of what it is read from
+    place_of: Callable[[int], str] | None = None  # instead of name and parts
+    tally: ReadTally | None = None
+    # The ids alone, if that takes less than reading everything.
+    open_ids: Callable[[], Iterator[IdColumn]] | None = None
+    matrix: MatrixColumn | None = None  # what makes its rows, to be prepared before they are read
+    id_column: str | None = None  # what a table calls the ids
+
+    def place(self, row: int) -> str:
+        """What messages call a row."""
+        if self.place_of is not None:
+            return self.place_of(row)
+        return row_place(self.name, self.parts, row)
+
+
+def rows_per_chunk(row_bytes: int) -> int:
+    return max(1, CHUNK_BYTES // max(1, row_bytes))
+
+
+def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> EdgeStream:
+    """Edges of arrays that are there, also mapped ones."""
+
+    def ends(piece: slice) -> tuple[Array, Array]:
+        return src[piece], dst[piece]
+
+    return _edges_in_pieces(name, src.shape, src.nbytes + dst.nbytes, ends, weights)
+
+
+def pair_edges(name: str, pairs: Any, weights: Any) -> EdgeStream:
+    """Edges of an array that has their two ends in each row, and of one of weights or None; arrays
+    that are read as slices of them are taken will do."""
+
+    def ends(piece: slice) -> tuple[Array, Array]:
+        both = pairs[piece]
+        return both[:, 0], both[:, 1]
+
+    return _edges_in_pieces(name, pairs.shape[:1], pairs.nbytes, ends, weights)
+
+
+def _edges_in_pieces(
+    name: str,
+    shape: tuple[int, ...],
+    stored_bytes: int,
+    ends: Callable[[slice], tuple[Array, Array]],
+    weights: Any,
+) -> EdgeStream:
+    """`ends` gives sources and targets of some consecutive edges."""
+    if weights is not None and weights.shape != shape:
+        raise InputError(
+            f"{name}: found weights of shape {weights.shape}, expected {shape}, a number for each "
+            "edge"
+        )
+
+    def chunks() -> Iterator[EdgeChunk]:
+        step = rows_per_chunk(16)
+        for first in range(0, shape[0], step):
+            piece = slice(first, first + step)
+            weight = None if weights is None else np.asarray(weights[piece], np.float32)
+            yield EdgeChunk(*ends(piece), weight)
+
+    size = stored_bytes + (0 if weights is None else weights.nbytes)
+    return EdgeStream(name, chunks, weights is not None, count=shape[0], stored_bytes=size)
+
+
+def array_rows(name: str, array: Any) -> RowStream:
+    """Rows of an array, a tensor or an array in a file, in order."""
+    from graphzero.conversion.matrix_arrays import dtype_name, pieces_of
+
+    def chunks() -> Iterator[RowChunk]:
+        for piece in pieces_of(array):
+            yield RowChunk(None, piece)
+
+    shape = tuple(array.shape)
+    size = math.prod(shape) * array.dtype.itemsize
+    return RowStream(
+        name, chunks, shape[1:], dtype_name(array.dtype), rows=shape[0], stored_bytes=size
+    )

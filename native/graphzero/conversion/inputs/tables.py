@@ -1,0 +1,160 @@
+"""Tables: named columns of one length, from text or from files that pyarrow reads.
+
+A table is read in chunks of rows, from its start whenever asked. What is wanted of its columns is a
+list of `Wanted`, each of which comes as one array; so ids, features and times of one table can be
+read together, and text and Parquet give the same values for the same table.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.names import no_column
+from graphzero.conversion.inputs.streams import Array, IdColumn, Texts
+from graphzero.files.column_types import TimeUnit
+
+What: TypeAlias = Literal["integer", "number", "bool", "time", "text", "list", "other"]
+
+
+class Kind(NamedTuple):
+    """What a column of a table holds."""
+
+    what: What
+    name: str  # as the table calls it, for messages
+    unit: TimeUnit | None = None  # of times, if the table says it
+    items: What | None = None  # of lists
+    # Of text: integers that are not written as such, like 007; texts that look like dates; texts
+    # among which there are numbers.
+    padded: bool = False
+    looks_like_time: bool = False
+    mixed: bool = False
+
+
+ReadAs: TypeAlias = Literal[
+    "id",  # an original id: int64, or texts
+    "node_id",  # int64, from 0 on
+    "weight",  # float64, finite and not negative
+    "number",  # float64, NaN where it is missing
+    "integer",  # int64
+    "bool",  # bool
+    "time",  # int64 in a unit
+    "text",  # texts
+    "list",  # rows of numbers, as they are
+]
+
+
+class Wanted(NamedTuple):
+    """Columns that are read in the same way and come as one array."""
+
+    read_as: ReadAs
+    columns: tuple[str, ...]
+    texts: bool = False  # of ids: texts, else integers
+    unit: TimeUnit = "s"  # of times
+    # Else a value that is missing is an error. Ids and weights are never missing.
+    may_be_missing: bool = False
+    hint: str = ""  # what a message about a missing value advises
+    text_hint: str = ""  # the same about a text where numbers are
+    label: str = ""  # what a message calls an id: "source"
+    limit: int = 2**63  # node ids are below this
+
+
+class Values(NamedTuple):
+    """What one `Wanted` gave."""
+
+    # Of ids, weights and texts one-dimensional; else (rows, columns).
+    values: IdColumn
+    missing: Array | None = None  # bool, of the same shape; None: nothing is. Not of numbers: NaN
+    rounded: int = 0  # times that were finer than the unit
+
+    @property
+    def array(self) -> Array:
+        assert not isinstance(self.values, Texts)
+        return self.values
+
+
+class TableChunk(NamedTuple):
+    """Consecutive rows of a table, but for those that were skipped."""
+
+    first_row: int
+    end_row: int  # the rows that were read so far, skipped ones included
+    numbers: Array | None  # of the rows, int64; None: none was skipped
+    groups: list[Values]  # for each Wanted
+    byte_size: int = 0  # of text: stored bytes that it was read from
+
+
+@dataclass
+class ReadTally:
+    """What was noticed while a table, or a stream of it, was read: of the last time it was."""
+
+    skipped: int = 0  # lines left out
+    messages: tuple[str, ...] = ()  # what was wrong with the first of them
+    # Values that were missing, by the column of the table.
+    missing: dict[str, int] = field(default_factory=dict)
+    filled: bool = False  # whether these got another value
+    rounded_times: int = 0
+    rounded_integers: int = 0  # that a floating type does not hold exactly
+    first_time: int | None = None
+    last_time: int | None = None
+
+    def begin(self) -> None:
+        self.__init__()  # type: ignore[misc]
+
+
+class Table(ABC):
+    """Columns by name. Reading it again gives the same."""
+
+    name: str  # for messages
+    has_names: bool = True  # else columns are called 1, 2, 3, ...
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]: ...
+
+    @property
+    @abstractmethod
+    def num_rows(self) -> int | None:
+        """None if that is not known before it is read."""
+
+    @property
+    def says_kinds(self) -> bool:
+        """Whether kinds_of() costs nothing."""
+        return True
+
+    @property
+    def skips(self) -> bool:
+        """Whether bad rows are skipped."""
+        return False
+
+    @abstractmethod
+    def kinds_of(self, columns: Sequence[str]) -> list[Kind]:
+        """What columns hold. May read the whole table."""
+
+    @abstractmethod
+    def read(
+        self, wanted: Sequence[Wanted], tally: ReadTally | None = None
+    ) -> Iterator[TableChunk]:
+        """The rows, chunk after chunk. Raises InputError for a value that is not what is wanted,
+        with its place; or skips its row, if the table is one whose bad rows are skipped."""
+
+    def width_of(self, column: str) -> int:
+        """Values in each row of a column of lists."""
+        raise InputError(f"{self.name} column {column!r}: found no lists, expected them")
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """What messages call a row; may take long."""
+
+    @abstractmethod
+    def bytes_of(self, columns: Sequence[str]) -> int:
+        """Stored bytes of these columns, about."""
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Raises InputError for a column that is not there."""
+        known = set(self.columns)  # of a table that may have ten thousands
+        for column in columns:
+            if column not in known:
+                raise no_column(self.name, column, self.columns)

@@ -1,0 +1,116 @@
+"""What a conversion is made of: where edges and columns come from, and how to go about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.compile_graph import Direction, GraphOptions
+from graphzero.files.publish import StrPath
+
+if TYPE_CHECKING:
+    from graphzero.conversion.compile_column import Number
+    from graphzero.conversion.inputs.streams import EdgeStream, RowStream
+
+Role = Literal["node", "edge", "ids", "categories"]
+# "auto": texts if the edges have texts where their ids are, else integers.
+Relabel = Literal["auto", "integer", "text"]
+
+
+class ColumnSource(NamedTuple):
+    """A column to compile: its name, where its values are, and how to store them."""
+
+    name: str
+    source: str | RowStream  # a file, or its rows
+    dtype: str | None = None  # one of _column_types
+    role: Role = "node"
+    nan: Number | None = None  # instead of that of all columns
+    fill: Number | None = None  # the same
+    row_align: int | None = None  # the same
+    text_has_ids: bool = True  # of text: lines begin with an id; else line i is row i
+    columns: tuple[str, ...] | None = None  # of a table, that make it together; None: all
+    id_column: str | None = None  # of a table, that tells whose a row is; None: one of a usual name
+    fill_all: Number | None = None  # of all that is missing, values and rows; "mean" too
+    description: str = ""  # what the file is to say about the values of an array
+
+    def with_general(self, options: ColumnOptions) -> ColumnSource:
+        """What the column does not say itself, as the options of all columns say it."""
+        return self._replace(
+            nan=options.nan if self.nan is None else self.nan,
+            # It is for nodes without a row, and a table of edges has a row for each.
+            fill=options.fill if self.fill is None and self.role == "node" else self.fill,
+            row_align=options.row_align if self.row_align is None else self.row_align,
+        )
+
+
+def with_fill(columns: Sequence[ColumnSource], fill: Mapping[str, Number]) -> list[ColumnSource]:
+    """The columns, each with what is filled in where something is missing, by its name."""
+    known = {column.name for column in columns if column.role != "ids"}
+    for name in fill:
+        if name not in known:
+            raise InputError(
+                f"fill value of {name!r}: found no such column, expected one of "
+                f"{', '.join(sorted(known)) or 'those to be made, of which there are none'}"
+            )
+    return [column._replace(fill_all=fill.get(column.name)) for column in columns]
+
+
+class ColumnOptions(NamedTuple):
+    """What holds for every column. Field for field the options of `graphzero convert`."""
+
+    row_align: int | None = None
+    nan: Number | None = None
+    fill: Number | None = None
+    dtype: str | None = None  # of floating columns that do not say themselves
+
+
+class Work(NamedTuple):
+    """How to go about it. Does not change the result, except for on_error."""
+
+    memory: int | None = None
+    threads: int | None = None
+    on_error: str = "stop"
+    overwrite: bool = False
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
+
+
+class Plan(NamedTuple):
+    """What a folder or an object has to convert."""
+
+    edges: StrPath | EdgeStream
+    columns: list[ColumnSource]
+    num_nodes: int | None = None  # if it says so itself
+    original_ids: RowStream | None = None
+    notes: tuple[str, ...] = ()  # what is left out, and why
+    # As the graph was stored that the files come from, unless the user says otherwise.
+    undirected: bool = False
+    direction: Direction | None = None
+    dedup: bool = False
+    edge_ids: bool = False
+    weight_name: str | None = None  # what the weights are called where they come from
+    # Ids are original ones; all of them, with those that have no edge.
+    relabel: Relabel | None = None
+    node_ids: RowStream | None = None
+    nodes: str | None = None  # a table of nodes, which has the ids of all
+    id_column: str | None = None  # of that
+    separate_ids: bool = False  # sources and targets are different things, also with equal ids
+
+    def graph_options(
+        self,
+        *,
+        undirected: bool = False,
+        direction: Direction | None = None,
+        num_nodes: int | None = None,
+        dedup: bool = False,
+        edge_ids: bool = False,
+    ) -> GraphOptions:
+        """What the user says, and else what the plan says."""
+        return GraphOptions(
+            undirected=undirected or self.undirected,
+            direction=direction or self.direction or "both",
+            num_nodes=self.num_nodes if num_nodes is None else num_nodes,
+            dedup=dedup or self.dedup,
+            edge_ids=edge_ids or self.edge_ids,
+            weight_name=self.weight_name or "",
+        )

@@ -1,0 +1,1 @@
+"""Graphs and features in this process, without a daemon."""

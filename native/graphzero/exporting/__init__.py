@@ -1,0 +1,1 @@
+"""Datasets back into files that other programs read."""

@@ -1,0 +1,77 @@
+"""`Categories`: what the codes of a column of categories stand for.
+
+They are a matrix beside the column, `NAME.categories.gd`, in ascending order: int64, or texts as
+rows of bytes with zeros after their end. So row i is the category of code i.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.base.errors import InputError
+from graphzero.base.ids import Ids, id_array
+from graphzero.embedded.features import FeatureStore
+from graphzero.files.original_ids import as_texts, encode_texts, texts_of_rows
+from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX
+
+
+class Categories:
+    """The dictionary of a column of categories, both ways. Thread-safe.
+
+    `column` is the file of the column, such as "DIR/city.gd", or of the dictionary. Raises
+    InputError if it is no column of categories.
+    """
+
+    def __init__(self, column: str | os.PathLike[str] | FeatureStore) -> None:
+        if not isinstance(column, FeatureStore):
+            path = Path(column)
+            if not path.name.endswith(f"{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"):
+                path = path.with_name(f"{path.stem}{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}")
+            if not path.exists():
+                raise InputError(f"{column}: found no {path.name}, expected a column of categories")
+            column = FeatureStore(path)
+        if column.role != "categories":
+            raise InputError(
+                f"{column.path}: found rows of role {column.role}, expected categories"
+            )
+        self._store = column
+        self._index = _engine.IdIndex(column._matrix, memory=0, threads=1) if len(self) else None
+
+    def __len__(self) -> int:
+        return self._store.num_nodes
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether they are texts; else integers."""
+        return len(self._store.shape) == 2
+
+    def gather(self, codes: Ids) -> list[Any]:
+        """The categories of codes, str or int; None for -1, which stands for a missing value."""
+        array = id_array(codes, None, "codes")
+        return decode(array, self._store.gather(np.maximum(array, 0)) if len(self) else None)
+
+    def find(self, categories: Any) -> npt.NDArray[np.int64]:
+        """The codes of categories, -1 for one that does not occur."""
+        if self._index is None:
+            return np.full(len(categories), -1)
+        if self.are_texts:
+            return self._index.find_texts(*encode_texts(as_texts(categories, "categories")))
+        return self._index.find_integers(id_array(categories, None, "categories"))
+
+    def __repr__(self) -> str:
+        kind = "texts" if self.are_texts else "integers"
+        return f"Categories({os.fspath(self._store.path)!r}: {len(self)} {kind})"
+
+
+def decode(codes: npt.NDArray[np.int64], rows: Any) -> list[Any]:
+    """`rows` of the dictionary as categories, None where the code is -1."""
+    values: list[Any] = [None] * len(codes)
+    if rows is not None:
+        values = texts_of_rows(rows) if rows.ndim == 2 else rows.tolist()
+    return [value if code >= 0 else None for code, value in zip(codes, values, strict=True)]

@@ -1,0 +1,51 @@
+"""What the values of a column mean, as its file says: see `description` in store/FORMAT.md."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from graphzero.base.errors import FormatError
+from graphzero.files.column_types import TIME_UNITS
+
+
+class ColumnDescription(NamedTuple):
+    """Of one matrix."""
+
+    # The columns of the table that a row was made of; one also stands for lists of values.
+    columns: tuple[str, ...] = ()
+    unit: str | None = None  # values are times: so many of these since 1970, in UTC
+    categories: bool = False  # values are codes, places in the dictionary beside the file
+
+    def to_json(self) -> str:
+        """ "" if there is nothing to say."""
+        facts: dict[str, Any] = {"columns": list(self.columns)} if self.columns else {}
+        if self.unit is not None:
+            facts["unit"] = self.unit
+        if self.categories:
+            facts["categories"] = True
+        return json.dumps(facts, ensure_ascii=False, separators=(",", ":")) if facts else ""
+
+
+def parse_description(path: str, text: bytes) -> ColumnDescription:
+    """Raises FormatError for what no writer would have written. Facts that a newer one added are
+    passed over."""
+    if not text:
+        return ColumnDescription()
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: description: found {error}, expected JSON") from error
+    if not isinstance(facts, dict):
+        raise FormatError(f"{path}: description: found {type(facts).__name__}, expected an object")
+    columns, unit = facts.get("columns", []), facts.get("unit")
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise FormatError(f"{path}: description: expected a list of texts as columns")
+    try:
+        "".join(columns).encode()
+    except UnicodeEncodeError as error:
+        raise FormatError(f"{path}: description: found {error}, expected UTF-8") from error
+    if unit is not None and unit not in TIME_UNITS:
+        expected = ", ".join(TIME_UNITS)
+        raise FormatError(f"{path}: description: found unit {unit!r}, expected one of {expected}")
+    return ColumnDescription(tuple(columns), unit, facts.get("categories") is True)

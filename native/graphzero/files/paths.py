@@ -1,0 +1,98 @@
+"""Data files by path: which ones a path stands for, opened, verified."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from graphzero import _engine
+from graphzero.base.errors import FormatError, InputError
+
+GRAPH_FILE = "graph.gl"
+COLUMN_SUFFIX = ".gd"
+ORIGINAL_IDS = "original_id"  # the column of a relabelled dataset
+# After the name of a column: the dictionary of its categories. No name of a column has a point.
+CATEGORIES_SUFFIX = ".categories"
+
+DataFile: TypeAlias = "_engine.Topology | _engine.Matrix"
+Report: TypeAlias = Callable[[str, int, int], None]
+
+
+def is_dataset(directory: Path) -> bool:
+    """Whether a directory holds a graph or columns itself."""
+    return (directory / GRAPH_FILE).is_file() or any(directory.glob(f"*{COLUMN_SUFFIX}"))
+
+
+def datasets(path: Path) -> list[Path]:
+    """The dataset directories that `path` stands for: itself, or those in it.
+
+    A directory without a graph is no dataset if graphs lie in directories below it: a column beside
+    those is a stray file, and must not hide them.
+    """
+    if is_dataset(path) and not columns_beside_datasets(path):
+        return [path]
+    found = sorted(p for p in path.iterdir() if p.is_dir() and p.name[0] != "." and _may_be(p))
+    if not found:
+        raise InputError(
+            f"{path}: found neither {GRAPH_FILE} nor a {COLUMN_SUFFIX} file nor a directory that "
+            "has one"
+        )
+    return found
+
+
+def columns_beside_datasets(path: Path) -> list[Path]:
+    """Columns in a directory that has no graph itself, but datasets with graphs in it."""
+    if (path / GRAPH_FILE).is_file() or not any(path.glob(f"[!.]*/{GRAPH_FILE}")):
+        return []
+    return sorted(path.glob(f"*{COLUMN_SUFFIX}"))
+
+
+def _may_be(directory: Path) -> bool:
+    """Also if this user may not look: opening it will say so. But every disk has a lost+found."""
+    try:
+        return is_dataset(directory)
+    except PermissionError:
+        return directory.name != "lost+found"
+
+
+def categories_file(dataset: Path, column: str) -> Path:
+    """Where the dictionary of a column of categories is."""
+    return dataset / f"{column}{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"
+
+
+def files_of(dataset: Path) -> list[Path]:
+    """The graph, if there is one, then the columns by name."""
+    graph = dataset / GRAPH_FILE
+    columns = sorted(dataset.glob(f"*{COLUMN_SUFFIX}"))
+    return [graph, *columns] if graph.exists() else columns
+
+
+def open_file(path: Path) -> DataFile:
+    """A file by its suffix; by its first bytes if that says nothing."""
+    name = os.fspath(path)
+    if path.suffix == ".gl" or (path.suffix != COLUMN_SUFFIX and _engine.is_topology(name)):
+        return _engine.Topology.open(name)
+    try:
+        return _engine.Matrix.open(name)
+    except FormatError as error:
+        if path.suffix == COLUMN_SUFFIX:
+            raise
+        raise InputError(
+            f"{error}; expected a .gl or .gd file, or a dataset's directory: graphzero convert "
+            "makes them from tables and arrays"
+        ) from error
+
+
+def find_problems(file: DataFile, report: Report | None = None) -> list[str]:
+    """Reads all of an open file; one line for each thing that is wrong in it."""
+    return _engine.verify(file, threads=len(os.sched_getaffinity(0)), report=report)
+
+
+def require_sound(file: DataFile) -> None:
+    """Raises FormatError with the first problem, if there is one."""
+    problems = find_problems(file)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FormatError(problems[0] + more)

@@ -1,0 +1,50 @@
+"""How a topology is read while sampling: through the mapping, or staged, step by step."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from graphzero.base.text import size_text
+
+TopologyIo = Literal["auto", "mapped", "staged"]
+
+# What `io` is if nobody says: of Graph, and of the daemon without --topology-io.
+IO_VARIABLE = "GRAPHZERO_TOPOLOGY_IO"
+
+
+@dataclass(frozen=True)
+class TopologyPlan:
+    """The way, and why."""
+
+    staged: bool
+    reason: str
+    fits: bool = False
+    """Into memory, and nobody asked for another way."""
+
+    @property
+    def path(self) -> str:
+        return "staged" if self.staged else "mapped"
+
+
+def default_io() -> str:
+    return os.environ.get(IO_VARIABLE) or "auto"
+
+
+def checked_io(io: str) -> TopologyIo:
+    for known in get_args(TopologyIo):
+        if io == known:
+            return known  # type: ignore[no-any-return]
+    expected = ", ".join(repr(known) for known in get_args(TopologyIo))
+    raise ValueError(f"io is {io!r}, expected one of {expected}")
+
+
+def plan_io(io: TopologyIo, byte_size: int, room: int) -> TopologyPlan:
+    """For a file of `byte_size` bytes when `room` bytes of memory are there for it."""
+    if io != "auto":
+        return TopologyPlan(io == "staged", "as asked for")
+    sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
+    if byte_size <= room:
+        return TopologyPlan(False, f"fits into memory: {sizes}", fits=True)
+    return TopologyPlan(True, f"does not fit into memory: {sizes}")

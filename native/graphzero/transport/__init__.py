@@ -1,0 +1,1 @@
+"""How trainers and the daemon find each other, and how both set up gRPC."""
