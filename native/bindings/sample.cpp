@@ -139,7 +139,6 @@ void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::s
   }
   CheckSize("lengths", lengths.size(), starts.size());
   const sample::WalkRequest request{.adjacency = Stored(graph, adjacency),
-                                    .sorted = graph.sorted(),
                                     .starts = View(starts),
                                     .length = nodes.shape(1) - 1,
                                     .p = p,

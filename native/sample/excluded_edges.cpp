@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
-#include "sample/staged_rows.h"
+#include "sample/row_lanes.h"
 
 namespace graphzero::sample {
 namespace {
 
-// The positions of the edges to one neighbour, in a sorted row. In a damaged row that is not sorted
-// it is some range inside the row.
-template <class Id>
-store::SlotRange SlotsOf(std::span<const Id> ids, uint64_t neighbour) {
-  const auto [first, last] = std::equal_range(ids.begin(), ids.end(), neighbour,
-                                              [](uint64_t a, uint64_t b) { return a < b; });
-  return {static_cast<uint64_t>(first - ids.begin()), static_cast<uint64_t>(last - ids.begin())};
-}
+// Rows that a thread searches at a time.
+constexpr size_t kGrain = 256;
 
 // A damaged row could give a slot twice, and the caller subtracts their number from the degree.
 void SortAndDropRepeats(std::vector<uint64_t>* slots) {
@@ -24,9 +18,7 @@ void SortAndDropRepeats(std::vector<uint64_t>* slots) {
 
 }  // namespace
 
-ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours,
-                             bool sorted)
-    : sorted_(sorted) {
+ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours) {
   pairs_.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     pairs_.push_back({static_cast<uint64_t>(rows[i]), static_cast<uint64_t>(neighbours[i])});
@@ -57,64 +49,103 @@ bool ExcludedEdges::Contains(uint64_t node, uint64_t neighbour) const {
   return std::binary_search(run.begin(), run.end(), Pair{node, neighbour});
 }
 
-template <class Id>
-void ExcludedEdges::SlotsIn(uint64_t node, uint64_t first, std::span<const Id> ids,
-                            std::vector<uint64_t>* slots) const {
-  slots->clear();
-  const std::span<const Pair> run = Run(node);
-  if (run.empty()) return;
-  if (!sorted_) {
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const Pair pair{node, ids[i]};
-      if (std::binary_search(run.begin(), run.end(), pair)) slots->push_back(first + i);
-    }
-    return;
-  }
-  for (const Pair& pair : run) {
-    const store::SlotRange found = SlotsOf(ids, pair.neighbour);
-    for (uint64_t at = found.begin; at < found.end; ++at) slots->push_back(first + at);
-  }
-  SortAndDropRepeats(slots);
-}
-
-template void ExcludedEdges::SlotsIn(uint64_t, uint64_t, std::span<const uint32_t>,
-                                     std::vector<uint64_t>*) const;
-template void ExcludedEdges::SlotsIn(uint64_t, uint64_t, std::span<const uint64_t>,
-                                     std::vector<uint64_t>*) const;
-
-// A program for each row. Rows of hubs are long, and a few edges are looked for in them: they are
-// searched, and only rows that are not sorted are read.
-class ExcludedSearch {
+// Finds the excluded edges of a row in each lane (row_lanes.h). Rows of hubs are long, and a few
+// edges are looked for in them: they are searched, and only rows that are not sorted are read.
+template <class Source>
+class SlotFinder {
  public:
-  template <class Id>
-  static Reading<void> Search(const ExcludedEdges& excluded, const StagedRows<Id>& rows,
-                              uint64_t node, store::SlotRange row, std::vector<uint64_t>* slots) {
-    if (!excluded.sorted_) {
-      const ReadRounds::Ranges loaded = co_await rows.rounds().Load({rows.IdBytes(row)});
-      excluded.SlotsIn(node, row.begin, rows.template As<Id>(loaded[0]), slots);
-      co_return;
-    }
-    for (const ExcludedEdges::Pair& pair : excluded.Run(node)) {
-      const Found first = co_await rows.FirstFrom(row, pair.neighbour);
-      if (!first.equal) continue;
-      const Found after = co_await rows.FirstFrom({first.position, row.end}, pair.neighbour + 1);
-      for (uint64_t slot = first.position; slot < after.position; ++slot) slots->push_back(slot);
-    }
-    SortAndDropRepeats(slots);
+  SlotFinder(const ExcludedEdges& excluded, Source& source, std::span<const uint64_t> nodes,
+             std::span<const store::SlotRange> ranges, std::span<std::vector<uint64_t>> slots)
+      : excluded_(excluded), source_(source), nodes_(nodes), ranges_(ranges), slots_(slots) {}
+
+  struct Lane {
+    typename Source::Asked asked;
+    size_t number;
+    std::span<const ExcludedEdges::Pair> left;  // pairs to look for
+    // The first slot of the first pair; then that of the first neighbour beyond it.
+    RowSearch<typename Source::Id> search;
+    uint64_t begin;
+    bool has_begin;
+  };
+
+  bool Begin(Lane& lane, size_t number) {
+    lane.number = number;
+    lane.left = excluded_.Run(nodes_[number]);
+    if (source_.rows().sorted) return StartPair(lane);
+    source_.AskRanges(lane.asked, RowIds(lane));
+    return true;
   }
+
+  bool Advance(Lane& lane) {
+    if (!source_.rows().sorted) return FilterRow(lane);
+    TakeBlock(source_, lane.asked, lane.search);
+    return Search(lane);
+  }
+
+ private:
+  using Id = typename Source::Id;
+
+  std::span<const Id> RowIds(const Lane& lane) const {
+    return source_.rows().template Ids<Id>(ranges_[lane.number]);
+  }
+
+  bool StartPair(Lane& lane) {
+    if (lane.left.empty()) {
+      SortAndDropRepeats(&slots_[lane.number]);
+      return false;
+    }
+    lane.has_begin = false;
+    lane.search = SearchRow(source_, ranges_[lane.number], lane.left.front().neighbour);
+    return Search(lane);
+  }
+
+  bool Search(Lane& lane) {
+    while (lane.search.done()) {
+      if (lane.has_begin || !lane.search.found()) {
+        const uint64_t end = lane.has_begin ? lane.search.position() : 0;
+        for (uint64_t slot = lane.begin; slot < end; ++slot) slots_[lane.number].push_back(slot);
+        lane.left = lane.left.subspan(1);
+        return StartPair(lane);
+      }
+      lane.has_begin = true;
+      lane.begin = lane.search.position();
+      lane.search = SearchRow(source_, {lane.begin, ranges_[lane.number].end},
+                              lane.left.front().neighbour + 1);
+    }
+    AskBlock(source_, lane.asked, lane.search);
+    return true;
+  }
+
+  bool FilterRow(Lane& lane) {
+    const std::span<const Id> ids = source_.Loaded(lane.asked, 0, RowIds(lane));
+    base::CheckedLoop loop;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      loop.Next();
+      const ExcludedEdges::Pair pair{nodes_[lane.number], ids[i]};
+      if (std::binary_search(lane.left.begin(), lane.left.end(), pair)) {
+        slots_[lane.number].push_back(ranges_[lane.number].begin + i);
+      }
+    }
+    return false;
+  }
+
+  const ExcludedEdges& excluded_;
+  Source& source_;
+  const std::span<const uint64_t> nodes_;
+  const std::span<const store::SlotRange> ranges_;
+  const std::span<std::vector<uint64_t>> slots_;
 };
 
-std::vector<std::vector<uint64_t>> ExcludedEdges::SlotsInStaged(
-    const Rows& rows, const StagedTopology& staged, std::span<const uint64_t> nodes,
+std::vector<std::vector<uint64_t>> ExcludedEdges::FindSlots(
+    const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
     std::span<const store::SlotRange> ranges) const {
   std::vector<std::vector<uint64_t>> slots(nodes.size());
-  WithIdType(rows.adjacency, [&]<class Id>() {
-    ReadRounds rounds(staged);
-    const StagedRows<Id> staged_rows(rounds, rows, sorted_);
-    rounds.Run(nodes.size(), ReadRounds::kSide, [&](size_t i) {
-      return ExcludedSearch::Search<Id>(*this, staged_rows, nodes[i], ranges[i], &slots[i]);
-    });
-  });
+  WithRowSource(rows, lease, nodes.size(), kGrain,
+                [&]<class Source>(Source& source, size_t begin, size_t end) {
+                  SlotFinder<Source> finder(*this, source, nodes, ranges, slots);
+                  RunLanes<typename SlotFinder<Source>::Lane>(source, finder, begin, end,
+                                                              Source::kSide);
+                });
   return slots;
 }
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "sample/id_table.h"
 #include "sample/rows.h"
-#include "sample/staged_topology.h"
 
 namespace graphzero::sample {
 
@@ -15,9 +15,8 @@ namespace graphzero::sample {
 // parallel ones too. Pairs that are no edges exclude nothing. Thread-safe after the constructor.
 class ExcludedEdges {
  public:
-  // `sorted` says of the file that its rows are. Needs as many rows as neighbours; ids that are no
-  // nodes are harmless.
-  ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours, bool sorted);
+  // Needs as many rows as neighbours; ids that are no nodes are harmless.
+  ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours);
 
   bool empty() const { return pairs_.empty(); }
 
@@ -27,20 +26,15 @@ class ExcludedEdges {
   // Whether the pair is excluded.
   bool Contains(uint64_t node, uint64_t neighbour) const;
 
-  // Replaces `slots` by those of the row's edges that are excluded, rising and each once. `ids` are
-  // the neighbours in the slots from `first` on: the row, or a part of it.
-  template <class Id>
-  void SlotsIn(uint64_t node, uint64_t first, std::span<const Id> ids,
-               std::vector<uint64_t>* slots) const;
-
-  // The same for rows of a topology that is not in memory: slots[i] are those of nodes[i], whose
-  // row is ranges[i]. The caller holds a ThreadLease.
-  std::vector<std::vector<uint64_t>> SlotsInStaged(const Rows& rows, const StagedTopology& staged,
-                                                   std::span<const uint64_t> nodes,
-                                                   std::span<const store::SlotRange> ranges) const;
+  // slots[i] are those of the excluded edges of nodes[i], whose row is ranges[i]: rising and each
+  // once. Reads the rows.
+  std::vector<std::vector<uint64_t>> FindSlots(const Rows& rows, base::ThreadLease& lease,
+                                               std::span<const uint64_t> nodes,
+                                               std::span<const store::SlotRange> ranges) const;
 
  private:
-  friend class ExcludedSearch;
+  template <class Source>
+  friend class SlotFinder;
 
   struct Pair {
     uint64_t row;
@@ -52,10 +46,9 @@ class ExcludedEdges {
 
   base::WorkVector<Pair> pairs_;  // sorted, each once
   IdTable<uint64_t> runs_;        // from a row to its first pair
-  bool sorted_;
 };
 
-// Slot of the `position`-th edge of a row that is not excluded; `slots` as SlotsIn() gives them.
+// Slot of the `position`-th edge of a row that is not excluded; `slots` as FindSlots() gives them.
 uint64_t SlotWithout(std::span<const uint64_t> slots, uint64_t row_begin, uint64_t position);
 
 }  // namespace graphzero::sample

@@ -155,7 +155,7 @@ class FanoutStaged {
 
 void RandomFanout(const store::TopologyReader& graph, const FanoutRequest& request,
                   int64_t* neighbours, int64_t* counts) {
-  const Rows rows{*request.adjacency, graph.file()->path()};
+  const Rows rows(graph, *request.adjacency, request.staged);
   CheckOneNodeSet(rows);
   CheckNodeIds(rows, request.nodes, "start node");
   if (request.staged != nullptr) {

@@ -27,6 +27,7 @@ uint64_t HopDrawer::Count() {
   } else {
     ReadRowsStaged();
   }
+  if (spec_.excluded != nullptr) LeaveExcludedOut();
   unsigned __int128 edges = 0;
   work_.first_edge.Reserve(spec_.end + 1, spec_.begin);
   uint64_t* const first_edge = work_.first_edge.data() + spec_.begin;
@@ -39,10 +40,7 @@ uint64_t HopDrawer::Count() {
 }
 
 void HopDrawer::LookRowsUp() {
-  // By thread, then by node: few nodes have excluded edges.
-  using Found = std::vector<std::pair<size_t, std::vector<uint64_t>>>;
-  std::vector<Found> excluded(static_cast<size_t>(lease_.max_team()));
-  lease_.For(spec_.size(), 4 * kGrain, [&](int rank, size_t begin, size_t end) {
+  lease_.For(spec_.size(), 4 * kGrain, [&](int, size_t begin, size_t end) {
     const size_t primed = std::min(begin + kRowsAhead, end);
     for (size_t i = begin; i < primed; ++i) rows_.PrefetchRow(Node(i));
     for (size_t i = begin; i < end; ++i) {
@@ -50,28 +48,26 @@ void HopDrawer::LookRowsUp() {
       const store::SlotRange row = rows_.Row(Node(i));
       work_.row_begin[i] = row.begin;
       work_.row_degree[i] = row.size();
-      if (HasExcluded(i)) [[unlikely]]
-        excluded[static_cast<size_t>(rank)].emplace_back(i, FindExcluded(i));
     }
   });
-  for (Found& found : excluded) {
-    for (auto& [i, slots] : found) LeaveExcludedOut(i, std::move(slots));
-  }
 }
 
-std::vector<uint64_t> HopDrawer::FindExcluded(size_t i) const {
-  std::vector<uint64_t> slots;
-  const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
-  WithIdType(rows_.adjacency, [&]<class Id>() {
-    spec_.excluded->SlotsIn(Node(i), row.begin, rows_.Ids<Id>(row), &slots);
+void HopDrawer::LeaveExcludedOut() {
+  std::vector<size_t> places;
+  std::vector<uint64_t> nodes;
+  std::vector<store::SlotRange> rows;
+  base::ForEach(spec_.size(), [&](size_t i) {
+    if (!spec_.excluded->Touches(Node(i))) return;
+    places.push_back(i);
+    nodes.push_back(Node(i));
+    rows.push_back({work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]});
   });
-  return slots;
-}
-
-void HopDrawer::LeaveExcludedOut(size_t i, std::vector<uint64_t> slots) {
-  if (slots.empty()) return;
-  work_.row_degree[i] -= slots.size();
-  excluded_.emplace(i, std::move(slots));
+  auto slots = spec_.excluded->FindSlots(rows_, lease_, nodes, rows);
+  for (size_t j = 0; j < places.size(); ++j) {
+    if (slots[j].empty()) continue;
+    work_.row_degree[places[j]] -= slots[j].size();
+    excluded_.emplace(places[j], std::move(slots[j]));
+  }
 }
 
 std::span<const uint64_t> HopDrawer::ExcludedSlots(size_t i) const {
@@ -124,21 +120,6 @@ void HopDrawer::ReadRowsStaged() {
     const uint64_t begin = work_.row_begin[damaged];
     rows_.ThrowDamagedRow(nodes[damaged], {begin, begin + work_.row_degree[damaged]});
   }
-  if (spec_.excluded != nullptr) FindExcludedStaged();
-}
-
-void HopDrawer::FindExcludedStaged() {
-  std::vector<size_t> places;
-  std::vector<uint64_t> nodes;
-  std::vector<store::SlotRange> rows;
-  for (size_t i = 0; i < spec_.size(); ++i) {
-    if (!HasExcluded(i)) continue;
-    places.push_back(i);
-    nodes.push_back(Node(i));
-    rows.push_back({work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]});
-  }
-  auto slots = spec_.excluded->SlotsInStaged(rows_, *staged_, nodes, rows);
-  for (size_t j = 0; j < places.size(); ++j) LeaveExcludedOut(places[j], std::move(slots[j]));
 }
 
 // Slots are picked for all nodes before the first neighbour is read: then all reads are known.

@@ -36,15 +36,13 @@ struct HopSpec {
 // Fills first_edge, slots and drawn of the workspace for one hop. Use: Count(), then Draw().
 class HopDrawer {
  public:
-  // `staged` is null for a topology that lies in memory.
-  HopDrawer(const HopSpec& spec, const Rows& rows, const StagedTopology* staged, Workspace& work,
-            base::ThreadLease& lease)
+  HopDrawer(const HopSpec& spec, const Rows& rows, Workspace& work, base::ThreadLease& lease)
       : spec_(spec),
         rows_(rows),
-        staged_(staged),
+        staged_(rows.disk),
         work_(work),
         lease_(lease),
-        plain_(staged == nullptr && !spec.weighted && spec.excluded == nullptr),
+        plain_(rows.disk == nullptr && !spec.weighted && spec.excluded == nullptr),
         domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
         draws_(RequestDraws(spec.seed, domain_).Child(spec.number)) {}
 
@@ -58,17 +56,15 @@ class HopDrawer {
  private:
   void LookRowsUp();
   void ReadRowsStaged();
-  // The slots of excluded edges in the row of node i. The file is not asked again in Draw(): it may
-  // have changed by then, and memory was sized for what Count() found.
-  std::vector<uint64_t> FindExcluded(size_t i) const;
-  void LeaveExcludedOut(size_t i, std::vector<uint64_t> slots);
+  // The slots of excluded edges are not looked for again in Draw(): the file may have changed by
+  // then, and memory was sized for what Count() found.
+  void LeaveExcludedOut();
   std::span<const uint64_t> ExcludedSlots(size_t i) const;
   template <class Id>
   void DrawStaged();
   // Reads the weights of consecutive nodes from `begin` on, as many as kLoadedBytes hold and at
   // least one, and returns where it stopped.
   size_t LoadWeights(size_t begin);
-  void FindExcludedStaged();
   template <class Id>
   void CheckNeighbours(uint64_t edges) const;
   template <class Id>
@@ -89,9 +85,6 @@ class HopDrawer {
                        uint64_t* slots, ThreadScratch& scratch);
   uint64_t PickWeighted(size_t i, const store::SlotRange& row, std::span<const uint64_t> excluded,
                         uint64_t* slots, ThreadScratch& scratch);
-  bool HasExcluded(size_t i) const {
-    return spec_.excluded != nullptr && spec_.excluded->Touches(Node(i));
-  }
   uint64_t CloseGaps();
 
   uint64_t Node(size_t i) const { return work_.nodes[spec_.begin + i]; }

@@ -47,15 +47,15 @@ void Check(const Rows& rows, const SampleRequest& request) {
   if (request.disjoint &&
       request.seeds.size() > UINT64_MAX / std::max<uint64_t>(rows.adjacency.rows, 1)) {
     throw std::invalid_argument(Number(request.seeds.size()) + " seeds of a disjoint sample in " +
-                                rows.path + ", expected at most " +
+                                rows.path() + ", expected at most " +
                                 Number(UINT64_MAX / rows.adjacency.rows));
   }
 }
 
-ExcludedEdges Excluded(const SampleRequest& request, bool sorted) {
+ExcludedEdges Excluded(const SampleRequest& request) {
   return request.expand == Expand::kTargets
-             ? ExcludedEdges(request.exclude_targets, request.exclude_sources, sorted)
-             : ExcludedEdges(request.exclude_sources, request.exclude_targets, sorted);
+             ? ExcludedEdges(request.exclude_targets, request.exclude_sources)
+             : ExcludedEdges(request.exclude_sources, request.exclude_targets);
 }
 
 }  // namespace
@@ -63,11 +63,9 @@ ExcludedEdges Excluded(const SampleRequest& request, bool sorted) {
 // One request from its seeds to its last hop.
 class NeighbourSampler {
  public:
-  NeighbourSampler(const store::TopologyReader& graph, const SampleRequest& request)
-      : request_(request),
-        rows_{*request.adjacency, graph.file()->path()},
-        excluded_(Excluded(request, graph.sorted())),
-        lease_(request.threads) {
+  NeighbourSampler(const store::TopologyReader& graph, const Rows& rows,
+                   const SampleRequest& request)
+      : request_(request), rows_(rows), excluded_(Excluded(request)), lease_(request.threads) {
     result_.file_ = graph.file();
     result_.staged_ = request.staged;
     result_.adjacency_ = rows_.adjacency;
@@ -155,7 +153,7 @@ class NeighbourSampler {
                        .excluded = excluded_.empty() ? nullptr : &excluded_,
                        .seed = request_.seed,
                        .forced_set = request_.forced_set};
-    HopDrawer hop(spec, rows_, request_.staged.get(), *result_.work_, lease_);
+    HopDrawer hop(spec, rows_, *result_.work_, lease_);
     const uint64_t edges = hop.Count();
     if (edges > request_.max_edges - result_.num_edges_) {
       throw TooManyEdges(
@@ -244,15 +242,16 @@ class NeighbourSampler {
   }
 
   const SampleRequest& request_;
-  const Rows rows_;
+  const Rows& rows_;
   const ExcludedEdges excluded_;
   base::ThreadLease lease_;
   NeighbourSample result_;
 };
 
 NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
-  Check({*request.adjacency, graph.file()->path()}, request);
-  return store::ReadGuarded(*graph.file(), [&] { return NeighbourSampler(graph, request).Run(); });
+  const Rows rows(graph, *request.adjacency, request.staged.get());
+  Check(rows, request);
+  return ReadRows(rows, [&] { return NeighbourSampler(graph, rows, request).Run(); });
 }
 
 }  // namespace graphzero::sample

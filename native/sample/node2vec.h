@@ -60,10 +60,9 @@ class Node2VecBias {
   uint64_t far_threshold_;
 };
 
-// True if the row has an edge to x: by halving where rows are sorted, else by reading all of it.
-// What is read is compared and never used as an index, so it needs no check.
+// True if x is among the ids of a row: by halving where rows are sorted, else by reading all of it.
 template <class Id>
-bool RowContains(std::span<const Id> row, bool sorted, uint64_t x) {
+bool Contains(std::span<const Id> row, bool sorted, uint64_t x) {
   if (sorted) return std::binary_search(row.begin(), row.end(), x);
   return std::find(row.begin(), row.end(), x) != row.end();
 }
@@ -93,7 +92,7 @@ uint64_t DrawExactly(const SecondOrderStep<Id>& step, Draws& draws) {
   const auto biased = [&](size_t at) {
     const uint64_t x = step.row[at];
     if (x == step.previous) return weight(at) * step.bias.back();
-    const bool is_near = RowContains(near_row, true, x);
+    const bool is_near = Contains(near_row, true, x);
     return weight(at) * (is_near ? step.bias.near() : step.bias.far());
   };
   double total = 0;

@@ -13,26 +13,21 @@ using base::Number;
 }  // namespace
 
 void Rows::ThrowDamagedRow(uint64_t node, const store::SlotRange& row) const {
-  throw FormatError(path, "indptr of node " + Number(node),
+  throw FormatError(path(), "indptr of node " + Number(node),
                     Number(row.begin) + " to " + Number(row.end),
                     "a rising pair up to " + Number(adjacency.edges) +
                         "; the file is damaged, run graphzero verify");
 }
 
 void Rows::ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) const {
-  throw FormatError(path, "edge " + Number(slot) + " of node " + Number(node),
+  throw FormatError(path(), "edge " + Number(slot) + " of node " + Number(node),
                     "neighbour " + Number(id),
                     "an id below " + Number(adjacency.neighbour_bound) +
                         "; the file is damaged, run graphzero verify");
 }
 
-void Rows::ThrowChangedRow(uint64_t node) const {
-  throw FormatError(path, "edges of node " + Number(node), "others than a moment before",
-                    "a file that nobody changes while it is read");
-}
-
 void Rows::ThrowBadWeight(uint64_t node, uint64_t slot, float weight) const {
-  throw InputError(path + ": edge " + Number(slot) + " of node " + Number(node) + " has weight " +
+  throw InputError(path() + ": edge " + Number(slot) + " of node " + Number(node) + " has weight " +
                    std::to_string(weight) +
                    ", expected a finite number of at least 0; sample with "
                    "weighted=False or convert the graph with other weights");
@@ -44,7 +39,7 @@ void CheckNodeIds(const Rows& rows, std::span<const int64_t> ids, const char* wh
     if (static_cast<uint64_t>(ids[i]) >= bound) {
       throw std::out_of_range(std::string(what) + " " + std::to_string(ids[i]) + " at position " +
                               Number(i) + " is outside the graph: valid ids are 0 to " +
-                              Number(bound) + " (exclusive) in " + rows.path);
+                              Number(bound) + " (exclusive) in " + rows.path());
     }
   }
 }
@@ -52,14 +47,14 @@ void CheckNodeIds(const Rows& rows, std::span<const int64_t> ids, const char* wh
 void CheckOneNodeSet(const Rows& rows) {
   const store::Adjacency& a = rows.adjacency;
   if (a.rows == a.neighbour_bound) return;
-  throw std::invalid_argument(rows.path + " has " + Number(a.rows) +
+  throw std::invalid_argument(rows.path() + " has " + Number(a.rows) +
                               " rows with neighbours among " + Number(a.neighbour_bound) +
                               " nodes: sampling needs sources and targets of one kind");
 }
 
 void CheckHasWeights(const Rows& rows, bool weighted) {
   if (!weighted || rows.adjacency.weights != nullptr) return;
-  throw std::invalid_argument(rows.path +
+  throw std::invalid_argument(rows.path() +
                               " stores no edge weights; sample with weighted=False or convert a "
                               "graph that has a weight column");
 }

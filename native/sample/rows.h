@@ -1,18 +1,30 @@
-// Reading rows of an adjacency that nobody vouches for.
+// The rows of an adjacency that nobody vouches for, wherever they are read from.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "sample/staged_topology.h"
+#include "store/guarded_read.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
 
-// An adjacency and the name of its file, for messages. Does not own the mapping.
+// An adjacency, the file that it lies in, and how that is read. Does not own the mapping.
 struct Rows {
   const store::Adjacency& adjacency;
-  const std::string& path;
+  const store::MappedFile& file;
+  bool sorted;  // each row is, by neighbour; says the file
+  // For a topology that does not fit into memory. Null: it is read through the mapping, with the
+  // functions below.
+  const StagedTopology* disk;
+
+  Rows(const store::TopologyReader& graph, const store::Adjacency& stored,
+       const StagedTopology* staged)
+      : adjacency(stored), file(*graph.file()), sorted(graph.sorted()), disk(staged) {}
+
+  const std::string& path() const { return file.path(); }
 
   // The checked slots of a row. Needs node < adjacency.rows. Throws FormatError.
   store::SlotRange Row(uint64_t node) const {
@@ -26,40 +38,51 @@ struct Rows {
   template <class Id>
   uint64_t Neighbour(uint64_t node, uint64_t slot) const {
     const uint64_t id = store::ReadOnce(static_cast<const Id*>(adjacency.neighbours.data) + slot);
-    if (id >= adjacency.neighbour_bound) [[unlikely]]
-      ThrowDamagedNeighbour(node, slot, id);
+    CheckNeighbour(node, slot, id);
     return id;
   }
 
-  // The neighbours of a row, as they are in the file.
+  // Where the neighbours and the weights of a row lie in the mapping.
   template <class Id>
   std::span<const Id> Ids(const store::SlotRange& row) const {
     return {static_cast<const Id*>(adjacency.neighbours.data) + row.begin, row.size()};
   }
-
   std::span<const float> Weights(const store::SlotRange& row) const {
     return {adjacency.weights + row.begin, row.size()};
   }
 
-  void PrefetchRow(uint64_t node) const {
+  // Inlined, because GCC takes a function that does nothing but prefetch for one without effect,
+  // and leaves calls of it out.
+  [[gnu::always_inline]] void PrefetchRow(uint64_t node) const {
     // Both: one pair in eight straddles two lines, and waiting for the second costs as much as for
     // the first.
     __builtin_prefetch(adjacency.indptr + node);
     __builtin_prefetch(adjacency.indptr + node + 1);
   }
-
   template <class Id>
-  void PrefetchSlot(uint64_t slot) const {
+  [[gnu::always_inline]] void PrefetchSlot(uint64_t slot) const {
     __builtin_prefetch(static_cast<const Id*>(adjacency.neighbours.data) + slot);
   }
 
+  void CheckRow(uint64_t node, const store::SlotRange& row) const {
+    if (row.begin > row.end || row.end > adjacency.edges) ThrowDamagedRow(node, row);
+  }
+  void CheckNeighbour(uint64_t node, uint64_t slot, uint64_t id) const {
+    if (id >= adjacency.neighbour_bound) [[unlikely]]
+      ThrowDamagedNeighbour(node, slot, id);
+  }
   [[noreturn]] void ThrowDamagedRow(uint64_t node, const store::SlotRange& row) const;
   [[noreturn]] void ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) const;
-  // For a file whose edges of this node were others when they were looked at before.
-  [[noreturn]] void ThrowChangedRow(uint64_t node) const;
   // For a weight that weighted draws cannot use: the user's data is at fault, not the file.
   [[noreturn]] void ThrowBadWeight(uint64_t node, uint64_t slot, float weight) const;
 };
+
+// Calls read(), which may touch the mapping unless the rows come from disk. Throws IoError if the
+// mapped file turns out to be unreadable.
+template <class Read>
+auto ReadRows(const Rows& rows, const Read& read) {
+  return rows.disk != nullptr ? read() : store::ReadGuarded(rows.file, read);
+}
 
 // Throws std::out_of_range naming the first id that is not a row, before anything else happens.
 void CheckNodeIds(const Rows& rows, std::span<const int64_t> ids, const char* what);

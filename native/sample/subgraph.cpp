@@ -86,23 +86,18 @@ void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::spa
   const Workspace& work = *sample_.work_;
   const uint64_t node = work.nodes[piece.node];
   const uint64_t first_key = sample_.disjoint_ ? work.tree[piece.node] * rows_.adjacency.rows : 0;
-  std::vector<uint64_t> left_out;
+  const bool any_excluded = !excluded_.empty() && excluded_.Touches(node);
   size_t until_check = base::CheckedLoop::kItems;
-  excluded_.SlotsIn(node, piece.slots.begin, ids, &left_out);
-  auto skip = left_out.cbegin();
   for (uint64_t slot = piece.slots.begin; slot < piece.slots.end; ++slot) {
     if (--until_check == 0) [[unlikely]] {
       base::CheckPoint();
       until_check = base::CheckedLoop::kItems;
     }
-    if (skip != left_out.cend() && *skip == slot) {
-      ++skip;
-      continue;
-    }
     const uint64_t id = store::ReadOnce(&ids[slot - piece.slots.begin]);
-    if (id >= rows_.adjacency.neighbour_bound) rows_.ThrowDamagedNeighbour(node, slot, id);
+    rows_.CheckNeighbour(node, slot, id);
     const LocalId local = table.Find(first_key + id);
-    if (local != Table::kNone) found->push_back({piece.node, local, slot});
+    if (local == Table::kNone || (any_excluded && excluded_.Contains(node, id))) continue;
+    found->push_back({piece.node, local, slot});
   }
 }
 

@@ -11,7 +11,6 @@ namespace graphzero::sample {
 
 struct WalkRequest {
   const store::Adjacency* adjacency = nullptr;  // whose rows are followed
-  bool sorted = false;                          // rows are sorted by neighbour
   std::span<const int64_t> starts;
   uint64_t length = 0;  // steps
   double p = 1;         // node2vec: return parameter

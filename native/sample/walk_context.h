@@ -6,7 +6,6 @@
 
 #include "sample/random.h"
 #include "sample/rows.h"
-#include "sample/staged_topology.h"
 #include "sample/walk.h"
 
 namespace graphzero::sample {
@@ -14,7 +13,7 @@ namespace graphzero::sample {
 // Read-only while walks run; walks of different walkers may be written from different threads.
 struct WalkContext {
   const WalkRequest& request;
-  const Rows rows;
+  const Rows& rows;
   const WalkDestination out;
   const Draws draws = RequestDraws(request.seed, Domain::kWalks);
   const uint64_t restart = ProbabilityThreshold(request.restart);
@@ -35,16 +34,8 @@ struct WalkContext {
   }
 };
 
-// Each walks the walkers [begin, end). Any number of threads may run disjoint ranges.
+// Walks the walkers [begin, end) of a request without weights and bias, in memory.
 template <class Id>
 void UniformWalks(const WalkContext& context, size_t begin, size_t end);
-template <class Id>
-void Node2VecWalks(const WalkContext& context, size_t begin, size_t end);
-template <class Id>
-void WeightedWalks(const WalkContext& context, size_t begin, size_t end);
-
-// All kinds and all walkers, over a topology that is not in memory.
-template <class Id>
-void WalkStaged(const WalkContext& context, const StagedTopology& staged);
 
 }  // namespace graphzero::sample

@@ -1,0 +1,109 @@
+// Rows of a topology that does not fit into memory, for algorithms in lanes (row_lanes.h): as
+// mapped_rows.h, but nothing comes through the mapping, whose addresses only say where in the file
+// something lies. What all lanes asked for is read in one round, at full depth.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "sample/row_search.h"
+#include "sample/rows.h"
+#include "sample/staged_topology.h"
+
+namespace graphzero::sample {
+
+// What one lane waits for.
+struct DiskAsked {
+  static constexpr size_t kBlockBytes = 512;
+
+  // A short read, at this address of the mapping, into `block`; or
+  const void* place = nullptr;
+  size_t bytes = 0;
+  alignas(uint64_t) std::array<std::byte, kBlockBytes> block;
+  // ranges of the mapping, and then copies of them, which are gone after the turn.
+  std::array<std::span<const std::byte>, 3> ranges;
+  bool waiting = false;
+
+  bool served() const { return !waiting; }
+};
+
+// Reads for lanes, in the calling thread, which holds a base::ThreadLease and lends it to others
+// meanwhile.
+class DiskRounds {
+ public:
+  explicit DiskRounds(const StagedTopology& disk) : disk_(disk) {}
+
+  // Serves all short reads; or, if there are none, ranges: so many lanes get theirs at a time as
+  // kLoadBytes have room for, and those that want the same share one copy. A single request may be
+  // longer than that: memory follows the longest row. Throws IoError.
+  void Serve(std::span<DiskAsked* const> asked);
+
+ private:
+  static constexpr size_t kLoadBytes = size_t{16} << 20;
+
+  bool ServeShort(std::span<DiskAsked* const> asked);
+  void ServeRanges(std::vector<DiskAsked*> asked);
+
+  const StagedTopology& disk_;
+  base::Buffer<std::byte> loaded_;  // for the lanes that got ranges last
+};
+
+template <class IdType>
+class DiskRows {
+ public:
+  using Id = IdType;
+  using Asked = DiskAsked;
+  // Enough lanes that a round keeps a disk busy to its end and that lanes on the same pages share
+  // reads; each takes a kilobyte.
+  static constexpr size_t kSide = 8192;
+  static constexpr uint64_t kBlockBytes = DiskAsked::kBlockBytes;  // a page holds several
+  static constexpr bool kLoadsStay = false;
+  // To read so many bytes costs as much as to read one id.
+  static constexpr uint64_t kShortRowBytes = DiskAsked::kBlockBytes;
+
+  explicit DiskRows(const Rows& rows) : rows_(rows), rounds_(*rows.disk) {}
+
+  const Rows& rows() const { return rows_; }
+
+  template <class ForEachAsked>
+  void Round(const ForEachAsked& for_each_asked) {
+    asked_.clear();
+    for_each_asked([&](Asked& asked) { asked_.push_back(&asked); });
+    rounds_.Serve(asked_);
+  }
+
+  template <class T>
+  void AskItems(Asked& asked, std::span<const T> items) const {
+    asked.place = items.data();
+    asked.bytes = items.size_bytes();
+    asked.waiting = true;
+  }
+  template <class T>
+  const T* Items(const Asked& asked, std::span<const T>) const {
+    return reinterpret_cast<const T*>(asked.block.data());
+  }
+
+  template <class... Range>
+  void AskRanges(Asked& asked, const Range&... ranges) const {
+    asked.bytes = 0;
+    asked.ranges = {std::as_bytes(ranges)...};
+    asked.waiting = true;
+  }
+  template <class T>
+  std::span<const T> Loaded(const Asked& asked, size_t place, std::span<const T>) const {
+    const std::span<const std::byte> bytes = asked.ranges[place];
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+ private:
+  const Rows& rows_;
+  DiskRounds rounds_;
+  std::vector<Asked*> asked_;
+};
+
+}  // namespace graphzero::sample

@@ -1,0 +1,95 @@
+// Searching rising numbers of a file with few reads, each of which brings a block of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace graphzero::sample {
+
+// Looks for x among array[begin, end), an array in the mapping; finds what std::lower_bound would.
+// In a damaged file whose numbers do not rise it is some position in the range. Somebody else reads
+// the blocks, until it is done.
+//
+// Where a block lies is guessed in turns from the size of x, because ids and edge counts are spread
+// evenly more often than not (two or three reads in a row of a million), and by halving, which
+// bounds the number of reads.
+template <class T>
+class RowSearch {
+ public:
+  static constexpr uint64_t kCounted = 16;
+
+  RowSearch() = default;
+  // No number of the array is above `bound`; a block has at most `most` numbers, a
+  // power of two.
+  RowSearch(const T* array, uint64_t begin, uint64_t end, uint64_t x, uint64_t bound, uint64_t most)
+      : array_(array), most_(most), x_(x), begin_(begin), end_(end), high_(bound) {
+    ChooseBlock();
+  }
+
+  bool done() const { return begin_ >= end_; }
+  // Of the first number that is at least x, or the end; and whether it is x.
+  uint64_t position() const { return end_; }
+  bool found() const { return equal_; }
+
+  // The block to read, and what it has.
+  std::span<const T> block() const { return {array_ + first_, std::min(most_, end_ - first_)}; }
+  void Take(const T* numbers) {
+    const uint64_t count = block().size();
+    const uint64_t below = CountBelow(numbers, count);
+    if (below == count) {
+      begin_ = first_ + count;
+      low_ = std::max<uint64_t>(low_, numbers[count - 1]);
+    } else {
+      // Earlier numbers of the range may be large enough too, unless the block has one that is not.
+      if (below > 0) begin_ = first_ + below;
+      end_ = first_ + below;
+      equal_ = numbers[below] == x_;
+      high_ = std::min<uint64_t>(high_, numbers[below]);
+    }
+    guess_ = !guess_;
+    if (!done()) ChooseBlock();
+  }
+
+ private:
+  uint64_t CountBelow(const T* numbers, uint64_t count) const {
+    if (count > kCounted) {
+      return static_cast<uint64_t>(std::lower_bound(numbers, numbers + count, x_) - numbers);
+    }
+    uint64_t below = 0;  // without branches that would be guessed wrong half the time
+    for (uint64_t i = 0; i < count; ++i) below += numbers[i] < x_;
+    return below;
+  }
+
+  // size * numerator / denominator, of which the fraction is below one.
+  static uint64_t Part(uint64_t size, uint64_t numerator, uint64_t denominator) {
+    if ((size | numerator) >> 32 == 0) return size * numerator / denominator;  // a quick division
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(size) * numerator / denominator);
+  }
+
+  void ChooseBlock() {
+    first_ = begin_;
+    if (end_ - begin_ <= most_) return;
+    uint64_t middle = begin_ + (end_ - begin_) / 2;
+    if (guess_ && low_ < x_ && x_ < high_) {
+      middle = begin_ + Part(end_ - begin_, x_ - low_, high_ - low_);
+    }
+    // Sections of the file start on a page, so that a block that starts at a multiple of its size
+    // lies in one page, or cache line. It must also leave a shorter range: the first block of it
+    // starts where it starts.
+    first_ = std::max(begin_, middle & ~(most_ - 1));
+  }
+
+  const T* array_ = nullptr;
+  uint64_t most_ = 1;
+  uint64_t x_ = 0;
+  uint64_t begin_ = 0;  // no number before it is x or above
+  uint64_t end_ = 0;    // the number there, if there is one, is x or above
+  uint64_t first_ = 0;  // of the block
+  uint64_t low_ = 0;    // no number in the range is below
+  uint64_t high_ = 0;   // none is above
+  bool equal_ = false;
+  bool guess_ = true;
+};
+
+}  // namespace graphzero::sample
