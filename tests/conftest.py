@@ -23,6 +23,7 @@ from graphzero.transport.grpc_setup import import_grpc
 import_grpc()
 
 from daemon_process import DaemonProcess  # noqa: E402
+from gate import Gate  # noqa: E402
 
 # No test is about time: a busy machine is no failure.
 hypothesis.settings.register_profile("graphzero", deadline=None)
@@ -77,6 +78,12 @@ def start_daemon(runtime_directory: Path) -> Iterator[Callable[..., Any]]:
             from graphzero.server.process.lock import sweep_regions
 
             sweep_regions(daemon.instance_id)  # there is no next start to do it
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """A closed gate for the workers of a daemon: start_daemon(..., setup=gate.setup)."""
+    return Gate(tmp_path / "gate")
 
 
 @pytest.fixture

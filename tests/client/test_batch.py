@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,9 @@ def test_keeping_every_batch_ends_in_an_error_that_says_what_is_held(
         kept = []
 
         def keep_every_batch() -> None:
-            for seed in range(10_000):
-                kept.append(client.sample(range(2000), [20], seed=seed))
+            while True:
+                with suppress(gz.RequestTimeout):  # of which a busy machine may have some
+                    kept.append(client.sample(range(2000), [20]))
 
         with pytest.raises(gz.ResourceExhausted, match=r"holds .* in \d+ blocks"):
             keep_every_batch()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -18,9 +16,9 @@ from typing import Any
 import graphzero as gz
 import pytest
 from graphzero.client.threads import keep_from_users
+from waiting import DEADLINE_S
 
 FANOUT = [3, 2]
-DEADLINE_S = 30  # against a hang; nothing is measured
 
 
 class Called:
@@ -40,12 +38,11 @@ class Called:
         return self._results.get(timeout=DEADLINE_S)
 
 
-def answered_later(client: gz.Client) -> Future[gz.Batch]:
-    """A future that is surely not done when its callbacks are added."""
+def ask(client: gz.Client) -> Future[gz.Batch]:
     return client.sample_async(range(2000), [10, 10, 5])
 
 
-def test_a_callback_may_sample_and_others_go_on_meanwhile(client: gz.Client) -> None:
+def test_a_callback_may_sample_and_others_go_on_meanwhile(client: gz.Client, daemon: Any) -> None:
     let_go = threading.Event()
 
     def sample(_: Any) -> int:
@@ -54,34 +51,38 @@ def test_a_callback_may_sample_and_others_go_on_meanwhile(client: gz.Client) -> 
         return size
 
     called = Called(sample)
-    answered_later(client).add_done_callback(called)
+    with daemon.held():
+        ask(client).add_done_callback(called)
     assert client.sample(range(5), FANOUT).batch_size == 5  # while the callback is under way
     let_go.set()
     assert called.result() == 50
 
 
-def test_a_callback_may_wait_for_a_future_that_has_one_too(client: gz.Client) -> None:
-    other = answered_later(client)
+def test_a_callback_may_wait_for_a_future_that_has_one_too(client: gz.Client, daemon: Any) -> None:
     second = Called(lambda future: future.result().batch_size)
-    other.add_done_callback(second)
     first = Called(lambda _: other.result(DEADLINE_S).batch_size)
-    answered_later(client).add_done_callback(first)
+    with daemon.held():
+        other = ask(client)
+        other.add_done_callback(second)
+        ask(client).add_done_callback(first)
     assert (first.result(), second.result()) == (2000, 2000)
 
 
 def test_a_callback_may_close_the_client(daemon: Any) -> None:
     client = gz.connect(daemon.address)
     called = Called(lambda _: client.close())
-    answered_later(client).add_done_callback(called)
+    with daemon.held():
+        ask(client).add_done_callback(called)
     assert called.result() is None
     with pytest.raises(gz.RequestCancelled):
         client.sample(range(5), FANOUT)
 
 
-def test_a_callback_may_cancel_other_requests(client: gz.Client) -> None:
-    others = [answered_later(client) for _ in range(3)]
+def test_a_callback_may_cancel_other_requests(client: gz.Client, daemon: Any) -> None:
     called = Called(lambda _: [other.cancel() or other.done() for other in others])
-    client.sample_async([0], FANOUT).add_done_callback(called)
+    with daemon.held():
+        others = [ask(client) for _ in range(3)]
+        client.sample_async([0], FANOUT).add_done_callback(called)
     assert called.result() == [True] * 3
     for other in others:
         with suppress(CancelledError):
@@ -89,41 +90,45 @@ def test_a_callback_may_cancel_other_requests(client: gz.Client) -> None:
     assert client.sample(range(5), FANOUT).batch_size == 5
 
 
-def test_callbacks_run_on_a_thread_of_their_own_and_in_order(client: gz.Client) -> None:
-    future = answered_later(client)
+def test_callbacks_run_on_a_thread_of_their_own_and_in_order(
+    client: gz.Client, daemon: Any
+) -> None:
     called = [Called(lambda _: (threading.current_thread().name, len(order))) for _ in range(3)]
     order: list[int] = []
-    for number, one in enumerate(called):
-        future.add_done_callback(one)
-        future.add_done_callback(lambda _, number=number: order.append(number))  # type: ignore[misc]
+    with daemon.held():
+        future = ask(client)
+        for number, one in enumerate(called):
+            future.add_done_callback(one)
+            future.add_done_callback(lambda _, number=number: order.append(number))  # type: ignore[misc]
     assert [one.result() for one in called] == [("graphzero-callback", n) for n in range(3)]
 
 
 def test_a_callback_that_fails_is_logged_and_stops_no_other(
-    client: gz.Client, caplog: pytest.LogCaptureFixture
+    client: gz.Client, daemon: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    future = answered_later(client)
-
     def fail(_: Any) -> None:
         raise SystemExit("a user's mistake")
 
     called = Called(lambda future: future.result().batch_size)
     with caplog.at_level(logging.ERROR):
-        future.add_done_callback(fail)
-        future.add_done_callback(called)
+        with daemon.held():
+            future = ask(client)
+            future.add_done_callback(fail)
+            future.add_done_callback(called)
         assert called.result() == 2000
     assert "a user's mistake" in caplog.text
 
 
-def test_errors_and_cancelled_futures_call_back_too(client: gz.Client) -> None:
+def test_errors_and_cancelled_futures_call_back_too(client: gz.Client, daemon: Any) -> None:
     refused = Called(lambda future: type(future.exception()))
     client.sample_async([5000], FANOUT).add_done_callback(refused)
     assert refused.result() is gz.InvalidRequest
-    future = answered_later(client)
     cancelled = Called(lambda future: future.cancelled())
-    future.add_done_callback(cancelled)
-    if future.cancel():
-        assert cancelled.result()
+    with daemon.held():
+        future = ask(client)
+        future.add_done_callback(cancelled)
+        assert future.cancel()
+    assert cancelled.result()
 
 
 def test_the_end_of_the_daemon_calls_back_where_another_client_can_be_used(
@@ -131,13 +136,12 @@ def test_the_end_of_the_daemon_calls_back_where_another_client_can_be_used(
 ) -> None:
     mortal = start_daemon(dataset)
     with gz.connect(mortal.address) as other:
-        os.kill(mortal.pid, signal.SIGSTOP)  # so that the request is surely in flight
-        future = other.sample_async(range(50), FANOUT)
         called = Called(
             lambda future: (future.exception(), client.sample([0], FANOUT), other.close())
         )
-        future.add_done_callback(called)
-        mortal.kill()
+        with mortal.held():
+            other.sample_async(range(50), FANOUT).add_done_callback(called)
+            mortal.kill()
         error, batch, _ = called.result()
     assert isinstance(error, gz.ServerUnavailable)
     assert batch.batch_size == 1
@@ -145,18 +149,21 @@ def test_the_end_of_the_daemon_calls_back_where_another_client_can_be_used(
 
 def test_whoever_is_called_back_needs_to_hold_on_to_nothing(daemon: Any) -> None:
     called = Called(lambda future: future.result().batch_size)
-    answered_later(gz.connect(daemon.address)).add_done_callback(called)
-    gc.collect()
+    client = gz.connect(daemon.address)
+    with daemon.held():
+        ask(client).add_done_callback(called)
+        del client
+        gc.collect()
     assert called.result() == 2000
 
 
 def test_a_future_keeps_its_client_open(daemon: Any) -> None:
-    future = answered_later(gz.connect(daemon.address))
+    future = ask(gz.connect(daemon.address))
     gc.collect()
     assert future.result(DEADLINE_S).batch_size == 2000
 
 
-def test_what_dies_with_a_callback_may_use_the_client(client: gz.Client) -> None:
+def test_what_dies_with_a_callback_may_use_the_client(client: gz.Client, daemon: Any) -> None:
     died = Called(lambda _: client.sample(range(5), FANOUT).batch_size)
 
     class Last:
@@ -164,9 +171,10 @@ def test_what_dies_with_a_callback_may_use_the_client(client: gz.Client) -> None
             died(Future())
 
     last = Last()
-    future = answered_later(client)
-    future.add_done_callback(lambda _, last=last: None)  # type: ignore[misc]
-    del last, future
+    with daemon.held():
+        future = ask(client)
+        future.add_done_callback(lambda _, last=last: None)  # type: ignore[misc]
+        del last, future
     assert died.result() == 5
 
 
@@ -185,7 +193,7 @@ def test_a_thread_that_answers_come_on_is_refused_instead_of_hanging(daemon: Any
     def destructor() -> None:
         keep_from_users()
         try:
-            answered_later(client)  # asking is harmless
+            ask(client)  # asking is harmless
             client.sample(range(2000), [10, 10, 5])
         except RuntimeError as error:
             found.put(str(error))

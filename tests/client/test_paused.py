@@ -14,28 +14,12 @@ from typing import Any
 import graphzero as gz
 import grpc
 import pytest
+from gate import Gate
 from graphzero.proto.graphzero_pb2 import GetStatsRequest, GetStatsResponse
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
-
-# The daemon's workers stand before a gate while the file is there, so that a request is surely
-# under way when its trainer is stopped.
-GATE = """
-import time
-from pathlib import Path
-from graphzero.transport.grpc_setup import import_grpc
-import_grpc()
-from graphzero.server.sessions.request import Request
-run = Request.run
-def wait_and_run(self, *args):
-    while Path({gate!r}).exists():
-        time.sleep(0.01)
-    return run(self, *args)
-Request.run = wait_and_run
-Request._is_brief = lambda self: False
-"""
 
 # A daemon that takes who says nothing for a while for gone; and that does so on its socket too.
 IMPATIENT_OVER_TCP = """
@@ -112,13 +96,6 @@ class Stats:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Path:
-    path = tmp_path / "gate"
-    path.touch()
-    return path
-
-
-@pytest.fixture
 def expected(dataset: Path) -> list[int]:
     found: list[int] = gz.Graph(dataset).sample(range(50), [3, 2], seed=1).n_id.tolist()
     return found
@@ -133,50 +110,50 @@ def kill_trainers() -> Iterator[list[Trainer]]:
         trainer.process.wait()
 
 
-def stopped_with_an_unread_batch(trainer: Trainer, stats: Stats, gate: Path) -> None:
+def stopped_with_an_unread_batch(trainer: Trainer, stats: Stats, gate: Gate) -> None:
     """Its first, so that the region it lies in is still to be opened."""
     trainer.ask()
     stats.wait_until(lambda found: any(session.in_flight for session in found.sessions))
     trainer.stop()
-    gate.unlink()
+    gate.open()
     stats.wait_until(lambda found: any(session.blocks for session in found.sessions))
 
 
 def test_a_batch_that_was_ready_meanwhile_is_there(
-    start_daemon: Any, dataset: Path, gate: Path, expected: list[int], kill_trainers: list[Trainer]
+    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
 ) -> None:
-    daemon = start_daemon(dataset, setup=GATE.format(gate=str(gate)))
+    daemon = start_daemon(dataset, setup=gate.setup)
     stats = Stats(daemon.address)
-    trainer = Trainer(daemon.address, retry=False, timeout=0.5)
+    trainer = Trainer(daemon.address, retry=False, timeout=3)
     kill_trainers.append(trainer)
     stopped_with_an_unread_batch(trainer, stats, gate)
-    threading.Event().wait(1.0)  # beyond all that the trainer would wait for
+    threading.Event().wait(4)  # beyond all that the trainer would wait for
     assert trainer.result() == expected
     stats.close()
 
 
 def test_a_request_whose_time_ran_out_meanwhile_is_made_again(
-    start_daemon: Any, dataset: Path, gate: Path, expected: list[int], kill_trainers: list[Trainer]
+    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
 ) -> None:
-    daemon = start_daemon(dataset, setup=GATE.format(gate=str(gate)))
+    daemon = start_daemon(dataset, setup=gate.setup)
     stats = Stats(daemon.address)
-    trainer = Trainer(daemon.address, retry=False, timeout=0.5)
+    trainer = Trainer(daemon.address, retry=False, timeout=3)
     kill_trainers.append(trainer)
     trainer.ask()
     stats.wait_until(lambda found: any(session.in_flight for session in found.sessions))
     trainer.stop()
     stats.wait_until(lambda found: found.failed_requests == 1)
     threading.Event().wait(0.5)  # beyond its patience after the deadline
-    gate.unlink()
+    gate.open()
     assert trainer.result() == expected
     stats.close()
 
 
 def test_a_session_that_was_dropped_meanwhile_is_a_lost_connection(
-    start_daemon: Any, dataset: Path, gate: Path, expected: list[int], kill_trainers: list[Trainer]
+    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
 ) -> None:
     """The trainer first reads of a region that does not exist any more."""
-    daemon = start_daemon(dataset, setup=IMPATIENT + GATE.format(gate=str(gate)))
+    daemon = start_daemon(dataset, setup=IMPATIENT + gate.setup)
     stats = Stats(daemon.address)
     trainer = Trainer(daemon.address, retry=True, timeout=60)
     kill_trainers.append(trainer)
@@ -187,9 +164,9 @@ def test_a_session_that_was_dropped_meanwhile_is_a_lost_connection(
 
 
 def test_a_daemon_that_was_restarted_meanwhile_is_a_lost_connection(
-    start_daemon: Any, dataset: Path, gate: Path, expected: list[int], kill_trainers: list[Trainer]
+    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
 ) -> None:
-    daemon = start_daemon(dataset, setup=GATE.format(gate=str(gate)))
+    daemon = start_daemon(dataset, setup=gate.setup)
     stats = Stats(daemon.address)
     trainer = Trainer(daemon.address, retry=True, timeout=60)
     kill_trainers.append(trainer)

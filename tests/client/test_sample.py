@@ -12,7 +12,10 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from gate import Gate
 from graphzero.client.connect import reopen_client
+from graphzero.client.probe import daemon_stats
+from waiting import DEADLINE_S, wait_until
 
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3]
@@ -105,17 +108,23 @@ def test_without_a_seed_each_batch_is_drawn_anew_and_can_be_repeated(client: gz.
     assert torch.equal(first.edge_index, again.edge_index)
 
 
-def test_several_requests_are_in_flight_at_once(client: gz.Client, graph: gz.Graph) -> None:
-    futures = [client.sample_async(SEEDS, FANOUT, seed=seed) for seed in range(20)]
-    for seed, future in enumerate(futures):
-        same_topology(future.result(60), graph.sample(SEEDS, FANOUT, seed=seed))
+def test_several_requests_are_in_flight_at_once_and_may_be_cancelled(
+    start_daemon: Callable[..., Any], dataset: Path, gate: Gate, graph: gz.Graph
+) -> None:
+    daemon = start_daemon(dataset, setup=gate.setup)
+    with gz.connect(daemon.address) as client:
+        futures = [client.sample_async(SEEDS, FANOUT, seed=seed) for seed in range(20)]
 
+        def in_flight() -> int:
+            return sum(session.in_flight for session in daemon_stats(daemon.address).sessions)
 
-def test_a_cancelled_request_leaves_the_session_as_it_is(client: gz.Client) -> None:
-    futures = [client.sample_async(range(2000), [20, 20, 20]) for _ in range(4)]
-    cancelled = [future.cancel() for future in futures]
-    assert any(cancelled)
-    assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+        wait_until(lambda: in_flight() == 20, lambda: f"20 requests, found {in_flight()}")
+        assert all(future.cancel() for future in futures[10:])
+        wait_until(lambda: in_flight() == 10, lambda: f"10 requests left, found {in_flight()}")
+        gate.open()
+        for seed, future in enumerate(futures[:10]):
+            same_topology(future.result(DEADLINE_S), graph.sample(SEEDS, FANOUT, seed=seed))
+        assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
 
 
 def test_random_walks_are_those_of_the_embedded_engine(client: gz.Client, graph: gz.Graph) -> None:

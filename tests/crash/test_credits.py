@@ -26,7 +26,7 @@ MIB = 1 << 20
 WIDE_BATCH = {"fanout": [15, 5], "batch_size": 1000}
 WIDE_REGION = 12 * MIB
 WIDE_SEEDS = np.arange(2000)
-CANCELLED, EXHAUSTED = 1, 8
+CANCELLED, DEADLINE, EXHAUSTED = 1, 4, 8
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +63,25 @@ def test_four_sessions_at_the_limit_that_keep_the_previous_batch_never_stall(
     watch.close()
 
 
+def keep_all(take: Callable[[], gz.Batch]) -> tuple[list[gz.Batch], gz.ResourceExhausted]:
+    """Batches until there is no memory for another one. They have a second each, in which a busy
+    machine may not make one."""
+    kept: list[gz.Batch] = []
+    while True:
+        try:
+            kept.append(take())
+        except gz.ResourceExhausted as error:
+            return kept, error
+        except gz.RequestTimeout:
+            continue
+
+
 def test_another_session_finds_memory_beside_one_that_keeps_all_it_can_get(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
     daemon = start_daemon(dataset, "--shm-limit", "64M")
     with gz.connect(daemon.address, timeout=1) as greedy:
-        batches = (greedy.sample(np.arange(2000), [15, 15]) for _ in itertools.count())
-        kept: list[gz.Batch] = []
-        with pytest.raises(gz.ResourceExhausted):
-            kept.extend(batches)
+        kept, _ = keep_all(lambda: greedy.sample(np.arange(2000), [15, 15]))
         with gz.connect(daemon.address) as modest:
             for seed in range(20):
                 modest.sample(np.arange(2000), [15, 15], seed=seed)
@@ -84,14 +94,12 @@ def test_trainer_that_keeps_every_batch_is_told_what_it_holds(
     daemon = start_daemon(wide, "--shm-limit", "128M")
     with gz.connect(daemon.address) as client:
         loader = client.loader(None, prefetch=1, timeout=1.0, shuffle=True, **WIDE_BATCH)
-        kept: list[gz.Batch] = []
         epochs = itertools.chain.from_iterable(itertools.repeat(loader))
-        with pytest.raises(gz.ResourceExhausted) as caught:
-            kept.extend(epochs)
-        found = re.search(r"holds (\S+ \S+) in (\d+) blocks", str(caught.value))
+        kept, error = keep_all(lambda: next(epochs))
+        found = re.search(r"holds (\S+ \S+) in (\d+) blocks", str(error))
         assert found is not None
         assert int(found[2]) >= len(kept) > 2
-        assert "--shm-limit" in str(caught.value)
+        assert "--shm-limit" in str(error)
         copies = [batch.clone() for batch in kept]
         for copy, batch in zip(copies, kept, strict=True):
             np.testing.assert_array_equal(copy.x, batch.x)
@@ -106,10 +114,10 @@ def fill(session: RawSession) -> list[pb.Result]:
     for request_id in itertools.count(1000):
         session.sample(request_id, WIDE_SEEDS, [1], columns=["x"], timeout_ms=1000)
         answer = session.receive()
-        if answer.WhichOneof("body") == "error":
-            assert answer.error.code == EXHAUSTED
+        if answer.error.code == EXHAUSTED:
             return kept
-        kept.append(answer.result)
+        if answer.error.code != DEADLINE:  # of which there may be some on a busy machine
+            kept.append(answer.result)
     raise AssertionError
 
 
@@ -168,9 +176,10 @@ def test_requests_that_wait_for_memory_cost_a_healthy_trainer_nothing(
     take_batches(4)
     kept = fill(greedy)
     waiting = range(2, 62)
+    all_requests = requests_of(watch, greedy) + len(waiting)
     for request_id in waiting:
         greedy.sample(request_id, WIDE_SEEDS, [1], columns=["x"])
-    wait_until(lambda: requests_of(watch, greedy) > len(kept) + len(waiting), "all requests")
+    wait_until(lambda: requests_of(watch, greedy) == all_requests, "all requests")
     before = watch.stats().shared_memory
     take_batches(100)
     after = watch.stats().shared_memory

@@ -1,8 +1,6 @@
 """Which path "auto" takes, and what happens where a path cannot be had."""
 
-import ctypes
 import os
-import struct
 import subprocess
 import sys
 import warnings
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 from graphzero import _engine
 from graphzero.files.column_io import plan_io
+from system_calls import forbid_io_uring
 
 Path_ = _engine.ColumnPath
 
@@ -91,46 +90,17 @@ def test_a_filesystem_without_direct_reads_is_read_through_the_page_cache(tmp_pa
         subprocess.run(["umount", "-l", mount], check=True)
 
 
-def forbid_io_uring():
-    """As many containers do: the system call gives EPERM from now on, in this process."""
-    load, jump, ret = 0x20, 0x15, 0x06
-    filters = b"".join(
-        struct.pack("HBBI", *instruction)
-        for instruction in [
-            (load, 0, 0, 0),  # the number of the system call
-            (jump, 0, 1, 425),  # io_uring_setup
-            (ret, 0, 0, 0x00050000 | 1),  # an error: EPERM
-            (ret, 0, 0, 0x7FFF0000),  # allowed
-        ]
-    )
-    buffer = ctypes.create_string_buffer(filters)
-    program = struct.pack("HxxxxxxQ", len(filters) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.prctl(38, 1, 0, 0, 0) == 0
-    assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0, os.strerror(ctypes.get_errno())
-
-
 @pytest.mark.skipif("GRAPHZERO_IO_ENGINE" in os.environ, reason="the choice is made already")
 def test_where_io_uring_is_forbidden_threads_read_and_a_warning_says_so(make_column):
     path, _ = make_column(512)
-    child = os.fork()
-    if child == 0:
-        try:
-            forbid_io_uring()
-            code = (
-                "import sys, graphzero as gz;"
-                f"s = gz.FeatureStore({str(path)!r}, io='cached'); s.gather([1, 2]);"
-                "from graphzero import _engine; print(_engine.io_engine().name)"
-            )
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-            good = done.stdout == "pread\n" and "Operation not permitted" in done.stderr
-            if not good:
-                print(done.stdout, done.stderr)
-            os._exit(0 if good else 1)
-        except BaseException as error:
-            print(error)
-            os._exit(2)
-    assert os.waitpid(child, 0)[1] == 0
+    code = (
+        f"import graphzero as gz; gz.FeatureStore({str(path)!r}, io='cached').gather([1, 2]);"
+        "from graphzero import _engine; print(_engine.io_engine().name)"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, preexec_fn=forbid_io_uring, capture_output=True, text=True)
+    assert done.stdout == "pread\n", done.stderr
+    assert "Operation not permitted" in done.stderr
 
 
 def test_an_unknown_engine_is_refused(make_column):

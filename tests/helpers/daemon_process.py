@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
@@ -95,6 +97,17 @@ class DaemonProcess:
 
         wait_until(is_there_or_never_will_be, lambda: f"{text!r} in\n{self.output()}")
         assert text in self.output(), f"the daemon ended without {text!r}:\n{self.output()}"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """The daemon stands still: what is asked meanwhile is surely not answered."""
+        os.kill(self.pid, signal.SIGSTOP)
+        state = Path(f"/proc/{self.pid}/stat")
+        wait_until(lambda: state.read_text().rpartition(")")[2].split()[0] == "T", "a halt")
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         self.process.kill()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import graphzero as gz
@@ -15,22 +15,33 @@ DEFAULT = 512 << 20
 
 
 @pytest.fixture
-def small_limit() -> Iterator[None]:
-    _engine.set_workspace_limit(LIMIT)
-    yield
+def limit() -> Iterator[Callable[[int], None]]:
+    """limit(bytes): of what is kept from now on."""
+    yield _engine.set_workspace_limit
     _engine.set_workspace_limit(DEFAULT)
 
 
-@pytest.mark.usefixtures("small_limit")
-def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
+def test_what_is_kept_is_bounded(tmp_path: Path, limit: Callable[[int], None]) -> None:
     edges = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
     gz.write_graph(tmp_path / "graph.gl", *edges, num_nodes=20_000)
     graph = gz.Graph(tmp_path / "graph.gl")
-    before = _engine.workspace_usage()
-    for _ in range(4):  # takes what other tests have left, and gives back more than the limit
+
+    def take_much() -> None:
         graph.sample(np.arange(20_000), [-1, -1], seed=1)
-    after = _engine.workspace_usage()
-    assert after.bytes <= max(LIMIT, before.bytes)
-    small = graph.sample([1], [1], seed=1)
-    assert len(small.n_id) <= 2
-    assert _engine.workspace_usage().bytes <= max(LIMIT, before.bytes)
+
+    limit(LIMIT)
+    # Each takes one of those that other tests have left, and gives back more than the limit.
+    for _ in range(_engine.workspace_usage().kept):
+        take_much()
+    take_much()
+    assert (_engine.workspace_usage().kept, _engine.workspace_usage().bytes) == (0, 0)
+    limit(DEFAULT)
+    take_much()
+    assert _engine.workspace_usage().kept == 1
+    assert _engine.workspace_usage().bytes > LIMIT
+    limit(LIMIT)
+    take_much()
+    assert _engine.workspace_usage().kept == 0
+    graph.sample([1], [1], seed=1)
+    assert _engine.workspace_usage().kept == 1
+    assert 0 < _engine.workspace_usage().bytes <= LIMIT

@@ -21,6 +21,7 @@ from graphzero.server.datasets.hot_rows import hot_nodes
 from waiting import wait_until
 
 PATHS = ["mapped", "cached", "direct"]
+HELPERS = Path(__file__).parents[1] / "helpers"
 FAULT = "from graphzero import _engine; _engine.set_read_fault({!r}, {})"
 
 
@@ -306,9 +307,25 @@ def test_truncation_under_load_fails_that_dataset_only(
     assert str(path) in str(seen["cut"])
 
 
+WITHOUT_IO_URING = f"""
+import sys
+sys.path.insert(0, {str(HELPERS)!r})
+from system_calls import forbid_io_uring
+forbid_io_uring()
+"""
+
+
 def test_a_machine_without_io_uring_is_warned_of(
-    start_daemon: Callable[..., Any], dataset: Path
+    start_daemon: Callable[..., Any], dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quiet = start_daemon(dataset, "--feature-io", "direct")
-    assert "warning: rows are read" not in quiet.output()
-    assert f"reads by {daemon_stats(quiet.address).io_engine}" in quiet.output()
+    monkeypatch.delenv("GRAPHZERO_IO_ENGINE", raising=False)
+    without = start_daemon(dataset, "--feature-io", "direct", setup=WITHOUT_IO_URING)
+    without.wait_for_output("warning: rows are read by a pool of threads")
+    assert "allow the system calls io_uring_setup" in without.output()
+    assert "reads by pread" in without.output()
+    assert daemon_stats(without.address).io_engine == "pread"
+    # Whoever chose it knows.
+    chosen = start_daemon(dataset, "--feature-io", "direct", env={"GRAPHZERO_IO_ENGINE": "pread"})
+    chosen.wait_for_output("reads by pread")
+    assert chosen.stop() == 0
+    assert "warning: rows are read" not in chosen.output()

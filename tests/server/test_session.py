@@ -10,6 +10,7 @@ import graphzero as gz
 import grpc
 import numpy as np
 import pytest
+from gate import Gate
 from graphzero.proto import graphzero_pb2 as pb
 from waiting import wait_until
 
@@ -134,19 +135,18 @@ def test_name_of_a_region_is_gone_once_it_is_mapped(session: Any, daemon: Any) -
         ),
         (links_from([1, 2], candidates_column="x"), INVALID_ARGUMENT, "'x' is float32 by node"),
         (links_from([1, 2], candidates_column="nope"), NOT_FOUND, "nope"),
-        ({"seeds": list(range(2000)), "fanout": [-1] * 3, "columns": ["x"]}, None, ""),
     ],
 )
 def test_bad_request_gets_its_error_and_the_session_lives(
-    session: Any, request_: dict[str, Any], code: int | None, text: str
+    session: Any, request_: dict[str, Any], code: int, text: str
 ) -> None:
     session.sample(2, request_.pop("seeds"), request_.pop("fanout"), **request_)
     answer = session.receive()
-    if code is not None:
-        assert answer.error.code == code
-        assert text in answer.error.message
+    assert (answer.request_id, answer.error.code) == (2, code)
+    assert text in answer.error.message
     session.sample(3, [1], [2])
-    assert session.receive().request_id == 3
+    answer = session.receive()
+    assert (answer.request_id, answer.result.batch_size) == (3, 1)
 
 
 def test_result_beyond_the_limit_is_refused_with_both_numbers(
@@ -183,16 +183,14 @@ def test_who_keeps_every_block_is_told_what_they_hold(
 ) -> None:
     daemon = start_daemon(dataset, "--shm-limit", "64M", "--request-timeout", "1")
     session = raw(daemon.address, window=2)
-    kept, request_id = [], 2
-    while True:
+    kept: list[pb.Result] = []
+    for request_id in range(2, 1000):
         session.sample(request_id, list(range(1500)), [15, 15], columns=["x"], timeout_ms=500)
         answer = session.receive()
-        if answer.WhichOneof("body") == "error":
+        if answer.error.code == EXHAUSTED:
             break
-        kept.append(answer.result)
-        request_id += 1
-        assert request_id < 1000
-    assert answer.error.code == EXHAUSTED
+        if answer.error.code != DEADLINE:  # of which there may be some on a busy machine
+            kept.append(answer.result)
     assert f"{len(kept)} blocks" in answer.error.message
     assert "--shm-limit" in answer.error.message
     session.release(*kept)
@@ -241,14 +239,25 @@ def test_releasing_twice_and_unknown_blocks_is_harmless(session: Any) -> None:
     assert session.receive().request_id == 3
 
 
-def test_cancelled_request_is_answered_once(session: Any) -> None:
-    session.sample(2, list(range(2000)), [15, 15], columns=["x"])
-    session.send(request_id=2, cancel=pb.Cancel())
-    session.sample(3, [1], [2])
-    answers = [session.receive(), session.receive()]
-    assert sorted(a.request_id for a in answers) == [2, 3]
-    cancelled = next(a for a in answers if a.request_id == 2)
-    assert cancelled.WhichOneof("body") == "result" or cancelled.error.code == CANCELLED
+@pytest.mark.parametrize("cancelled", [2, 3], ids=["at a worker", "queued"])
+def test_cancelled_request_is_answered_once(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, gate: Gate, cancelled: int
+) -> None:
+    daemon = start_daemon(dataset, "--threads", "1", setup=gate.setup)
+    session = raw(daemon.address)
+    for request_id in (2, 3):
+        session.sample(request_id, [1], [2])
+    session.send(request_id=cancelled, cancel=pb.Cancel())
+    session.send(request_id=cancelled, cancel=pb.Cancel())
+    answer = session.receive()
+    assert (answer.request_id, answer.error.code) == (cancelled, CANCELLED)
+    gate.open()
+    session.sample(4, [1], [2])
+    for request_id in ({2, 3} - {cancelled}).pop(), 4:
+        answer = session.receive()
+        assert (answer.request_id, answer.result.batch_size) == (request_id, 1)
+    assert session.stub.GetStats(pb.GetStatsRequest()).failed_requests == 0
+    session.close()
 
 
 def test_request_id_in_use_ends_the_stream(daemon: Any, raw: Any) -> None:
@@ -288,15 +297,20 @@ def test_session_beyond_the_limit_is_refused_at_once(
         session.close()
 
 
-def test_greedy_session_does_not_starve_another(daemon: Any, raw: Any) -> None:
+def test_greedy_session_does_not_starve_another(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, gate: Gate
+) -> None:
+    daemon = start_daemon(dataset, "--threads", "1", setup=gate.setup)
     greedy, modest = raw(daemon.address, window=4), raw(daemon.address)
     for i in range(60):
-        greedy.sample(2 + i, list(range(2000)), [10, 10])
+        greedy.sample(2 + i, [1], [2])
     modest.sample(2, [1], [2])
+    arrived = [[60, 1], [1, 60]]
+    wait_until(lambda: [s.in_flight for s in daemon_sessions(modest)] in arrived, "all requests")
+    # The one that is at the only worker, and the next of each session.
+    gate.let_pass(3)
     assert modest.receive().result.batch_size == 1
-    # Its answer came before the greedy one's last: nobody has read those yet, so ask the daemon.
-    in_flight = {s.session_id: s.in_flight for s in daemon_sessions(modest)}
-    assert in_flight[greedy.welcome.session_id] > 0
+    gate.open()
     greedy.close()
     modest.close()
 
