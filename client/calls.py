@@ -34,8 +34,9 @@ from graphzero.client.results import Reply, Tensor
 from graphzero.client.seeds import find_split, node_ids
 from graphzero.client.stream import list_datasets
 from graphzero.embedded.links import Candidates, ExcludeSeedEdges, Negatives, link_request
-from graphzero.embedded.sampling import Direction, Subgraph, resolve_seed
+from graphzero.embedded.sampling import Subgraph, resolve_seed
 from graphzero.files.dtypes import DataType
+from graphzero.files.topology_file import Direction
 
 if TYPE_CHECKING:
     from graphzero.client.connect import ConnectOptions
@@ -203,10 +204,8 @@ class ClientCalls:
     def _column(self, name: str) -> Any:
         self._require_columns([name])
         found = open_visible(self._dataset, "the column cannot be mapped", "use gather()")
-        column = found.columns[name].get_tensor()
-        if not isinstance(column, np.ndarray):
-            return column  # bfloat16, which only torch has
-        return users_tensor(Tensor(column, found.columns[name].dtype))
+        column = found.columns[name]
+        return users_tensor(Tensor(column.view(), column.dtype))
 
     def _sample_options(
         self,

@@ -13,7 +13,8 @@ from graphzero.client.calls import ClientCalls
 from graphzero.client.info import DatasetInfo
 from graphzero.client.request import Call
 from graphzero.client.signatures import with_arguments_of
-from graphzero.embedded.sampling import Direction, Subgraph
+from graphzero.embedded.sampling import Subgraph
+from graphzero.files.topology_file import Direction
 
 if TYPE_CHECKING:
     from graphzero.client.loader import Loader

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from graphzero.base.ids import id_array
 from graphzero.client.errors import InvalidRequest
 from graphzero.embedded.links import LinkRequest
-from graphzero.embedded.sampling import SUBGRAPHS, Direction, Subgraph, as_fanout
+from graphzero.embedded.sampling import SUBGRAPHS, Subgraph, as_fanout
+from graphzero.files.topology_file import Direction
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,
     DIRECTION_OUT,

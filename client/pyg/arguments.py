@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from graphzero.client.info import DatasetInfo
-from graphzero.embedded.sampling import SUBGRAPHS, Direction, as_fanout
+from graphzero.embedded.sampling import SUBGRAPHS, as_fanout
+from graphzero.files.topology_file import Direction
 from torch_geometric.sampler import NumNeighbors
 from torch_geometric.sampler.base import SubgraphType
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from graphzero.base.resources import available_memory
 from graphzero.client.client import Client
 from graphzero.client.files import open_visible
-from graphzero.embedded.sampling import SampledSubgraph
+from graphzero.embedded.sampling import SampledSubgraph, draw, place
 
 
 def whole_topology(client: Client, reason: str) -> SampledSubgraph:
@@ -30,7 +30,18 @@ def whole_topology(client: Client, reason: str) -> SampledSubgraph:
         )
     visible = open_visible(info, "the topology cannot be read", "use GraphZeroSampler")
     every: npt.NDArray[np.int64] = np.arange(info.num_nodes, dtype=np.int64)
-    return visible.graph.sample(every, [-1], direction="in", max_edges=max(info.num_edges, 1))
+    seed = 0  # nothing is drawn: every edge is taken
+    drawn = draw(
+        visible.graph,
+        every,
+        [-1],
+        replace=False,
+        weighted=False,
+        direction="in",
+        seed=seed,
+        max_edges=max(info.num_edges, 1),
+    )
+    return place(drawn, seed)
 
 
 def edges_by_id(client: Client, reason: str) -> SampledSubgraph:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from graphzero.embedded.features import FeatureStore
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotFound
@@ -34,7 +34,7 @@ class Computation(ABC):
         return
 
 
-def column_of(dataset: Dataset, name: str) -> FeatureStore:
+def column_of(dataset: Dataset, name: str) -> ColumnFile:
     column = dataset.columns.get(name)
     if column is None:
         known = ", ".join(sorted(dataset.columns)) or "none"
@@ -46,5 +46,5 @@ def array_in(block: Any, placement: Placement) -> Any:
     return block.array(placement.offset, list(placement.shape), placement.dtype)
 
 
-def gather_into(column: FeatureStore, ids: Ids, block: Any, placement: Placement) -> None:
-    column._rows.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))
+def gather_into(column: ColumnFile, ids: Ids, block: Any, placement: Placement) -> None:
+    column.reader.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphzero.embedded.sampling import sampling_direction
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Ids
@@ -35,15 +36,15 @@ def is_in_memory(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest,
     first places that it will look at."""
     if request.WhichOneof("body") == "gather":
         column = dataset.columns.get(request.gather.column)
-        return column is None or column._rows.rows_in_memory(ids)
+        return column is None or column.reader.rows_in_memory(ids)
     recipe = recipes.of(request.sample)
     graph = dataset.graph
     try:
-        stored = graph._stored_adjacency(graph._sampling_direction(recipe.direction))
+        stored = graph.stored_adjacency(sampling_direction(recipe.direction))
     except ValueError:  # which it will be refused with
         return True
-    return graph._topology.rows_in_memory(ids, stored) and all(
-        gathered.column._rows.rows_in_memory(ids)
+    return graph.topology.rows_in_memory(ids, stored) and all(
+        gathered.column.reader.rows_in_memory(ids)
         for gathered in recipe.gathered
         if gathered.of != "edge"
     )

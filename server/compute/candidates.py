@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero.embedded.features import FeatureStore, rows_in_order
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType
 from graphzero.server.compute.base import Ids, column_of
 
 
-def candidate_column(dataset: Dataset, name: str) -> FeatureStore | None:
+def candidate_column(dataset: Dataset, name: str) -> ColumnFile | None:
     """The column of that name, which must tell nodes; None for no name."""
     if not name:
         return None
@@ -28,10 +28,10 @@ def candidate_column(dataset: Dataset, name: str) -> FeatureStore | None:
     return column
 
 
-def read_candidates(column: FeatureStore) -> Ids:
+def read_candidates(column: ColumnFile) -> Ids:
     """All nodes that it tells. The array is the engine's, which counts memory of this size."""
     if column.role == "ids":
-        nodes = _engine.work_ids(column.num_nodes)
+        nodes = _engine.work_ids(column.num_rows)
         for first, ids in _pieces(column):
             nodes[first : first + len(ids)] = ids
         return nodes
@@ -45,10 +45,10 @@ def read_candidates(column: FeatureStore) -> Ids:
     return nodes
 
 
-def _pieces(column: FeatureStore) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+def _pieces(column: ColumnFile) -> Iterator[tuple[int, npt.NDArray[Any]]]:
     """Rows of the column, with the number of the first."""
     first = 0
-    for piece in rows_in_order(column):
+    for piece in column.pieces():
         _engine.check_stopped()
         values = piece.reshape(-1)
         # NumPy counts on bools that are 0 or 1, which no file promises.

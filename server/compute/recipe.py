@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from graphzero.embedded.features import FeatureStore
 from graphzero.embedded.links import (
     Candidates,
     ExcludeSeedEdges,
@@ -18,8 +17,10 @@ from graphzero.embedded.links import (
     NegativeKind,
     NegativeWeights,
 )
-from graphzero.embedded.sampling import Direction, as_fanout
+from graphzero.embedded.sampling import as_fanout
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
+from graphzero.files.topology_file import Direction
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.compute.base import Ids, column_of
@@ -70,7 +71,7 @@ class Gathered(NamedTuple):
 
     of: RowsOf
     name: str
-    column: FeatureStore
+    column: ColumnFile
     dtype: str
     row_shape: tuple[int, ...]
 
@@ -84,8 +85,8 @@ class SampleRecipe:
     direction: Direction | None
     subgraph: str
     links: pb.Links | None
-    candidates: FeatureStore | None
-    source_candidates: FeatureStore | None
+    candidates: ColumnFile | None
+    source_candidates: ColumnFile | None
     """Columns that negatives are drawn from."""
     gathered: tuple[Gathered, ...]
     replaces_weights: bool
@@ -204,7 +205,7 @@ def _named(dataset: Dataset, names: Sequence[str], roles: tuple[RowsOf, ...]) ->
         yield Gathered(role, name, column, column.dtype.label, column.shape[1:])
 
 
-def _candidates(column: FeatureStore | None, listed: Ids, what: str) -> Ids | None:
+def _candidates(column: ColumnFile | None, listed: Ids, what: str) -> Ids | None:
     """What ends of negatives are drawn from; None for all nodes."""
     if column is None:
         return listed if len(listed) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphzero.embedded.features import FeatureStore
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.files.paths import CATEGORIES_SUFFIX
 from graphzero.proto import graphzero_pb2 as pb
@@ -29,8 +29,8 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
         has_edge_ids=graph.has_edge_ids,
         has_in_edges=graph.has_direction("in"),
         has_out_edges=graph.has_direction("out"),
-        symmetric=graph.is_symmetric,
-        weight_name=graph._topology.weight_name,
+        symmetric=graph.symmetric,
+        weight_name=graph.topology.weight_name,
         columns=[
             pb.Column(
                 name=name,
@@ -39,14 +39,15 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
                 role=_ROLES[column.role],
                 byte_size=column.byte_size,
                 value_names=_value_names(column),
-                time_unit=column.unit or "",
-                categories=f"{name}{CATEGORIES_SUFFIX}" if column.has_categories else "",
+                time_unit=column.description.unit or "",
+                categories=f"{name}{CATEGORIES_SUFFIX}" if column.description.categories else "",
             )
             for name, column in dataset.columns.items()
         ],
     )
 
 
-def _value_names(column: FeatureStore) -> tuple[str, ...]:
-    size = sum(len(name.encode()) for name in column.columns)
-    return column.columns if size <= _MAX_VALUE_NAME_BYTES else ()
+def _value_names(column: ColumnFile) -> tuple[str, ...]:
+    names = column.description.columns
+    size = sum(len(name.encode()) for name in names)
+    return names if size <= _MAX_VALUE_NAME_BYTES else ()

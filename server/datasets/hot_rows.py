@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
-from graphzero.embedded.features import FeatureStore
-from graphzero.embedded.graph import Graph
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
+from graphzero.files.topology_file import TopologyFile
 
 _NODES_AT_A_TIME = 1 << 20  # 8 MiB of offsets
 _BYTES_AT_A_TIME = 4 << 20  # of rows
@@ -45,7 +45,7 @@ def fill(
     return rows
 
 
-def hot_nodes(graph: Graph, most: int) -> Iterator[npt.NDArray[np.int64]]:
+def hot_nodes(graph: TopologyFile, most: int) -> Iterator[npt.NDArray[np.int64]]:
     """Up to `most` nodes with the most edges, in the order of their ids, in pieces."""
     counts = np.zeros(_HIGHEST_DEGREE + 1, np.int64)
     for _, degree in _degrees(graph):
@@ -64,13 +64,13 @@ def hot_nodes(graph: Graph, most: int) -> Iterator[npt.NDArray[np.int64]]:
         yield begin + np.flatnonzero(chosen)
 
 
-def _degrees(graph: Graph) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+def _degrees(graph: TopologyFile) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """(first node, edges of each), read in order from the file.
 
     Samples follow in-edges to the nodes at their other ends: those are found by their out-edges. A
     file that was replaced meanwhile has other degrees, and then other rows are kept.
     """
-    sections = {section.name: section for section in graph._topology.sections}
+    sections = {section.name: section for section in graph.topology.sections}
     offsets = sections.get("out.indptr") or sections.get("in.indptr")
     if offsets is None:
         return
@@ -85,15 +85,15 @@ def _degrees(graph: Graph) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
             last = bounds[-1:]
 
 
-def _kept_columns(dataset: Dataset) -> list[FeatureStore]:
+def _kept_columns(dataset: Dataset) -> list[ColumnFile]:
     return [
         column
         for column in dataset.columns.values()
-        if column.role == "node" and column._rows.path == _engine.ColumnPath.DIRECT
+        if column.role == "node" and column.reader.path == _engine.ColumnPath.DIRECT
     ]
 
 
-def _keep(column: FeatureStore, nodes: npt.NDArray[np.int64], stopped: Callable[[], bool]) -> bool:
+def _keep(column: ColumnFile, nodes: npt.NDArray[np.int64], stopped: Callable[[], bool]) -> bool:
     """Reads the rows, by which they get into the cache; False if it was stopped."""
     step = max(1, _BYTES_AT_A_TIME // column.row_bytes)
     out = np.empty(min(step, len(nodes)) * column.row_bytes, np.uint8)
@@ -101,5 +101,5 @@ def _keep(column: FeatureStore, nodes: npt.NDArray[np.int64], stopped: Callable[
         if stopped():
             return False
         piece = nodes[begin : begin + step]
-        column._rows.gather(piece, out[: len(piece) * column.row_bytes], threads=1)
+        column.reader.gather(piece, out[: len(piece) * column.row_bytes], threads=1)
     return True

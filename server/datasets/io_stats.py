@@ -19,13 +19,13 @@ def column_stats(datasets: Iterable[Dataset], most: int) -> list[pb.ColumnStats]
 
 def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
     for dataset in datasets:
-        if dataset.graph._staged is not None:
-            staged = dataset.graph._staged.stats()
+        if dataset.graph.staged is not None:
+            staged = dataset.graph.staged.stats()
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=dataset.graph.path.name,
-                path=dataset.graph._plan.path,
-                reason=dataset.graph._plan.reason,
+                path=dataset.graph.plan.path,
+                reason=dataset.graph.plan.reason,
                 gathers=staged.calls,
                 rows=staged.items,
                 reads=staged.reads,
@@ -34,17 +34,17 @@ def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
                 read_latency=staged.latency,
             )
         for name, column in dataset.columns.items():
-            counted = column._rows.stats()
+            counted = column.reader.stats()
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=name,
-                path=path_text(column._rows.path),
-                reason=column._rows.reason,
+                path=path_text(column.reader.path),
+                reason=column.reader.reason,
                 gathers=counted.gathers,
                 rows=counted.rows,
                 mapped_rows=counted.mapped_rows,
                 cache_hits=counted.cache_hits,
-                row_byte_size=column._matrix.row_bytes,
+                row_byte_size=column.matrix.row_bytes,
                 reads=counted.reads,
                 read_byte_size=counted.read_bytes,
                 read_us=counted.read_nanoseconds // 1000,

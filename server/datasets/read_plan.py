@@ -28,8 +28,8 @@ class DatasetPlan:
 
     def holds_for(self, dataset: Dataset) -> bool:
         """Whether the dataset is read in this way already; reasons may have changed."""
-        return dataset.graph._plan.path == self.graph.path and all(
-            column._planned == self.columns[name].path for name, column in dataset.columns.items()
+        return dataset.graph.plan.path == self.graph.path and all(
+            column.planned == self.columns[name].path for name, column in dataset.columns.items()
         )
 
 
@@ -75,10 +75,10 @@ class ReadPlan:
 
     def apply(self, plan: DatasetPlan, dataset: Dataset) -> None:
         """For a dataset that nobody uses yet."""
-        dataset.graph._read_by(plan.graph)
+        dataset.graph.read_by(plan.graph)
         for name, column in dataset.columns.items():
             path = plan.columns[name]
-            column._read_by(path, self._cache_for(path.path))
+            column.read_by(path, self._cache_for(path.path))
         dataset.residency.possible = not reads_files([dataset])
 
     def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
@@ -94,8 +94,8 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
     """Whether requests will wait for the disk all the time, not only until memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
     return any(
-        dataset.graph._plan.staged
-        or any(column._rows.path in waiting for column in dataset.columns.values())
+        dataset.graph.plan.staged
+        or any(column.reader.path in waiting for column in dataset.columns.values())
         for dataset in datasets
     )
 
@@ -111,10 +111,10 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
                 "the column under another one"
             )
         for column in dataset.columns.values():
-            if column._rows.fallback:
+            if column.reader.fallback:
                 yield (
-                    f"{column.path} is read {path_text(column._rows.path)} instead of "
-                    f"direct: {column._rows.fallback}"
+                    f"{column.path} is read {path_text(column.reader.path)} instead of "
+                    f"direct: {column.reader.fallback}"
                 )
 
 
@@ -123,9 +123,9 @@ def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) ->
     in_memory, others = [], []
     for dataset in datasets:
         graph = dataset.graph
-        ways = [(graph.path.name, graph._plan.path, graph._plan.reason, graph._plan.fits)]
+        ways = [(graph.path.name, graph.plan.path, graph.plan.reason, graph.plan.fits)]
         for name, column in dataset.columns.items():
-            rows = column._rows
+            rows = column.reader
             fits = rows.path == _engine.ColumnPath.ADAPTIVE
             ways.append((name, path_text(rows.path), rows.reason, fits))
         for name, way, reason, fits in ways:

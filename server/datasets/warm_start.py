@@ -74,15 +74,15 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
     if mode == "none":
         return []
     graphs = [
-        _File(dataset, dataset.graph.path.name, dataset.graph._topology)
+        _File(dataset, dataset.graph.path.name, dataset.graph.topology)
         for dataset in datasets
-        if not dataset.graph._plan.staged  # which keeps what it needs in memory itself
+        if not dataset.graph.plan.staged  # which keeps what it needs in memory itself
     ]
     columns = [
-        _File(dataset, column.path.name, column._matrix)
+        _File(dataset, column.path.name, column.matrix)
         for dataset in (datasets if mode == "all" else ())
         for column in dataset.columns.values()
-        if column._rows.path != _engine.ColumnPath.DIRECT  # which asks nothing of the page cache
+        if column.reader.path != _engine.ColumnPath.DIRECT  # which asks nothing of the page cache
     ]
     return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)
 

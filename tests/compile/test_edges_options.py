@@ -163,7 +163,7 @@ def test_direction_chooses_what_a_directed_graph_stores(
     made = compile_text(tmp_path, "0,1\n", GraphOptions(direction=direction))
     (tmp_path / "g.gl").write_bytes(made.data)
     graph = gz.Graph(tmp_path / "g.gl")
-    assert (graph._topology.has_out, graph._topology.has_in) == (has_out, has_in)
+    assert (graph._file.topology.has_out, graph._file.topology.has_in) == (has_out, has_in)
 
 
 def test_edges_of_a_million_nodes_are_as_numpy_has_them(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ Path_ = _engine.ColumnPath
 
 
 def stats(store):
-    return store._rows.stats()
+    return store._file.reader.stats()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_limit_of_a_control_group_counts(tmp_path, memory_group):
     gz.write_features(path, np.zeros((400_000, 128), np.float32))  # 200 MB
     code = memory_group(160 << 20).enter + (
         f"import graphzero as gz; s = gz.FeatureStore({str(path)!r}); s.gather([1]);"
-        "print(s._rows.path)"
+        "print(s._file.reader.path)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "ColumnPath.DIRECT"
@@ -84,7 +84,7 @@ def test_a_filesystem_without_direct_reads_is_read_through_the_page_cache(tmp_pa
         with pytest.warns(RuntimeWarning, match="x.gd is cached instead of direct"):
             rows = store.gather([3, 2])
         np.testing.assert_array_equal(rows, values[[3, 2]])
-        assert store._rows.path == Path_.CACHED
+        assert store._file.reader.path == Path_.CACHED
         del store
     finally:
         subprocess.run(["umount", "-l", mount], check=True)

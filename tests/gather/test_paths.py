@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def counters(store):
-    return store._rows.stats()
+    return store._file.reader.stats()
 
 
 @pytest.mark.parametrize("row_bytes", ROW_BYTES)
@@ -107,7 +107,7 @@ def test_far_rows_are_read_alone(make_column, reading_io):
     store.gather(np.arange(0, 100_000, 100))
     stats = counters(store)
     assert stats.reads == 1000
-    sector = max(512, store._rows.direct_align)
+    sector = max(512, store._file.reader.direct_align)
     assert stats.read_bytes == 1000 * sector
     assert sum(stats.latency) == stats.reads
     assert stats.read_nanoseconds > 0
@@ -157,7 +157,7 @@ def test_a_copy_by_pickle_reads_the_same_way(make_column, io):
     path, values = make_column(512)
     copy = pickle.loads(pickle.dumps(gz.FeatureStore(path, io=io, row_cache=1 << 20)))
     np.testing.assert_array_equal(copy.gather([5, 3]), values[[5, 3]])
-    assert (copy._io, copy._row_cache) == (io, 1 << 20)
+    assert (copy._file.io, copy._file.row_cache) == (io, 1 << 20)
 
 
 def test_unknown_io_is_refused(make_column):

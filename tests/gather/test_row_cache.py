@@ -11,7 +11,7 @@ from graphzero import _engine
 
 
 def open_with(cache, path):
-    matrix = gz.FeatureStore(path)._matrix
+    matrix = gz.FeatureStore(path)._file.matrix
     return _engine.Column.open(matrix, _engine.ColumnPath.DIRECT, cache, reason="a test")
 
 

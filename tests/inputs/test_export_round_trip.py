@@ -100,7 +100,7 @@ def edges_of(dataset: Path) -> list[Any]:
         columns = {name: store for name, store in stores.items() if store.role == "edge"}
     directions = [way for way in ("in", "out") if graph.has_direction(way)]
     found: list[Any] = [graph.num_nodes, graph.is_symmetric, directions, graph.has_edge_ids]
-    found.append(graph._topology.multi_edges_dropped)
+    found.append(graph._file.topology.multi_edges_dropped)
     for way in directions:
         for node in range(graph.num_nodes):
             neighbours = graph.get_neighbours(node, direction=way).tolist()

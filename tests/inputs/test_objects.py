@@ -225,15 +225,15 @@ def test_weights_of_another_name(tmp_path: Path) -> None:
     gz.import_pyg(data, tmp_path / "ds", weight_attr="distance")
     graph = gz.Graph(tmp_path / "ds", verify=True)
     assert graph.get_weights(2).tolist() == [3.0]
-    assert graph._topology.weight_name == "distance"
+    assert graph._file.topology.weight_name == "distance"
     assert column(tmp_path / "ds", "distance").tolist() == [1, 2, 3]
     # The name goes with the graph, also through an export and through another conversion.
     for kind in ("npy", "parquet"):
         gz.export_dataset(tmp_path / "ds", tmp_path / kind, format=kind)
         gz.import_folder(tmp_path / kind, tmp_path / f"{kind}-again")
-        assert gz.Graph(tmp_path / f"{kind}-again")._topology.weight_name == "distance"
+        assert gz.Graph(tmp_path / f"{kind}-again")._file.topology.weight_name == "distance"
     gz.import_files(tmp_path / "ds/graph.gl", tmp_path / "again")
-    assert gz.Graph(tmp_path / "again")._topology.weight_name == "distance"
+    assert gz.Graph(tmp_path / "again")._file.topology.weight_name == "distance"
     gz.import_pyg(data, tmp_path / "none", weight_attr=None)
     assert not gz.Graph(tmp_path / "none").has_weights
     with pytest.raises(InputError, match=r"weight_attr: found no data.cost, expected one of"):

@@ -52,7 +52,7 @@ def sample_negatives(graph: gz.Graph, seeds: Any) -> Any:
 
 
 def read_edges(graph: gz.Graph, seeds: Any) -> None:
-    reader = _engine.EdgeReader(graph._topology)
+    reader = _engine.EdgeReader(graph._file.topology)
     while (edges := reader.next()) is not None:
         if max(int(edges[0].max()), int(edges[1].max())) >= NODES:
             raise AssertionError("an edge between nodes that are not there")
@@ -81,7 +81,7 @@ KINDS = {
     "node2vec": Kind(write_hub, HUB, 4, lambda g, s: g.random_walk(s[:2_000], 10, p=0.1, q=9)),
     "fanout": Kind(write_hub, HUB, 10, lambda g, s: g.batch_random_fanout(s, 20)),
     "edges": Kind(write_hub, LAST, 20, read_edges),
-    "verify": Kind(write_hub, LAST, 5, lambda g, s: _engine.verify(g._topology, threads=2)),
+    "verify": Kind(write_hub, LAST, 5, lambda g, s: _engine.verify(g._file.topology, threads=2)),
 }
 
 

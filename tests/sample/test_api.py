@@ -199,7 +199,7 @@ def test_sample_neighbours_gives_up_to_k(graph):
 
 def draw(graph):
     return _engine.sample_neighbours(
-        graph._topology,
+        graph._file.topology,
         np.array([2]),
         [-1],
         adjacency="in",

@@ -133,7 +133,7 @@ def test_a_forced_set_draws_the_same(tmp_path, kind):
     drawn = []
     for forced in (None, kind):
         sample = _engine.sample_neighbours(
-            graph._topology, np.arange(50), [40], **options, forced_set=forced
+            graph._file.topology, np.arange(50), [40], **options, forced_set=forced
         )
         n_id = np.empty(sample.num_nodes, np.int64)
         edge_index = np.empty((2, sample.num_edges), np.int64)

@@ -87,17 +87,17 @@ def test_places_of_one_page_are_read_once(make_graph):
     path = make_graph()
     graph = gz.Graph(path, io="staged")
     graph.sample(np.arange(5000), [1], seed=1)
-    stats = graph._staged.stats()
+    stats = graph._file.staged.stats()
     # 5000 pairs of 8 bytes lie in at most 11 pages; what is drawn, in as many as all edges fill;
     # edge ids and weights in as many again.
     assert stats.items >= 4 * 4000
     assert stats.reads < 11 + 3 * (60_000 * 4 // 4096 + 2)
-    assert graph._staged.stats().calls == 4
+    assert graph._file.staged.stats().calls == 4
 
 
 def test_a_damaged_row_is_the_same_error(tmp_path, make_graph):
     path = make_graph(weighted=False, edge_ids=False, direction="in")
-    section = next(s for s in gz.Graph(path)._topology.sections if s.name == "in.indptr")
+    section = next(s for s in gz.Graph(path)._file.topology.sections if s.name == "in.indptr")
     with path.open("r+b") as file:
         file.seek(section.offset + 8 * 100)
         file.write((2**60).to_bytes(8, "little"))
@@ -111,7 +111,7 @@ def test_a_damaged_row_is_the_same_error(tmp_path, make_graph):
 
 def test_a_damaged_neighbour_is_the_same_error(make_graph):
     path = make_graph(weighted=False, edge_ids=False, direction="in")
-    section = next(s for s in gz.Graph(path)._topology.sections if s.name == "in.indices")
+    section = next(s for s in gz.Graph(path)._file.topology.sections if s.name == "in.indices")
     with path.open("r+b") as file:
         file.seek(section.offset)
         file.write(b"\xff" * 40)
@@ -146,11 +146,11 @@ def test_a_file_that_was_cut_is_an_error_with_file_and_offset(make_graph):
 
 def test_auto_goes_by_size(make_graph, monkeypatch):
     path = make_graph()
-    assert gz.Graph(path, io="auto")._plan.path == "mapped"
+    assert gz.Graph(path, io="auto")._file.plan.path == "mapped"
     size = path.stat().st_size
     for room, expected in ((size - 1, "staged"), (size, "mapped")):
-        monkeypatch.setattr("graphzero.embedded.graph.room_for_a_file", lambda room=room: room)
-        assert gz.Graph(path, io="auto")._plan.path == expected
+        monkeypatch.setattr("graphzero.files.topology_file.room_for_a_file", lambda room=room: room)
+        assert gz.Graph(path, io="auto")._file.plan.path == expected
 
 
 def test_unknown_io_is_refused(make_graph):

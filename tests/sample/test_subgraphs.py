@@ -287,7 +287,7 @@ def draw_negatives(graph: gz.Graph, count: int, given: Any, **options: Any) -> A
     arguments: dict[str, Any] = {"weights": _engine.NegativeWeights.UNIFORM, "reject": True}
     sources, targets = np.empty(count, np.int64), np.empty(count, np.int64)
     _engine.draw_negatives(
-        graph._topology,
+        graph._file.topology,
         adjacency="out",
         rows_are_sources=True,
         given_sources=np.array(given, np.int64),

@@ -208,11 +208,11 @@ def test_what_must_be_read_in_another_way_is_opened_again(
     """Sessions that have it go on as they were."""
     catalog = open_catalog(data)
     before = catalog.find("a")
-    path = before.columns["x"]._rows.path
+    path = before.columns["x"].reader.path
     monkeypatch.setattr(read_plan, "available_memory", lambda: -GIB)
     assert reload(catalog).is_new == {"a": True, "b": True}
-    assert catalog.find("a").columns["x"]._planned != path
-    assert before.columns["x"]._rows.path == path
+    assert catalog.find("a").columns["x"].planned != path
+    assert before.columns["x"].reader.path == path
     assert reload(catalog).is_new == {"a": False, "b": False}
 
 

@@ -17,6 +17,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero.client.probe import daemon_stats
+from graphzero.files.topology_file import TopologyFile
 from graphzero.server.datasets.hot_rows import hot_nodes
 from waiting import wait_until
 
@@ -193,8 +194,8 @@ def test_rows_of_nodes_with_edges_are_in_the_row_cache_after_a_warm_start(
 
 @pytest.mark.parametrize("most", [0, 1, 700, 1999, 2000, 5000])
 def test_hot_nodes_are_those_of_the_highest_degrees(dataset: Path, most: int) -> None:
-    graph = gz.Graph(dataset)
-    degrees = np.array([graph._topology.degree(node, "out") for node in range(graph.num_nodes)])
+    graph = TopologyFile(dataset / "graph.gl")
+    degrees = np.array([graph.topology.degree(node, "out") for node in range(graph.num_nodes)])
     nodes = np.concatenate(list(hot_nodes(graph, most)))
     np.testing.assert_array_equal(nodes, np.unique(nodes))
     expected = np.sort(degrees[degrees > 0])[::-1][:most]

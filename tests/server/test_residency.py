@@ -11,7 +11,9 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.residency import Residency
+from graphzero.files.topology_file import TopologyFile
 
 NODES = 300_000
 
@@ -38,33 +40,34 @@ def drop(path: Path) -> None:
 def test_the_kernel_is_asked_without_waiting(large: Path) -> None:
     for file in large.iterdir():
         drop(file)
-    graph, x = gz.Graph(large, io="mapped"), gz.FeatureStore(large / "x.gd", io="auto")
-    if graph._topology.resident_bytes() > graph.byte_size // 2:
+    graph = TopologyFile(large / "graph.gl", io="mapped")
+    x = ColumnFile(large / "x.gd", io="auto")
+    if graph.topology.resident_bytes() > graph.byte_size // 2:
         pytest.skip("this file system keeps everything in memory")
     nodes = np.arange(1, NODES, NODES // 50)
     waits = _engine.disk_waits()
-    assert not graph._topology.rows_in_memory(nodes, "in")
-    assert not x._rows.rows_in_memory(nodes)
+    assert not graph.topology.rows_in_memory(nodes, "in")
+    assert not x.reader.rows_in_memory(nodes)
     assert _engine.disk_waits() == waits
     graph.warm()
     x.warm()
-    assert graph._topology.rows_in_memory(nodes, "in")
-    assert graph._topology.rows_in_memory(nodes, "out")
-    assert x._rows.rows_in_memory(nodes)
+    assert graph.topology.rows_in_memory(nodes, "in")
+    assert graph.topology.rows_in_memory(nodes, "out")
+    assert x.reader.rows_in_memory(nodes)
     strange = np.array([-1, NODES, 2**62])
-    assert graph._topology.rows_in_memory(strange, "in")
-    assert x._rows.rows_in_memory(strange)
+    assert graph.topology.rows_in_memory(strange, "in")
+    assert x.reader.rows_in_memory(strange)
 
 
 @pytest.mark.parametrize("io", ["mapped", "cached"])
 def test_waiting_for_a_disk_is_noticed(large: Path, io: str) -> None:
     drop(large / "x.gd")
-    x = gz.FeatureStore(large / "x.gd", io=io)
-    if x._matrix.resident_bytes() > x.byte_size // 2:
+    x = ColumnFile(large / "x.gd", io=io)
+    if x.matrix.resident_bytes() > x.byte_size // 2:
         pytest.skip("this file system keeps everything in memory")
     rows = np.arange(0, NODES, 10_000)
     before = _engine.disk_waits()
-    x._rows.gather(rows, np.empty(len(rows) * 128, np.uint8), threads=1)
+    x.reader.gather(rows, np.empty(len(rows) * 128, np.uint8), threads=1)
     assert _engine.disk_waits() > before
 
 

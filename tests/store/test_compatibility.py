@@ -83,7 +83,7 @@ def test_a_relation_that_may_be_ignored_leaves_the_graph_readable(tmp_path):
 def test_times_are_part_of_version_1(tmp_path):
     edges = rw.Edges(src=[0, 0, 2], dst=[1, 2, 0], times=[30, -20, 10])
     path = rw.topology(3, edges).write(tmp_path / "g.gl")
-    assert gz.Graph(path, verify=True)._topology.has_times
+    assert gz.Graph(path, verify=True)._file.topology.has_times
 
 
 @pytest.mark.parametrize("values", [np.array([[1]], np.int64), np.array([1.0], np.float32)])

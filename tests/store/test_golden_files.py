@@ -40,7 +40,7 @@ def test_graphs_read_as_they_were_written(item):
     assert graph.num_edges == sum(map(len, item.neighbours))
     assert graph.is_symmetric == item.symmetric
     assert graph.has_weights == (item.weights is not None)
-    assert graph._topology.weight_name == item.weight_name
+    assert graph._file.topology.weight_name == item.weight_name
     if item.weights is not None:
         assert [graph.get_weights(i).tolist() for i in nodes] == item.weights
     assert graph.has_edge_ids == (item.edge_ids is not None)

@@ -30,7 +30,7 @@ def column(tmp_path: Path) -> Path:
 def test_warm_brings_the_whole_file_into_memory(column: Path) -> None:
     store = gz.FeatureStore(column)
     store.warm()
-    assert store._matrix.resident_bytes() == store.byte_size
+    assert store._file.matrix.resident_bytes() == store.byte_size
     last = store.get_data(ROWS - 1)
     assert last[-1] == np.float32(ROWS * 256 - 1)
 
@@ -80,7 +80,7 @@ def test_warm_puts_onto_huge_pages_what_was_in_memory_on_small_ones(
 
 def test_warm_goes_around_pages_that_are_mapped(column: Path, huge_pages: int) -> None:
     store = gz.FeatureStore(column)
-    store._matrix.expect_random_access()  # a touch maps one page
+    store._file.matrix.expect_random_access()  # a touch maps one page
     changed = np.asarray(store.get_tensor())
     for row in range(0, ROWS, ROWS // 6):
         changed[row] = -1

@@ -12,7 +12,7 @@ from typing import Any
 from graphzero import _engine
 from graphzero.base.text import count_text, line_text, size_text, table_text
 from graphzero.commands.values import summarize_values, values_text
-from graphzero.embedded.features import ROLES
+from graphzero.files.column_file import ROLES
 from graphzero.files.description import parse_description
 from graphzero.files.paths import categories_file, datasets, files_of, open_file
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.text import count_text, line_text
-from graphzero.embedded.features import ROLES
+from graphzero.files.column_file import ROLES
 from graphzero.files.dtypes import DataType, widen
 from graphzero.files.paths import COLUMN_SUFFIX, ORIGINAL_IDS
 

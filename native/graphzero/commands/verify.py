@@ -15,8 +15,8 @@ from graphzero.base.errors import FormatError, InputError
 from graphzero.base.progress import JobProgress
 from graphzero.base.text import size_text
 from graphzero.commands.cli import EXIT_ERROR, describe
-from graphzero.embedded.features import FeatureStore, rows_in_order
 from graphzero.files.categories import Categories
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.paths import (
     COLUMN_SUFFIX,
     GRAPH_FILE,
@@ -74,27 +74,27 @@ def _mismatches(dataset: Path) -> Iterator[str]:
     topology = _engine.Topology.open(str(dataset / GRAPH_FILE))
     rows = {"node": topology.num_nodes, "edge": topology.edge_id_bound}
     for path in files_of(dataset)[1:]:
-        store = FeatureStore(path)
-        if store.has_categories:
-            yield from _unknown_codes(store)
-        if store.role == "ids":
-            yield from _ids_outside(store, topology.num_nodes)
-        elif store.role == "categories":
-            yield from _out_of_order(store, "categories")
-        elif store.num_nodes != rows[store.role]:
+        column = ColumnFile(path)
+        if column.description.categories:
+            yield from _unknown_codes(column)
+        if column.role == "ids":
+            yield from _ids_outside(column, topology.num_nodes)
+        elif column.role == "categories":
+            yield from _out_of_order(column, "categories")
+        elif column.num_rows != rows[column.role]:
             yield (
-                f"{path}: rows: found {store.num_nodes}, expected {rows[store.role]}, "
-                f"one for each {store.role} of {GRAPH_FILE}"
+                f"{path}: rows: found {column.num_rows}, expected {rows[column.role]}, "
+                f"one for each {column.role} of {GRAPH_FILE}"
             )
         if path.name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}":
-            yield from _out_of_order(store, "ids")
+            yield from _out_of_order(column, "ids")
 
 
-def _out_of_order(store: FeatureStore, what: str) -> Iterator[str]:
+def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
     """Original ids and categories are found by bisection."""
     row = 0  # of the first id of `ids`
     before: npt.NDArray[Any] | None = None  # the last id of the piece before
-    for piece in rows_in_order(store):
+    for piece in column.pieces():
         ids = piece
         if ids.ndim == 2:  # texts, in the order of their bytes
             ids = ids.view(f"S{ids.shape[1]}").reshape(-1)
@@ -104,39 +104,39 @@ def _out_of_order(store: FeatureStore, what: str) -> Iterator[str]:
         if wrong.size:
             at = int(wrong[0])
             found = f"{ids[at].item()!r} before {ids[at + 1].item()!r}"
-            yield f"{store.path}: row {row + at}: found {found}, expected ascending {what}"
+            yield f"{column.path}: row {row + at}: found {found}, expected ascending {what}"
             return
         row += len(ids) - 1
         before = ids[-1:]
 
 
-def _ids_outside(store: FeatureStore, num_nodes: int) -> Iterator[str]:
+def _ids_outside(column: ColumnFile, num_nodes: int) -> Iterator[str]:
     first = 0
-    for ids in rows_in_order(store):
+    for ids in column.pieces():
         wrong = np.flatnonzero(ids >= num_nodes)
         if wrong.size:
             at = int(wrong[0])
             yield (
-                f"{store.path}: row {first + at}: found node {ids[at]}, expected below {num_nodes}"
+                f"{column.path}: row {first + at}: found node {ids[at]}, expected below {num_nodes}"
             )
             return
         first += len(ids)
 
 
-def _unknown_codes(store: FeatureStore) -> Iterator[str]:
+def _unknown_codes(column: ColumnFile) -> Iterator[str]:
     """Codes that the dictionary beside the column does not have."""
     try:
-        known = len(Categories(store.path))
+        known = len(Categories(column.path))
     except (InputError, FormatError) as error:
         yield describe(error)
         return
     first = 0
-    for codes in rows_in_order(store):
+    for codes in column.pieces():
         wrong = np.flatnonzero((codes < -1) | (codes >= known))
         if wrong.size:
             at = int(wrong[0])
             yield (
-                f"{store.path}: row {first + at}: found code {codes[at]}, expected -1 to "
+                f"{column.path}: row {first + at}: found code {codes[at]}, expected -1 to "
                 f"{known - 1}"
             )
             return

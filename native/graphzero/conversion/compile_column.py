@@ -192,39 +192,39 @@ def _matrix_rows(
     """Another matrix file, which knows what its rows belong to and mean. The dictionary of its
     categories comes along."""
     from graphzero.conversion.inputs.streams import RowChunk, RowStream
-    from graphzero.embedded.features import FeatureStore, rows_in_order
+    from graphzero.files.column_file import ColumnFile
     from graphzero.files.description import ColumnDescription
 
-    store = FeatureStore(source)
+    matrix = ColumnFile(Path(source).absolute())
     # Only a matrix of nodes has a row for each of them.
-    rows = request.rows if store.role == "node" else None
+    rows = request.rows if matrix.role == "node" else None
     stream = RowStream(
         source,
-        lambda: (RowChunk(None, piece) for piece in rows_in_order(store)),
-        store.shape[1:],
-        store.dtype.label,
-        rows=store.num_nodes,
-        stored_bytes=store.byte_size,
+        lambda: (RowChunk(None, piece) for piece in matrix.pieces()),
+        matrix.shape[1:],
+        matrix.dtype.label,
+        rows=matrix.num_rows,
+        stored_bytes=matrix.byte_size,
     )
-    about = store._description
-    if request.dtype not in (None, store.dtype.label):
+    about = matrix.description
+    if request.dtype not in (None, matrix.dtype.label):
         about = ColumnDescription(about.columns)  # of other values
     if about.categories:
         _copy_categories(source, out_file)
-    return stream, replace(request, role=store.role, rows=rows, description=about.to_json())
+    return stream, replace(request, role=matrix.role, rows=rows, description=about.to_json())
 
 
 def _copy_categories(source: str, out_file: str) -> None:
     import shutil
 
-    from graphzero.embedded.features import FeatureStore
     from graphzero.files.categories import Categories
+    from graphzero.files.column_file import ColumnFile
 
     Categories(source)  # raises for what is no dictionary
     old, new = (categories_file(Path(file).parent, Path(file).stem) for file in (source, out_file))
     shutil.copyfile(old, new)
     try:
-        FeatureStore(new, verify=True)
+        ColumnFile(new.absolute(), verify=True)
     except FormatError as error:
         raise FormatError(f"{old}: cannot be copied: {error}") from error
 

@@ -216,19 +216,19 @@ def _rows_of(column: ColumnSource, graph: GraphReport) -> int | None:
 
 def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
     """The list is short beside the graph, so it is looked at once more instead of on the way."""
-    from graphzero.embedded.features import FeatureStore, rows_in_order
+    from graphzero.files.column_file import ColumnFile
 
     row = 0
-    split = FeatureStore(file)
-    largest = max((int(ids.max()) for ids in rows_in_order(split)), default=0)
-    if split.num_nodes == num_nodes > 2 and largest <= 1:
+    split = ColumnFile(Path(file))
+    largest = max((int(ids.max()) for ids in split.pieces()), default=0)
+    if split.num_rows == num_nodes > 2 and largest <= 1:
         raise InputError(
             f"{_label(column.source)}: found only 0 and 1 in {num_nodes} rows, as many as there "
             "are nodes, expected node ids; a mask has bool values (in .npy, .npz or Parquet)"
         )
     if largest < num_nodes:
         return
-    for ids in rows_in_order(split):
+    for ids in split.pieces():
         if int(ids.max()) >= num_nodes:
             bad = int((ids >= num_nodes).argmax())
             raise InputError(

@@ -9,14 +9,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from graphzero import _engine
 from graphzero.base.ids import checked_id
 from graphzero.embedded.links import LinkSamplingMixin
-from graphzero.embedded.sampling import Direction
-from graphzero.files.column_io import room_for_a_file
-from graphzero.files.paths import GRAPH_FILE, require_sound
-from graphzero.files.topology_io import TopologyPlan, checked_io, default_io, plan_io
-from graphzero.files.warm import warm_file
+from graphzero.embedded.sampling import sampling_direction
+from graphzero.files.paths import GRAPH_FILE
+from graphzero.files.topology_file import Direction, TopologyFile
 
 
 class Graph(LinkSamplingMixin):
@@ -50,60 +47,54 @@ class Graph(LinkSamplingMixin):
         verify: bool = False,
         io: str | None = None,
     ) -> None:
-        self._io = checked_io(default_io() if io is None else io)
         path = Path(filename).absolute()
-        self._path = path / GRAPH_FILE if path.is_dir() else path
+        path = path / GRAPH_FILE if path.is_dir() else path
         self._assume_symmetric = symmetric
-        self._topology = _engine.Topology.open(os.fspath(self._path))
-        if verify:
-            require_sound(self._topology)
-        self._symmetric = symmetric or self._topology.symmetric
-        self._read_by(plan_io(self._io, self.byte_size, room_for_a_file()))
+        self._file = TopologyFile(path, symmetric=symmetric, verify=verify, io=io)
 
     @property
     def path(self) -> Path:
         """The topology file, as an absolute path."""
-        return self._path
+        return self._file.path
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes; ids are 0 to num_nodes - 1."""
-        return self._topology.num_nodes
+        return self._file.num_nodes
 
     @property
     def num_edges(self) -> int:
         """Number of stored edges; an undirected edge counts twice."""
-        return self._topology.num_edges
+        return self._file.num_edges
 
     @property
     def has_weights(self) -> bool:
         """Whether each edge has a weight."""
-        return self._topology.has_weights
+        return self._file.has_weights
 
     @property
     def has_edge_ids(self) -> bool:
         """Whether each edge knows its row number in the input it was compiled from."""
-        return self._topology.has_edge_ids
+        return self._file.has_edge_ids
 
     @property
     def is_symmetric(self) -> bool:
         """Whether the reverse of every edge is stored too, as the file or the caller said."""
-        return self._symmetric
+        return self._file.symmetric
 
     def has_direction(self, direction: Direction) -> bool:
         """Whether out-edges or in-edges can be followed; both can in a symmetric graph."""
-        stored = self._topology.has_out if direction == "out" else self._topology.has_in
-        return stored or self._symmetric
+        return self._file.has_direction(direction)
 
     @property
     def byte_size(self) -> int:
         """Size of the file."""
-        return self._topology.file_bytes
+        return self._file.byte_size
 
     @property
     def fingerprint(self) -> str:
         """Hash of the content in hex: equal for equal content; "" for a file of GraphZero 0.2."""
-        return self._topology.fingerprint.hex() if self._topology.version else ""
+        return self._file.fingerprint
 
     def warm(self) -> None:
         """Reads the file into memory in order, as far as it is not there yet.
@@ -111,12 +102,11 @@ class Graph(LinkSamplingMixin):
         Later random access then finds it there, on huge pages where the kernel has them for files.
         What lies in memory on small pages is read again for that, unless a process has mapped it.
         """
-        warm_file(self._topology)
+        self._file.warm()
 
     def get_degree(self, node_id: SupportsIndex, *, direction: Direction = "out") -> int:
         """Number of edges that leave the node (or enter it, with direction="in")."""
-        stored = self._stored_adjacency(self._sampling_direction(direction))
-        return self._topology.degree(self._row(node_id, stored), stored)
+        return self._file.topology.degree(*self._row(node_id, direction))
 
     def get_neighbours(
         self, node_id: SupportsIndex, *, direction: Direction = "out"
@@ -127,8 +117,7 @@ class Graph(LinkSamplingMixin):
         values are checked, so that a damaged file raises FormatError instead of giving ids that
         do not exist.
         """
-        stored = self._stored_adjacency(self._sampling_direction(direction))
-        return self._topology.neighbours(self._row(node_id, stored), stored)
+        return self._file.topology.neighbours(*self._row(node_id, direction))
 
     def get_weights(
         self, node_id: SupportsIndex, *, direction: Direction = "out"
@@ -137,11 +126,10 @@ class Graph(LinkSamplingMixin):
 
         Raises ValueError for a graph without weights (see has_weights).
         """
-        stored = self._stored_adjacency(self._sampling_direction(direction))
-        row = self._row(node_id, stored)
+        row, stored = self._row(node_id, direction)
         if not self.has_weights:
-            raise ValueError(f"{self._path} has no edge weights")
-        return self._topology.weights(row, stored)
+            raise ValueError(f"{self.path} has no edge weights")
+        return self._file.topology.weights(row, stored)
 
     def get_edge_ids(
         self, node_id: SupportsIndex, *, direction: Direction = "out"
@@ -150,28 +138,25 @@ class Graph(LinkSamplingMixin):
 
         Raises ValueError for a graph without edge ids (see has_edge_ids).
         """
-        stored = self._stored_adjacency(self._sampling_direction(direction))
-        row = self._row(node_id, stored)
+        row, stored = self._row(node_id, direction)
         if not self.has_edge_ids:
-            raise ValueError(f"{self._path} has no edge ids: convert with --edge-ids")
-        return self._topology.edge_ids(row, stored)
+            raise ValueError(f"{self.path} has no edge ids: convert with --edge-ids")
+        return self._file.topology.edge_ids(row, stored)
 
-    def _read_by(self, plan: TopologyPlan) -> None:
-        """Makes sampling read in that way from now on; the daemon plans for all its files."""
-        self._plan = plan
-        self._staged = _engine.StagedTopology.open(self._topology) if plan.staged else None
-
-    def _row(self, node_id: SupportsIndex, stored: Direction) -> int:
-        rows = self._topology.num_src if stored == "out" else self._topology.num_dst
-        return checked_id(node_id, rows)
+    def _row(self, node_id: SupportsIndex, direction: Direction) -> tuple[int, Direction]:
+        """The node as a checked int, and the adjacency that has its edges."""
+        stored = self._file.stored_adjacency(sampling_direction(direction))
+        topology = self._file.topology
+        rows = topology.num_src if stored == "out" else topology.num_dst
+        return checked_id(node_id, rows), stored
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), os.fspath(self._path), self._assume_symmetric, self._io)
+        return _reopen, (type(self), os.fspath(self.path), self._assume_symmetric, self._file.io)
 
     def __repr__(self) -> str:
         size = f"{self.num_nodes} nodes, {self.num_edges} edges"
         weights = ", weighted" if self.has_weights else ""
-        return f"Graph({os.fspath(self._path)!r}: {size}{weights})"
+        return f"Graph({os.fspath(self.path)!r}: {size}{weights})"
 
 
 def _reopen(kind: type[Graph], path: str, symmetric: bool, io: str) -> Graph:

@@ -16,7 +16,6 @@ import numpy as np
 from graphzero import _engine
 from graphzero.base.ids import Ids, id_array
 from graphzero.embedded.sampling import (
-    Direction,
     Int64Array,
     SampledSubgraph,
     SamplingMixin,
@@ -26,6 +25,7 @@ from graphzero.embedded.sampling import (
     resolve_seed,
     thread_count,
 )
+from graphzero.files.topology_file import Direction, TopologyFile
 
 NegativeKind: TypeAlias = Literal["pairs", "targets"]
 NegativeWeights: TypeAlias = Literal["uniform", "degree"]
@@ -282,12 +282,12 @@ class LinkSamplingMixin(SamplingMixin):
             id_array(targets, None, "targets"),
             negatives,
             exclude_seed_edges,
-            Candidates.of(negatives, self._topology.num_nodes),
+            Candidates.of(negatives, self._file.num_nodes),
         )
         resolved = resolve_seed(seed)
-        seeds = draw_links(self, request, disjoint=disjoint, seed=resolved, threads=threads)
+        seeds = draw_links(self._file, request, disjoint=disjoint, seed=resolved, threads=threads)
         drawn = draw(
-            self,
+            self._file,
             seeds.seeds,
             fanout,
             replace=replace,
@@ -336,7 +336,7 @@ def link_request(
 
 
 def draw_links(
-    graph: SamplingMixin,
+    graph: TopologyFile,
     request: LinkRequest,
     *,
     disjoint: bool,
@@ -407,7 +407,7 @@ def _order_by_round(targets: Int64Array, index: Int64Array, links: int) -> None:
 
 
 def _draw_negatives(
-    graph: SamplingMixin,
+    graph: TopologyFile,
     request: LinkRequest,
     sources: Int64Array,
     targets: Int64Array,
@@ -422,9 +422,9 @@ def _draw_negatives(
         _fill(given, lambda begin, end: request.sources[np.arange(begin, end) // each])
         sources = given  # the engine writes back what it was given
     target_candidates, source_candidates = request.candidates.ids()
-    stored = "out" if graph._topology.has_out else "in"
+    stored = "out" if graph.topology.has_out else "in"
     _engine.draw_negatives(
-        graph._topology,
+        graph.topology,
         adjacency=stored,
         rows_are_sources=stored == "out",
         given_sources=given,
@@ -436,5 +436,5 @@ def _draw_negatives(
         targets=targets,
         target_candidates=target_candidates,
         source_candidates=source_candidates,
-        staged=graph._staged,
+        staged=graph.staged,
     )

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.ids import Ids, id_array
+from graphzero.files.topology_file import Direction, TopologyFile
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
-Direction: TypeAlias = Literal["in", "out"]
 Subgraph: TypeAlias = Literal["directional", "bidirectional", "induced"]
 
 SUBGRAPHS: dict[str, _engine.Subgraph] = {
@@ -70,9 +70,7 @@ class RandomWalks:
 class SamplingMixin:
     """Sampling for a class that has an open topology."""
 
-    _topology: _engine.Topology
-    _symmetric: bool  # the file says so, or the user does
-    _staged: _engine.StagedTopology | None  # reads of a file that does not fit into memory
+    _file: TopologyFile
 
     def sample(
         self,
@@ -109,11 +107,11 @@ class SamplingMixin:
         before anything is drawn.
         """
         ids = id_array(seeds, None, "seeds")
-        if edge_ids and not self._topology.has_edge_ids:
+        if edge_ids and not self._file.has_edge_ids:
             raise ValueError("the graph stores no edge ids; convert it with --edge-ids")
         resolved = resolve_seed(seed)
         drawn = draw(
-            self,
+            self._file,
             ids,
             fanout,
             replace=replace,
@@ -156,7 +154,7 @@ class SamplingMixin:
             seed=resolve_seed(seed),
         )
         walk_into(
-            self,
+            self._file,
             ids,
             walks.nodes,
             walks.lengths,
@@ -204,14 +202,14 @@ class SamplingMixin:
         neighbours = np.empty((len(ids), K), np.int64)
         counts = np.empty(len(ids), np.int64)
         _engine.random_fanout(
-            self._topology,
+            self._file.topology,
             ids,
-            adjacency=self._stored_adjacency("out"),
+            adjacency=self._file.stored_adjacency("out"),
             seed=resolve_seed(seed),
             threads=0,
             neighbours=neighbours,
             counts=counts,
-            staged=self._staged,
+            staged=self._file.staged,
         )
         return (neighbours, counts) if return_counts else neighbours
 
@@ -222,31 +220,16 @@ class SamplingMixin:
         )
         return np.array(neighbours[0, : counts[0]], np.int64)
 
-    def _sampling_direction(self, direction: Direction | None) -> Direction:
-        if direction not in (None, "in", "out"):
-            raise ValueError(f'direction is {direction!r}, expected "in", "out" or None')
-        return "in" if direction is None else direction
 
-    def _stored_adjacency(self, direction: Direction) -> Direction:
-        """The adjacency to read for a direction: a symmetric graph has the same in both."""
-        stored = {"in": self._topology.has_in, "out": self._topology.has_out}
-        if stored[direction]:
-            return direction
-        if self._symmetric:
-            return "out" if direction == "in" else "in"
-        if self._topology.version == 0:
-            raise ValueError(
-                "a GraphZero 0.2 file stores out-edges only: pass direction='out', or open it with "
-                "Graph(path, symmetric=True) if every edge is stored in both directions"
-            )
-        raise ValueError(
-            f"the graph stores no {direction}-edges; convert it with --direction both "
-            f"or --direction {direction}"
-        )
+def sampling_direction(direction: Direction | None) -> Direction:
+    """The direction that a call follows edges in, checked; None is the default."""
+    if direction not in (None, "in", "out"):
+        raise ValueError(f'direction is {direction!r}, expected "in", "out" or None')
+    return "in" if direction is None else direction
 
 
 def draw(
-    graph: SamplingMixin,
+    graph: TopologyFile,
     ids: Int64Array,
     fanout: Sequence[int],
     *,
@@ -261,21 +244,21 @@ def draw(
     exclude: tuple[Int64Array, Int64Array] | None = None,
 ) -> _engine.NeighbourSample:
     """The first half of `Graph.sample`: afterwards sizes are known, and copy_to() places it."""
-    resolved = graph._sampling_direction(direction)
+    resolved = sampling_direction(direction)
     if subgraph not in SUBGRAPHS:
         raise ValueError(f"subgraph is {subgraph!r}, expected one of {', '.join(SUBGRAPHS)}")
     return _engine.sample_neighbours(
-        graph._topology,
+        graph.topology,
         ids,
         as_fanout(fanout),
-        adjacency=graph._stored_adjacency(resolved),
+        adjacency=graph.stored_adjacency(resolved),
         expand_targets=resolved == "in",
         replace=replace,
         weighted=weighted,
         seed=seed,
         max_edges=max_edges,
         threads=thread_count(threads),
-        staged=graph._staged,
+        staged=graph.staged,
         disjoint=disjoint,
         subgraph=SUBGRAPHS[subgraph],
         exclude_sources=None if exclude is None else exclude[0],
@@ -309,7 +292,7 @@ def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None)
 
 
 def walk_into(
-    graph: SamplingMixin,
+    graph: TopologyFile,
     ids: Int64Array,
     nodes: Int64Array,
     lengths: Int64Array,
@@ -323,9 +306,9 @@ def walk_into(
 ) -> None:
     """`Graph.random_walk` into arrays that the caller gives."""
     _engine.random_walk(
-        graph._topology,
+        graph.topology,
         ids,
-        adjacency=graph._stored_adjacency("out"),
+        adjacency=graph.stored_adjacency("out"),
         p=p,
         q=q,
         restart=restart,
@@ -334,7 +317,7 @@ def walk_into(
         threads=thread_count(threads),
         nodes=nodes,
         lengths=lengths,
-        staged=graph._staged,
+        staged=graph.staged,
     )
 
 

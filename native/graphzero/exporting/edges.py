@@ -25,11 +25,11 @@ class Edges(NamedTuple):
 
 def edges_of(dataset: Dataset) -> Iterator[Edges]:
     """In pieces that are worth a call; of an undirected graph, the half with source <= target."""
-    reader: Any = _engine.EdgeReader(dataset.graph._topology)  # whose tuples have no type
+    reader: Any = _engine.EdgeReader(dataset.graph.topology)  # whose tuples have no type
     pieces: list[Edges] = []
     while (found := reader.next()) is not None:
         edges = Edges(*found)
-        if dataset.graph.is_symmetric:
+        if dataset.graph.symmetric:
             edges = _select(edges, edges.src <= edges.dst)
         pieces.append(edges)
         if sum(len(piece.src) for piece in pieces) >= _EDGES_AT_ONCE:
@@ -52,6 +52,6 @@ def _joined(pieces: list[Edges]) -> Edges:
 
 def count_edges(dataset: Dataset) -> int:
     """Rows of the output: arrays have to be made in their whole length."""
-    if not dataset.graph.is_symmetric:
+    if not dataset.graph.symmetric:
         return dataset.graph.num_edges
     return sum(len(edges.src) for edges in edges_of(dataset))

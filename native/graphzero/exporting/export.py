@@ -72,7 +72,7 @@ def export_dataset(
     return ExportReport(
         opened.graph.num_nodes,
         done,
-        opened.graph.is_symmetric,
+        opened.graph.symmetric,
         files,
         time.monotonic() - started,
         _left_out(opened),
@@ -88,9 +88,9 @@ def _manifest(
     return Manifest(
         format=format,
         num_nodes=graph.num_nodes,
-        undirected=graph.is_symmetric,
-        direction="both" if graph.is_symmetric or len(stored) == 2 else stored[0],
-        dedup=graph._topology.multi_edges_dropped,
+        undirected=graph.symmetric,
+        direction="both" if graph.symmetric or len(stored) == 2 else stored[0],
+        dedup=graph.topology.multi_edges_dropped,
         weights=graph.has_weights,
         edge_ids=graph.has_edge_ids,
         ids=names.kind,
@@ -98,14 +98,14 @@ def _manifest(
             name: ExportedColumn(
                 column.role,
                 column.dtype.label,
-                column._matrix.row_stride,
+                column.matrix.row_stride,
                 list(column.shape[1:]) if len(column.shape) > 2 else None,
-                column._description.to_json() or None,
+                column.description.to_json() or None,
             )
             for name, column in dataset.columns.items()
             if column.role not in left_out
         },
-        weight_name=graph._topology.weight_name or None,
+        weight_name=graph.topology.weight_name or None,
         weight_column=weight_column,
     )
 

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
-from graphzero.embedded.features import FeatureStore
 from graphzero.exporting.edges import Edges, count_edges
 from graphzero.exporting.manifest import Ids
 from graphzero.files.categories import Categories
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
-from graphzero.files.dtypes import DataType
+from graphzero.files.dtypes import DataType, widen
 from graphzero.files.paths import ORIGINAL_IDS
 
 Report: TypeAlias = Callable[[str, int, int], None]
@@ -77,7 +77,7 @@ class Writer(ABC):
                 )
             taken.add(name)
 
-    def _of_role(self, role: str) -> dict[str, FeatureStore]:
+    def _of_role(self, role: str) -> dict[str, ColumnFile]:
         columns = self._dataset.columns
         return {name: column for name, column in columns.items() if column.role == role}
 
@@ -94,7 +94,7 @@ class Writer(ABC):
         has_other = self._dataset.graph.has_weights and self.weight_name != self.usual_weight_name
         return self.weight_name if has_other else None
 
-    def _edge_columns(self) -> dict[str, FeatureStore]:
+    def _edge_columns(self) -> dict[str, ColumnFile]:
         """Without edge ids in the graph, nobody knows which row is whose."""
         return self._of_role("edge") if self._dataset.graph.has_edge_ids else {}
 
@@ -139,10 +139,10 @@ class ParquetWriter(Writer):
                 writer = self._append(writer, "nodes", columns)
                 tell(report, "writing nodes", int(ids[-1]) + 1, total)
             for name, split in self._of_role("ids").items():
-                ids = split.gather(np.arange(split.num_nodes))
+                ids = split.gather(np.arange(split.num_rows))
                 self._append(None, name, {"node": self._names.of(np.asarray(ids, np.int64))})
-            for name, store in self._of_role("categories").items():
-                self._write_categories(name, Categories(store))
+            for name, column in self._of_role("categories").items():
+                self._write_categories(name, Categories(column))
 
     def _write_categories(self, name: str, categories: Categories) -> None:
         """The dictionary of a column, in the order of its codes."""
@@ -234,7 +234,7 @@ class NpyWriter(Writer):
             ]
             self._stack = files.pop_all()
 
-    def _edge_shape(self, column: FeatureStore) -> tuple[int, ...]:
+    def _edge_shape(self, column: ColumnFile) -> tuple[int, ...]:
         return (self._rows, *column.shape[1:])
 
     def _new(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> _NpyFile:
@@ -248,7 +248,7 @@ class NpyWriter(Writer):
         if self._weights is not None and edges.weights is not None:
             self._weights.write(first, edges.weights)
         for column, file in self._columns:
-            file.write(first * column.feature_dim, _values(column, edges.ids))
+            file.write(first * column.row_values, _values(column, edges.ids))
 
     def write_columns(self, report: Report | None) -> None:
         np.save(self._directory / "num_nodes.npy", np.int64(self._dataset.graph.num_nodes))
@@ -259,14 +259,14 @@ class NpyWriter(Writer):
                 self._write_texts(name, column)
                 continue
             with self._new(name, _dtype(column), column.shape) as file:
-                for ids in _ranges(column.num_nodes, column.row_bytes):
-                    file.write(int(ids[0]) * column.feature_dim, _values(column, ids))
-                    tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_nodes)
+                for ids in _ranges(column.num_rows, column.row_bytes):
+                    file.write(int(ids[0]) * column.row_values, _values(column, ids))
+                    tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_rows)
 
-    def _write_texts(self, name: str, column: FeatureStore) -> None:
-        dtype = np.dtype(f"S{column.feature_dim}")
-        with self._new(name, dtype, (column.num_nodes,)) as file:
-            for ids in _ranges(column.num_nodes, column.row_bytes):
+    def _write_texts(self, name: str, column: ColumnFile) -> None:
+        dtype = np.dtype(f"S{column.row_values}")
+        with self._new(name, dtype, (column.num_rows,)) as file:
+            for ids in _ranges(column.num_rows, column.row_bytes):
                 file.write(int(ids[0]), column.gather(ids).view(dtype).reshape(-1))
 
 
@@ -276,17 +276,17 @@ def _ranges(rows: int, row_bytes: int) -> Iterator[npt.NDArray[np.int64]]:
         yield np.arange(first, min(first + step, rows))
 
 
-def _values(column: FeatureStore, ids: Array) -> Array:
-    values: Array = column.gather(ids, upcast=column.dtype is DataType.BFLOAT16)
-    return values
+def _values(column: ColumnFile, ids: Array) -> Array:
+    values = column.gather(ids)
+    return widen(values, column.dtype) if column.dtype is DataType.BFLOAT16 else values
 
 
-def _meant(column: FeatureStore, ids: Array) -> Any:
+def _meant(column: ColumnFile, ids: Array) -> Any:
     """Rows as other programs understand them: categories by their names, dates as dates."""
     values = _values(column, ids)
-    if column.has_categories:
+    if column.description.categories:
         return _texts_or_integers(Categories(column.path), values)
-    return values if column.unit is None else _dates(column, values)
+    return values if column.description.unit is None else _dates(column, values)
 
 
 def _texts_or_integers(categories: Categories, codes: Any) -> Any:
@@ -296,10 +296,10 @@ def _texts_or_integers(categories: Categories, codes: Any) -> Any:
     return pyarrow.array(categories.gather(codes), kind)
 
 
-def _dates(column: FeatureStore, values: Array) -> Any:
+def _dates(column: ColumnFile, values: Array) -> Any:
     import pyarrow
 
-    unit = column.unit
+    unit = column.description.unit
     # Parquet counts milliseconds at least, and a date of Arrow has 32 bits.
     factor = {"D": 86_400_000, "s": 1_000}.get(unit or "", 1)
     if factor > 1:
@@ -316,7 +316,7 @@ def _dates(column: FeatureStore, values: Array) -> Any:
     return pyarrow.FixedSizeListArray.from_arrays(dates, values.shape[1])
 
 
-def _dtype(column: FeatureStore) -> np.dtype[Any]:
+def _dtype(column: ColumnFile) -> np.dtype[Any]:
     if column.dtype is DataType.BFLOAT16:
         return np.dtype(np.float32)
     return column.dtype.storage

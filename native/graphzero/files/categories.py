@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,12 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
-from graphzero.embedded.features import FeatureStore
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.original_ids import as_texts, encode_texts, texts_of_rows
 from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX
+
+if TYPE_CHECKING:
+    from graphzero.embedded.features import FeatureStore
 
 
 class Categories:
@@ -28,33 +31,34 @@ class Categories:
     InputError if it is no column of categories.
     """
 
-    def __init__(self, column: str | os.PathLike[str] | FeatureStore) -> None:
-        if not isinstance(column, FeatureStore):
+    def __init__(self, column: str | os.PathLike[str] | FeatureStore | ColumnFile) -> None:
+        if isinstance(column, str | os.PathLike):
             path = Path(column)
             if not path.name.endswith(f"{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"):
                 path = path.with_name(f"{path.stem}{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}")
             if not path.exists():
                 raise InputError(f"{column}: found no {path.name}, expected a column of categories")
-            column = FeatureStore(path)
-        if column.role != "categories":
+            column = ColumnFile(path.absolute())
+        self._file = column if isinstance(column, ColumnFile) else column._file
+        if self._file.role != "categories":
             raise InputError(
-                f"{column.path}: found rows of role {column.role}, expected categories"
+                f"{self._file.path}: found rows of role {self._file.role}, expected categories"
             )
-        self._store = column
-        self._index = _engine.IdIndex(column._matrix, memory=0, threads=1) if len(self) else None
+        matrix = self._file.matrix
+        self._index = _engine.IdIndex(matrix, memory=0, threads=1) if len(self) else None
 
     def __len__(self) -> int:
-        return self._store.num_nodes
+        return self._file.num_rows
 
     @property
     def are_texts(self) -> bool:
         """Whether they are texts; else integers."""
-        return len(self._store.shape) == 2
+        return len(self._file.shape) == 2
 
     def gather(self, codes: Ids) -> list[Any]:
         """The categories of codes, str or int; None for -1, which stands for a missing value."""
         array = id_array(codes, None, "codes")
-        return decode(array, self._store.gather(np.maximum(array, 0)) if len(self) else None)
+        return decode(array, self._file.gather(np.maximum(array, 0)) if len(self) else None)
 
     def find(self, categories: Any) -> npt.NDArray[np.int64]:
         """The codes of categories, -1 for one that does not occur."""
@@ -66,7 +70,7 @@ class Categories:
 
     def __repr__(self) -> str:
         kind = "texts" if self.are_texts else "integers"
-        return f"Categories({os.fspath(self._store.path)!r}: {len(self)} {kind})"
+        return f"Categories({os.fspath(self._file.path)!r}: {len(self)} {kind})"
 
 
 def decode(codes: npt.NDArray[np.int64], rows: Any) -> list[Any]:

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 from graphzero.base.errors import InputError
-from graphzero.embedded.features import FeatureStore
-from graphzero.embedded.graph import Graph
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_names import is_reserved
 from graphzero.files.original_ids import OriginalIds
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero.files.residency import Residency
+from graphzero.files.topology_file import TopologyFile
 
 # Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
 _OPEN_ATTEMPTS = 20
@@ -29,8 +29,8 @@ class Dataset:
 
     name: str
     path: Path
-    graph: Graph
-    columns: dict[str, FeatureStore] = field(repr=False)
+    graph: TopologyFile
+    columns: dict[str, ColumnFile] = field(repr=False)
     fingerprint: bytes
     identity: tuple[object, ...] = field(repr=False)
     """Which files these are; others of the same content have another."""
@@ -51,9 +51,9 @@ class Dataset:
     def damaged(self) -> bool:
         """Whether a file could not be read, or was cut, since it was opened: it stays unusable."""
         try:
-            self.graph._topology.throw_if_damaged()
+            self.graph.topology.throw_if_damaged()
             for column in self.columns.values():
-                column._matrix.throw_if_damaged()
+                column.matrix.throw_if_damaged()
         except OSError:
             return True
         return False
@@ -72,9 +72,9 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
     for _ in range(_OPEN_ATTEMPTS):
         try:
             before = dataset_identity(path)
-            graph = Graph(path / GRAPH_FILE)
+            graph = TopologyFile(path / GRAPH_FILE)
             columns = {
-                file.name.removesuffix(COLUMN_SUFFIX): FeatureStore(file)
+                file.name.removesuffix(COLUMN_SUFFIX): ColumnFile(file)
                 for file in _column_files(path)
             }
             left_out = tuple(n for n, column in columns.items() if is_reserved(n, column.role))
@@ -137,19 +137,19 @@ def _column_files(path: Path) -> list[Path]:
     return sorted(path.glob(f"*{COLUMN_SUFFIX}"))
 
 
-def _check_rows(path: Path, graph: Graph, columns: dict[str, FeatureStore]) -> None:
+def _check_rows(path: Path, graph: TopologyFile, columns: dict[str, ColumnFile]) -> None:
     for name, column in columns.items():
-        if column.role == "node" and column.num_nodes != graph.num_nodes:
+        if column.role == "node" and column.num_rows != graph.num_nodes:
             raise InputError(
-                f"{path / name}{COLUMN_SUFFIX}: found {column.num_nodes} rows, expected "
+                f"{path / name}{COLUMN_SUFFIX}: found {column.num_rows} rows, expected "
                 f"{graph.num_nodes}, one for each node of {GRAPH_FILE}"
             )
 
 
-def _fingerprint(graph: Graph, columns: dict[str, FeatureStore]) -> bytes:
+def _fingerprint(graph: TopologyFile, columns: dict[str, ColumnFile]) -> bytes:
     """Of names and contents. A file of GraphZero 0.2 has no fingerprint: its size and time stand
     in."""
-    files: dict[str, Graph | FeatureStore] = {GRAPH_FILE: graph, **columns}
+    files: dict[str, TopologyFile | ColumnFile] = {GRAPH_FILE: graph, **columns}
     digest = hashlib.blake2b(digest_size=16)
     for name, file in sorted(files.items()):
         content = file.fingerprint

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,11 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
-from graphzero.embedded.features import FeatureStore
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.paths import COLUMN_SUFFIX, ORIGINAL_IDS
+
+if TYPE_CHECKING:
+    from graphzero.embedded.features import FeatureStore
 
 # So many take a few milliseconds, or tens of them where the column must be read from a disk.
 _IDS_AT_ONCE = 1 << 13
@@ -31,21 +34,21 @@ class OriginalIds:
     `dataset` is its directory, or the column itself. Raises InputError if it was not relabelled.
     """
 
-    def __init__(self, dataset: str | os.PathLike[str] | FeatureStore) -> None:
-        if not isinstance(dataset, FeatureStore):
+    def __init__(self, dataset: str | os.PathLike[str] | FeatureStore | ColumnFile) -> None:
+        if isinstance(dataset, str | os.PathLike):
             path = Path(dataset)
             file = path / f"{ORIGINAL_IDS}{COLUMN_SUFFIX}" if path.is_dir() else path
             if not file.exists():
                 raise InputError(
                     f"{path}: found no original ids, expected a dataset made with --relabel"
                 )
-            dataset = FeatureStore(file)
-        self._store = dataset
+            dataset = ColumnFile(file.absolute())
+        self._file = dataset if isinstance(dataset, ColumnFile) else dataset._file
         # Without memory for a table: finding a few thousand ids does not pay for one.
-        self._index = _engine.IdIndex(dataset._matrix, memory=0, threads=1)
+        self._index = _engine.IdIndex(self._file.matrix, memory=0, threads=1)
 
     def __len__(self) -> int:
-        return self._store.num_nodes
+        return self._file.num_rows
 
     @property
     def are_texts(self) -> bool:
@@ -54,7 +57,7 @@ class OriginalIds:
 
     def gather(self, n_id: Ids) -> Any:
         """The original ids of nodes: an int64 array, or a list of str."""
-        rows = self._store.gather(n_id)
+        rows = self._file.gather(n_id)
         return texts_of_rows(rows) if self.are_texts else rows
 
     def find(self, original: Any) -> npt.NDArray[np.int64]:
@@ -72,7 +75,7 @@ class OriginalIds:
             value = repr(ids[position]) if self.are_texts else ids[position]
             raise IndexError(
                 f"original ids[{position}]: found {value}, which no node of "
-                f"{self._store.path.parent.name} has"
+                f"{self._file.path.parent.name} has"
             )
         return found
 
@@ -86,7 +89,7 @@ class OriginalIds:
 
     def __repr__(self) -> str:
         kind = "texts" if self.are_texts else "integers"
-        return f"OriginalIds({os.fspath(self._store.path)!r}: {len(self)} {kind})"
+        return f"OriginalIds({os.fspath(self._file.path)!r}: {len(self)} {kind})"
 
 
 def as_texts(ids: Any, what: str = "original ids") -> list[str]:

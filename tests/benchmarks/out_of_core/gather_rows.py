@@ -49,12 +49,12 @@ def main() -> None:
         return batches
 
     def gather_for(seconds: float) -> dict[str, float]:
-        before = store._rows.stats()
+        before = store._file.reader.stats()
         started = time.perf_counter()
         with ThreadPoolExecutor(args.callers) as pool:
             batches = sum(pool.map(gather_until, [started + seconds] * args.callers))
         taken = time.perf_counter() - started
-        after = store._rows.stats()
+        after = store._file.reader.stats()
         rows = max(batches, 1) * batch
         reads = after.reads - before.reads
         return {

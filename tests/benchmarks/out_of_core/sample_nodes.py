@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     args = parser.parse_args()
     graph = gz.Graph(args.graph, io=args.io)
-    graph._topology.expect_random_access()
+    graph._file.topology.expect_random_access()
     _engine.set_thread_limit(args.callers)
     nodes = np.load(args.nodes)
     numbers = itertools.count()
@@ -42,8 +42,8 @@ def main() -> None:
         count = sum(pool.map(work, range(args.callers)))
     seconds = time.perf_counter() - started
     result = {"nodes_per_second": count / seconds}
-    if graph._staged is not None:
-        stats = graph._staged.stats()
+    if graph._file.staged is not None:
+        stats = graph._file.staged.stats()
         result["reads_per_node"] = stats.reads / count
         result["latency_us"] = stats.read_nanoseconds / max(stats.reads, 1) / 1000
     print(json.dumps(result))

@@ -1,0 +1,157 @@
+"""`ColumnFile`: an open matrix file, and the way in which its rows are read.
+
+`FeatureStore` holds one, and each column of the daemon's datasets is one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.base.ids import Ids, id_array
+from graphzero.base.lazy_torch import import_torch
+from graphzero.files.column_io import (
+    IoPlan,
+    checked_io,
+    default_io,
+    default_row_cache,
+    plan_io,
+    room_for_a_file,
+    warn_of_problems,
+)
+from graphzero.files.description import parse_description
+from graphzero.files.dtypes import DataType
+from graphzero.files.paths import require_sound
+from graphzero.files.warm import warm_file
+
+_BYTES_AT_ONCE = 8 << 20  # of pieces()
+# By the numbers that files use for them.
+ROLES = ("node", "edge", "ids", "categories")
+
+
+class ColumnFile:
+    """Thread-safe. `verify`, `io` and `row_cache` are those of FeatureStore.
+
+    Arrays have the type in which values are stored, where bfloat16 is int16; as_users_type() makes
+    torch tensors of those.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        verify: bool = False,
+        io: str | None = None,
+        row_cache: int | None = None,
+    ) -> None:
+        self.io = checked_io(default_io() if io is None else io)
+        if row_cache is not None and row_cache < 0:
+            raise ValueError(f"row_cache is {row_cache}, expected a number of bytes, or 0 for none")
+        self.row_cache = row_cache
+        self.path = path
+        self.matrix = _engine.Matrix.open(os.fspath(path))
+        if verify:
+            require_sound(self.matrix)
+        self.dtype = DataType[self.matrix.dtype.upper()]
+        self._array: npt.NDArray[Any] = self.matrix.tensor()
+        self.shape = self._array.shape
+        self.num_rows = self.matrix.rows
+        self.row_values = self.matrix.cols
+        """Number of values in a row."""
+        self.row_bytes = self.row_values * self.dtype.storage.itemsize
+        """Size of a row that was read; in the file there may be padding after it."""
+        self.byte_size = self.matrix.file_bytes
+        self.role = ROLES[self.matrix.role]
+        self.description = parse_description(str(path), self.matrix.description)
+        self.planned: _engine.ColumnPath | None = None
+        """The path that read_by() was told; None before."""
+        self._opening = threading.Lock()
+        self._reader: _engine.Column | None = None
+        self._gave_views = False
+
+    def read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:
+        """Makes `reader` read in that way from now on; the daemon plans for all its files."""
+        with self._opening:
+            self._reader = _engine.Column.open(self.matrix, plan.path, cache, plan.reason)
+            self.planned = plan.path
+
+    @property
+    def reader(self) -> _engine.Column:
+        """What gathers rows, on the path that was chosen; opened when first needed."""
+        with self._opening:
+            reader = self._reader
+            adaptive = reader is not None and reader.path == _engine.ColumnPath.ADAPTIVE
+            if reader is None or (adaptive and self._gave_views):
+                reader = self._reader = self._open_reader()
+        return reader
+
+    def _open_reader(self) -> _engine.Column:
+        plan = plan_io(self.io, self.byte_size, room_for_a_file())
+        if plan.path == _engine.ColumnPath.ADAPTIVE and self._gave_views:
+            plan = IoPlan(_engine.ColumnPath.MAPPED, "views of it may have been written to")
+        cache = None
+        size = default_row_cache() if self.row_cache is None else self.row_cache
+        if plan.path == _engine.ColumnPath.DIRECT and size > 0:
+            cache = _engine.RowCache(min(size, self.byte_size))
+        reader = _engine.Column.open(self.matrix, plan.path, cache, plan.reason)
+        warn_of_problems(reader, str(self.path))
+        return reader
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the content in hex; "" for a file of GraphZero 0.2, which has none."""
+        return self.matrix.fingerprint.hex() if self.matrix.version else ""
+
+    def warm(self) -> None:
+        warm_file(self.matrix)
+
+    def view(self) -> npt.NDArray[Any]:
+        """All rows, mapped. What is written to a view shows in later views and gathers of this
+        object, but never reaches the file."""
+        self._gave_views = True
+        return self._array[...]
+
+    def gather(self, ids: Ids, threads: int = 0) -> npt.NDArray[Any]:
+        """Copies of these rows, in memory of their own."""
+        rows = id_array(ids, self.num_rows)
+        out = self.new_array(len(rows))
+        self.gather_into(rows, out, threads)
+        return out
+
+    def gather_into(
+        self, rows: npt.NDArray[np.int64], out: npt.NDArray[Any], threads: int = 0
+    ) -> None:
+        """Fills `out`, a contiguous array of the stored type."""
+        self.reader.gather(rows, _flat_bytes(out), threads=threads)
+
+    def pieces(self) -> Iterator[Any]:
+        """All rows in order as users get them, a few megabytes at a time, copied from the file:
+        without what was written to views, and with an OSError if the file is cut short meanwhile.
+        """
+        step = max(1, _BYTES_AT_ONCE // max(1, self.row_bytes))
+        for first in range(0, self.num_rows, step):
+            piece = self.new_array(min(step, self.num_rows - first))
+            self.matrix.read_rows(first, _flat_bytes(piece))
+            yield self.as_users_type(piece)
+
+    def new_array(self, rows: int) -> npt.NDArray[Any]:
+        """Room for so many rows."""
+        return np.empty((rows, *self.shape[1:]), self.dtype.storage)
+
+    def as_users_type(self, array: npt.NDArray[Any]) -> Any:
+        """The array itself, or a torch tensor over it if the values are bfloat16."""
+        if self.dtype is not DataType.BFLOAT16:
+            return array
+        torch = import_torch(f"{self.path} holds bfloat16, which NumPy does not have")
+        return torch.from_numpy(array).view(torch.bfloat16)
+
+
+def _flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return array.reshape(-1).view(np.uint8)

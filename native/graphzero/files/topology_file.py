@@ -1,0 +1,82 @@
+"""`TopologyFile`: an open topology, and the way in which sampling reads it.
+
+`Graph` holds one, and so does each dataset of the daemon.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from graphzero import _engine
+from graphzero.files.column_io import room_for_a_file
+from graphzero.files.paths import require_sound
+from graphzero.files.topology_io import TopologyPlan, checked_io, default_io, plan_io
+from graphzero.files.warm import warm_file
+
+Direction: TypeAlias = Literal["in", "out"]
+
+
+class TopologyFile:
+    """Thread-safe, but for read_by(), which is for a file that nobody samples from yet.
+
+    `symmetric`, `verify` and `io` are those of Graph.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        symmetric: bool = False,
+        verify: bool = False,
+        io: str | None = None,
+    ) -> None:
+        self.io = checked_io(default_io() if io is None else io)
+        self.path = path
+        self.topology = _engine.Topology.open(os.fspath(path))
+        if verify:
+            require_sound(self.topology)
+        self.symmetric = symmetric or self.topology.symmetric
+        """Whether the reverse of every edge is stored too, as the file or the caller said."""
+        self.num_nodes = self.topology.num_nodes
+        self.num_edges = self.topology.num_edges
+        self.has_weights = self.topology.has_weights
+        self.has_edge_ids = self.topology.has_edge_ids
+        self.byte_size = self.topology.file_bytes
+        self.read_by(plan_io(self.io, self.byte_size, room_for_a_file()))
+
+    def read_by(self, plan: TopologyPlan) -> None:
+        """Makes sampling read in that way from now on; the daemon plans for all its files."""
+        self.plan = plan
+        self.staged = _engine.StagedTopology.open(self.topology) if plan.staged else None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the content in hex; "" for a file of GraphZero 0.2, which has none."""
+        return self.topology.fingerprint.hex() if self.topology.version else ""
+
+    def warm(self) -> None:
+        warm_file(self.topology)
+
+    def has_direction(self, direction: Direction) -> bool:
+        """Whether edges can be followed in that direction; in a symmetric graph, in both."""
+        stored = self.topology.has_out if direction == "out" else self.topology.has_in
+        return stored or self.symmetric
+
+    def stored_adjacency(self, direction: Direction) -> Direction:
+        """The adjacency to read for a direction: a symmetric graph has the same in both."""
+        stored = {"in": self.topology.has_in, "out": self.topology.has_out}
+        if stored[direction]:
+            return direction
+        if self.symmetric:
+            return "out" if direction == "in" else "in"
+        if self.topology.version == 0:
+            raise ValueError(
+                "a GraphZero 0.2 file stores out-edges only: pass direction='out', or open it with "
+                "Graph(path, symmetric=True) if every edge is stored in both directions"
+            )
+        raise ValueError(
+            f"the graph stores no {direction}-edges; convert it with --direction both "
+            f"or --direction {direction}"
+        )
