@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -22,8 +23,7 @@ import pytest
 from graphzero.client.probe import daemon_stats
 from graphzero.commands.cli import main
 from graphzero.server.sessions.metrics import LatencyCounts
-
-DEADLINE_S = 60
+from waiting import DEADLINE_S
 
 
 def test_latencies_are_counted_by_powers_of_two() -> None:
@@ -68,6 +68,47 @@ def test_top_shows_rate_and_latency_of_each_trainer(
     assert header.split()[:7] == ["session", "requests", "per", "s", "p50", "p99", "flight"]
     line = next(line for line in page.splitlines() if ", small" in line)
     assert re.match(r" +1 +20 +[\d.]+ +<\d+ (us|ms|s) +<\d+ (us|ms|s) +0 ", line)
+
+
+def same_numbers(document: dict[str, Any], message: Any) -> None:
+    """Every field of the message, zeros too, but for times, which go on meanwhile."""
+    names = {field.name for field in message.DESCRIPTOR.fields}
+    assert set(document) == names
+    for name in names - {"uptime_ms", "age_ms"}:
+        found, expected = document[name], getattr(message, name)
+        if hasattr(expected, "DESCRIPTOR"):
+            same_numbers(found, expected)
+        elif hasattr(expected, "append"):
+            assert len(found) == len(expected)
+            for one, other in zip(found, expected, strict=True):
+                if hasattr(other, "DESCRIPTOR"):
+                    same_numbers(one, other)
+                else:
+                    assert (type(one), one) == (type(other), other)
+        else:
+            assert (type(found), found) == (type(expected), expected), name
+
+
+def test_programs_get_every_number(
+    start_daemon: Callable[..., Any], dataset: Path, raw: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M", "--warm", "none")
+    session = raw(daemon.address, client_name="train.py[7]")
+    session.sample(2, [1, 2], [2], columns=["x"])
+    session.receive()
+    session.sample(3, [5000], [2])
+    assert session.receive().error.code
+    assert main(["top", "--json", daemon.address]) == 0
+    document = json.loads(capsys.readouterr().out)
+    same_numbers(document, daemon_stats(daemon.address))
+    assert (document["pid"], document["uptime_ms"] >= 0) == (daemon.pid, True)
+    assert (document["requests"], document["failed_requests"]) == (2, 1)
+    (trainer,) = document["sessions"]
+    assert (trainer["client_name"], trainer["dataset"]) == ("train.py[7]", "small")
+    assert (trainer["requests"], trainer["blocks"]) == (2, 1)
+    columns = {column["column"]: column for column in document["columns"]}
+    assert (columns["x"]["path"], columns["x"]["gathers"]) == ("direct", 1)
+    session.close()
 
 
 @contextmanager
