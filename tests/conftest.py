@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ import_grpc()
 from daemon_process import DaemonProcess  # noqa: E402
 from gate import Gate  # noqa: E402
 
+# A test that cannot run here fails, instead of being skipped.
+NO_SKIPS = os.environ.get("GRAPHZERO_NO_SKIPS", "") not in ("", "0")
+
 # No test is about time: a busy machine is no failure.
 hypothesis.settings.register_profile("graphzero", deadline=None)
 hypothesis.settings.load_profile("graphzero")
@@ -34,6 +37,23 @@ def pytest_configure() -> None:
     # A shell starts what runs in the background with SIGINT ignored, which children inherit; tests
     # of interruption need it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _fail_if_skipped(report: Any) -> Any:
+    if report.skipped and NO_SKIPS and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr[2]}, and GRAPHZERO_NO_SKIPS is set"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    return _fail_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    return _fail_if_skipped((yield))
 
 
 @pytest.fixture

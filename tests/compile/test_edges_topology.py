@@ -10,6 +10,7 @@ from edge_reference import EdgeList, ample, compile_file, tiny, topology_bytes
 from golden import GoldenGraph
 from graphzero import FormatError, InputError
 from graphzero.conversion.compile_graph import GraphOptions
+from legacy_writer import legacy_topology
 
 
 def edges_of(graph: GoldenGraph) -> EdgeList:
@@ -71,7 +72,7 @@ def test_a_large_upgrade_in_little_memory_equals_numpy(tmp_path: Path) -> None:
     rows = [rng.integers(0, 2_000, rng.integers(0, 40)).tolist() for _ in range(2_000)]
     weights = [rng.random(len(row)).tolist() for row in rows]
     source = tmp_path / "old.gl"
-    source.write_bytes(rw.legacy_topology(rows, weights))
+    source.write_bytes(legacy_topology(rows, weights))
     item = GoldenGraph("old.gl", neighbours=rows, weights=weights)
     options = GraphOptions(num_nodes=2_000, edge_ids=True)
     made = compile_file(source, options, tiny(tmp_path, 2, 256 << 10))
@@ -93,7 +94,7 @@ def test_fewer_nodes_than_the_file_has_are_refused(tmp_path: Path) -> None:
 )
 def test_a_damaged_source_is_named(tmp_path: Path, rows: list[list[int]], message: str) -> None:
     source = tmp_path / "old.gl"
-    source.write_bytes(rw.legacy_topology(rows))
+    source.write_bytes(legacy_topology(rows))
     with pytest.raises(FormatError) as caught:
         compile_file(source)
     assert message in str(caught.value)

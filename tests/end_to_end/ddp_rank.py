@@ -1,6 +1,7 @@
 """One rank of test_ddp.py. Run as: python ddp_rank.py RANK ADDRESS DIRECTORY
 
-For each number of seeds it trains two epochs, and writes the seeds of its batches to DIRECTORY.
+For each number of seeds it trains two epochs, and writes the seeds of its batches to DIRECTORY. A
+rank with a batch more than another would wait for it in backward() for ever.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import torch
 import torch.distributed as dist
 
 RANKS, BATCH = 2, 8
-WHOLE = 5 * RANKS * BATCH
-# The number of seeds modulo ranks * batch size.
-LEFT_OVER = sorted({0, 1, RANKS - 1, RANKS * BATCH - 1})
+STEP = RANKS * BATCH
+# With and without seeds left over, and with hardly any.
+COUNTS = [5 * STEP, 5 * STEP + 1, 6 * STEP - 1, STEP + 1, RANKS]
 
 
-def seeds_for(left_over: int) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(left_over).permutation(2000)[: WHOLE + left_over]
+def seeds_for(count: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(count).permutation(2000)[:count]
 
 
 def train(rank: int, address: str, directory: str) -> None:
@@ -38,20 +39,14 @@ def train(rank: int, address: str, directory: str) -> None:
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(16, 5))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with gz.connect(address) as client:
-        for left_over in LEFT_OVER:
+        for count in COUNTS:
             loader = client.loader(
-                seeds_for(left_over),
-                [3],
-                BATCH,
-                shuffle=True,
-                rank=rank,
-                world_size=RANKS,
-                columns=["x", "y"],
+                seeds_for(count), [3], BATCH, shuffle=True, rank=rank, world_size=RANKS
             )
             for epoch in range(2):
                 seen = [train_on(batch, model, optimizer) for batch in loader]
                 assert len(seen) == len(loader)
-                np.savez(f"{directory}/{left_over}-{epoch}-{rank}.npz", *seen)
+                np.savez(f"{directory}/{count}-{epoch}-{rank}.npz", *seen)
     weights = model.module.weight.detach()
     everyones = [torch.zeros_like(weights) for _ in range(RANKS)]
     dist.all_gather(everyones, weights)

@@ -1,6 +1,5 @@
 """Small graphs as files, and what they hold, for tests of sampling."""
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import graphzero as gz
 import numpy as np
 import numpy.typing as npt
+from legacy_writer import legacy_arrays
 
 
 @dataclass(frozen=True)
@@ -63,46 +63,9 @@ def write_legacy_graph(path: Path, edges: EdgeList) -> Path:
     """A file of GraphZero 0.2: out-edges with 64-bit ids, rows in input order, so unsorted."""
     order = np.argsort(edges.src, kind="stable")
     indptr = np.searchsorted(edges.src[order], np.arange(edges.num_nodes + 1))
-    write_legacy_arrays(
-        path, indptr, edges.dst[order], None if edges.weights is None else edges.weights[order]
-    )
+    weights = None if edges.weights is None else edges.weights[order]
+    path.write_bytes(legacy_arrays(indptr, edges.dst[order], weights))
     return path
-
-
-def write_legacy_arrays(
-    path: Path,
-    indptr: npt.ArrayLike,
-    indices: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-) -> Path:
-    """The same from raw arrays, which may be nonsense."""
-    indptr_bytes = np.asarray(indptr, np.uint64).tobytes()
-    indices_bytes = np.asarray(indices, np.uint64).tobytes()
-    content = legacy_header(
-        len(indptr_bytes) // 8 - 1, len(indices_bytes) // 8, weighted=weights is not None
-    )
-    arrays = [indptr_bytes, indices_bytes]
-    if weights is not None:
-        arrays.append(np.asarray(weights, np.float32).tobytes())
-    for array in arrays:
-        content += bytes(-len(content) % 64) + array
-    path.write_bytes(content)
-    return path
-
-
-def legacy_header(num_nodes: int, num_edges: int, *, weighted: bool = False) -> bytes:
-    indptr_bytes = 8 * (num_nodes + 1)
-    indices_offset = -(-(64 + indptr_bytes) // 64) * 64
-    return b"graphlit" + struct.pack(
-        "<7Q",
-        indptr_bytes,
-        8 * num_edges,
-        64,
-        indices_offset,
-        num_nodes,
-        num_edges,
-        int(weighted),
-    )
 
 
 def open_graph(

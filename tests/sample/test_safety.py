@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
-from sampling_graphs import EdgeList, fan_edges, legacy_header, open_graph, write_legacy_arrays
+from legacy_writer import legacy_arrays, legacy_header
+from sampling_graphs import EdgeList, fan_edges, open_graph
 
 N = 200
 
@@ -32,13 +33,18 @@ def regular():
     return indptr, indices
 
 
+def write_legacy(path, *arrays):
+    path.write_bytes(legacy_arrays(*arrays))
+    return path
+
+
 @pytest.mark.parametrize("value", [2**63, 2**64 - 1, 10 * N + 1, 5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_damaged_row_is_named(tmp_path, value, weighted):
     indptr, indices = regular()
     indptr[101] = value
     weights = np.ones(10 * N, np.float32) if weighted else None
-    path = write_legacy_arrays(tmp_path / "bad.gl", indptr, indices, weights)
+    path = write_legacy(tmp_path / "bad.gl", indptr, indices, weights)
     for call in calls(gz.Graph(path), 100, weighted):
         with pytest.raises(FormatError, match=r"bad\.gl: indptr of node 10[01]: found"):
             call()
@@ -50,7 +56,7 @@ def test_a_damaged_neighbour_is_named(tmp_path, value, weighted):
     indptr, indices = regular()
     indices[1000:1010] = value
     weights = np.ones(10 * N, np.float32) if weighted else None
-    path = write_legacy_arrays(tmp_path / "bad.gl", indptr, indices, weights)
+    path = write_legacy(tmp_path / "bad.gl", indptr, indices, weights)
     for call in calls(gz.Graph(path), 100, weighted):
         with pytest.raises(FormatError, match=rf"bad\.gl: edge 100\d of node 100: .*{value}"):
             call()
@@ -61,7 +67,7 @@ def test_a_weight_that_is_none_is_named(tmp_path, weight):
     indptr, indices = regular()
     weights = np.ones(10 * N, np.float32)
     weights[1003] = weight
-    graph = gz.Graph(write_legacy_arrays(tmp_path / "bad.gl", indptr, indices, weights))
+    graph = gz.Graph(write_legacy(tmp_path / "bad.gl", indptr, indices, weights))
     with pytest.raises(InputError, match=r"edge 1003 of node 100 has weight"):
         graph.sample(np.arange(N), [3], direction="out", weighted=True)
     with pytest.raises(InputError, match=r"edge 1003 of node 100 has weight"):
@@ -72,7 +78,7 @@ def test_a_weight_that_is_none_is_named(tmp_path, weight):
 def test_of_several_errors_the_first_is_thrown_for_any_number_of_threads(tmp_path):
     indptr = np.arange(50_001, dtype=np.uint64)
     indptr[[7_001, 20_001, 45_001]] = 2**40
-    graph = gz.Graph(write_legacy_arrays(tmp_path / "bad.gl", indptr, np.zeros(50_000)))
+    graph = gz.Graph(write_legacy(tmp_path / "bad.gl", indptr, np.zeros(50_000)))
     before = _engine.thread_usage().limit
     _engine.set_thread_limit(8)
     try:

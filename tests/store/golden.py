@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import reference_writer as rw
+from legacy_writer import legacy_matrix, legacy_topology
 
 DIRECTORY = Path(__file__).parent.parent / "golden"
 
@@ -117,10 +118,10 @@ def reference_bytes(name: str) -> bytes:
     """The file as the reference writer makes it."""
     for graph in LEGACY_GRAPHS:
         if graph.name == name:
-            return rw.legacy_topology(graph.neighbours, graph.weights)
+            return legacy_topology(graph.neighbours, graph.weights)
     for matrix in LEGACY_MATRICES:
         if matrix.name == name:
-            return rw.legacy_matrix(matrix.values)
+            return legacy_matrix(matrix.values)
     if name == "directed.gl":
         return rw.topology(4, DIRECTED_EDGES).bytes()
     if name == "named_weights.gl":

@@ -253,35 +253,5 @@ def matrix_properties(rows: int, cols: int, stride: int, ndim: int, role: str) -
     return struct.pack("<QQQII", rows, cols, stride, ndim, ROLES[role])
 
 
-def legacy_topology(
-    rows: Sequence[Sequence[int]], weights: Sequence[Sequence[float]] | None = None
-) -> bytes:
-    """A `.gl` file as GraphZero 0.2 writes it: rows in input order, 64-bit ids."""
-    indptr = np.cumsum([0, *(len(row) for row in rows)]).astype("<u8").tobytes()
-    neighbours = [neighbour for row in rows for neighbour in row]
-    indices = np.asarray(neighbours, "<u8").tobytes()
-    at = -(-(64 + len(indptr)) // 64) * 64
-    fields = (
-        len(indptr),
-        len(indices),
-        64,
-        at,
-        len(rows),
-        len(neighbours),
-        int(weights is not None),
-    )
-    data = (struct.pack("<8s7Q", b"graphlit", *fields) + indptr).ljust(at, b"\0") + indices
-    if weights is not None:
-        flat = [weight for row in weights for weight in row]
-        data = data.ljust(-(-len(data) // 64) * 64, b"\0") + np.asarray(flat, "<f4").tobytes()
-    return data
-
-
-def legacy_matrix(array: np.ndarray[Any, Any]) -> bytes:
-    """A `.gd` file as GraphZero 0.2 writes it."""
-    dtype = ("int32", "int64", "float32", "float64").index(array.dtype.name)
-    return struct.pack("<8sIiQQ", b"GZDATA26", 0, dtype, *array.shape) + array.tobytes()
-
-
 def _align(value: int) -> int:
     return -(-value // ALIGN) * ALIGN

@@ -15,6 +15,7 @@ import reference_writer as rw
 from graphzero import _engine
 from graphzero.commands.cli import main
 from graphzero.files.paths import find_problems, open_file
+from legacy_writer import legacy_topology
 
 MIB = 1 << 20
 DIRECTED = golden.DIRECTORY / "directed.gl"
@@ -199,7 +200,7 @@ def test_rows_that_cross_blocks_are_checked_over_the_edge(tmp_path):
 
 def test_files_of_graphzero_0_2_are_checked_by_value(tmp_path):
     path = tmp_path / "old.gl"
-    path.write_bytes(rw.legacy_topology([[1, 2], [0], [3]]))
+    path.write_bytes(legacy_topology([[1, 2], [0], [3]]))
     (problem,) = find_problems(open_file(path))
     assert "out.indices slot 3: found 3, expected below 3" in problem
 
