@@ -13,9 +13,9 @@ from typing import Any
 
 import grpc
 from graphzero import _engine
+from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError
 from graphzero.base.text import line_text, quoted
-from graphzero.commands.cli import describe
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
 from graphzero.server.datasets import read_plan
@@ -167,7 +167,7 @@ class _Daemon:
             try:
                 version = await asyncio.to_thread(self._catalog.read)
             except (GraphZeroError, OSError, ValueError) as error:
-                log.error("reload failed, serving as before: %s", describe(error))
+                log.error("reload failed, serving as before: %s", error_text(error))
                 continue
             self._catalog.adopt(version)
             self._warm_start.begin(self._catalog.all(), self._plan.row_cache)

@@ -5,8 +5,9 @@ import os
 import sys
 from collections.abc import Sequence
 
+from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError
-from graphzero.commands.cli import EXIT_ERROR, describe
+from graphzero.commands.cli import EXIT_ERROR
 from graphzero.server.process.log_lines import set_up_log
 from graphzero.server.process.thread_room import require_threads
 from graphzero.transport.grpc_setup import import_grpc
@@ -27,6 +28,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         asyncio.run(run(config))
     except (GraphZeroError, OSError, ValueError) as error:
-        print(f"graphzero-server: error: {describe(error)}", file=sys.stderr)
+        print(f"graphzero-server: error: {error_text(error)}", file=sys.stderr)
         return EXIT_ERROR
     return 0

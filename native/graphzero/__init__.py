@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from graphzero.client.loader import Loader
     from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
     from graphzero.conversion.compile_graph import convert_csv_to_gl, write_graph
+    from graphzero.conversion.generate import GenerationReport, generate
     from graphzero.conversion.imports import (
         import_dgl,
         import_files,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from graphzero.files.categories import Categories
     from graphzero.files.dtypes import DataType
     from graphzero.files.original_ids import OriginalIds
+    from graphzero.files.verify import VerificationReport, verify
 
 _HOMES = {
     "AccessDenied": "client.errors",
@@ -56,6 +58,7 @@ _HOMES = {
     "DatasetChanged": "client.errors",
     "FeatureStore": "embedded.features",
     "FormatError": "base.errors",
+    "GenerationReport": "conversion.generate",
     "Graph": "embedded.graph",
     "GraphZeroError": "base.errors",
     "InputError": "base.errors",
@@ -71,18 +74,21 @@ _HOMES = {
     "ServerUnavailable": "client.errors",
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
+    "VerificationReport": "files.verify",
     "Walks": "client.batch",
     "__version__": "base.version",
     "connect": "client.connect",
     "convert_csv_to_gd": "conversion.compile_features",
     "convert_csv_to_gl": "conversion.compile_graph",
     "export_dataset": "exporting.export",
+    "generate": "conversion.generate",
     "import_dgl": "conversion.imports",
     "import_files": "conversion.imports",
     "import_folder": "conversion.imports",
     "import_networkx": "conversion.imports",
     "import_pyg": "conversion.imports",
     "import_scipy": "conversion.imports",
+    "verify": "files.verify",
     "write_features": "conversion.compile_features",
     "write_graph": "conversion.compile_graph",
 }
@@ -97,6 +103,7 @@ __all__ = [
     "DatasetChanged",
     "FeatureStore",
     "FormatError",
+    "GenerationReport",
     "Graph",
     "GraphZeroError",
     "InputError",
@@ -112,18 +119,21 @@ __all__ = [
     "ServerUnavailable",
     "SharedMemoryUnavailable",
     "StartFailed",
+    "VerificationReport",
     "Walks",
     "__version__",
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
     "export_dataset",
+    "generate",
     "import_dgl",
     "import_files",
     "import_folder",
     "import_networkx",
     "import_pyg",
     "import_scipy",
+    "verify",
     "write_features",
     "write_graph",
 ]

@@ -10,9 +10,9 @@ import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.text import count_text, names_text, quoted
-from graphzero.commands.cli import describe
 from graphzero.files.dataset import Dataset, dataset_identity, open_dataset
 from graphzero.files.paths import datasets, files_of
 from graphzero.server.datasets.read_plan import ReadPlan
@@ -80,10 +80,10 @@ class Catalog:
                 # Without the frames, which would keep what was opened so far if all of it fails.
                 failure = error.with_traceback(None)
                 if known is None:
-                    left_out[name] = describe(error)
+                    left_out[name] = error_text(error)
                 else:
                     found[name] = known
-                    outdated[name] = describe(error)
+                    outdated[name] = error_text(error)
         if not found and failure is not None:
             if len(left_out) == 1:
                 raise failure

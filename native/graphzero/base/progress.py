@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from graphzero.base.text import short_count_text, size_text
 
@@ -16,6 +18,17 @@ QUIET_S = 0.5
 # What phases count.
 _NOUNS = ("edges", "ids", "nodes", "rows")
 _PERCENT_BAR = "{l_bar}{bar}| [{elapsed}<{remaining}, {rate_noinv_fmt}]"
+
+
+# What a long job calls now and then: with a phase, how much of it is done, and its total.
+Report: TypeAlias = Callable[[str, int, int], None]
+# Shows the progress of one file: called with what it is, gives a context whose value takes reports.
+ShowProgress: TypeAlias = Callable[[str], AbstractContextManager[Report | None]]
+
+
+def no_progress(label: str) -> nullcontext[None]:
+    """A ShowProgress that shows nothing."""
+    return nullcontext()
 
 
 class JobProgress:

@@ -5,7 +5,6 @@ Only the one that is asked for is imported, so that a conversion starts without 
 """
 
 import argparse
-import errno
 import os
 import signal
 import sys
@@ -13,9 +12,9 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 
+from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.extras import MissingExtra
-from graphzero.base.text import line_text
 
 _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
@@ -29,9 +28,6 @@ _COMMANDS = {
 
 EXIT_ERROR = 1  # the input, the data or the system is at fault; the message says which
 EXIT_USAGE = 2  # the command line is at fault
-
-# It may quote names from files, and what a daemon said.
-_LONGEST_ERROR = 4000
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -91,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("graphzero: interrupted", file=sys.stderr)
         return 128 + (stopped_by[-1] if stopped_by else signal.SIGINT)
     except (GraphZeroError, MissingExtra, OSError, ValueError, MemoryError) as error:
-        print(f"graphzero {args.command}: error: {describe(error)}", file=sys.stderr)
+        print(f"graphzero {args.command}: error: {error_text(error)}", file=sys.stderr)
         return EXIT_ERROR
 
 
@@ -115,26 +111,3 @@ def _require_utf8(arguments: Sequence[str]) -> None:
             argument.encode()
         except UnicodeEncodeError:
             raise InputError(f"found {argument!a}, expected valid UTF-8") from None
-
-
-def describe(error: BaseException) -> str:
-    """One line for a person: "x.csv: cannot open: No such file or directory"."""
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        text = _no_descriptors(error.errno)
-    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
-        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
-    elif isinstance(error, MemoryError):
-        text = "not enough memory; lower --memory or --threads"
-    else:
-        text = " ".join(str(error).split()) or type(error).__name__
-    return line_text(text, _LONGEST_ERROR)
-
-
-def _no_descriptors(code: int) -> str:
-    """Whichever file was to be opened is not at fault."""
-    if code == errno.ENFILE:
-        return "all processes of this machine have too many files open; raise: sysctl fs.file-max"
-    import resource
-
-    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return f"this process may not open more than {allowed} files; run: ulimit -n {4 * allowed}"

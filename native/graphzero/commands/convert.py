@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphzero.base.errors import InputError
-from graphzero.base.progress import JobProgress
+from graphzero.base.progress import JobProgress, ShowProgress, no_progress
 from graphzero.base.text import count_text, counted_text, rate_text, size_text
 from graphzero.commands.arguments import count, size
-from graphzero.conversion.convert import ConversionReport, ShowProgress, convert, no_progress
+from graphzero.conversion.convert import ConversionReport, convert
 from graphzero.conversion.inputs.locations import Location
 from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Relabel, Work, with_fill

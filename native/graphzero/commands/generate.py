@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from graphzero.base.progress import JobProgress
 from graphzero.base.text import counted_text
 from graphzero.commands.arguments import count, size
 
@@ -13,7 +12,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Write a synthetic dataset: a power-law graph with planted classes, features and labels "
         "for training a GNN, and train/valid/test splits. The same options give the same bytes."
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the dataset to create")
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--out", type=Path, metavar="DIR", help="the dataset to create")
+    place.add_argument("directory", nargs="?", type=Path, metavar="DIR", help="the same as --out")
     parser.add_argument("--nodes", type=count, default="1M", metavar="N", help="default 1M")
     parser.add_argument(
         "--edges",
@@ -44,25 +45,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from graphzero.conversion.generate import SyntheticDataset, generate_dataset
+    from graphzero.conversion.generate import generate
 
-    dataset = SyntheticDataset(
+    report = generate(
+        args.out or args.directory,
         nodes=args.nodes,
         edges=args.edges,
         dim=args.dim,
         classes=args.classes,
         seed=args.seed,
         dtype=args.dtype,
+        overwrite=args.overwrite,
+        memory=args.memory,
+        threads=args.threads,
+        progress=True,
     )
-    with JobProgress(f"of {args.directory.name}") as progress:
-        generate_dataset(
-            args.directory,
-            dataset,
-            overwrite=args.overwrite,
-            memory=args.memory,
-            threads=args.threads,
-            report=progress,
-        )
-    edges = counted_text(2 * dataset.edges, "edge")
-    print(f"{args.directory}: {counted_text(dataset.nodes, 'node')}, {edges}")
+    edges = counted_text(report.num_edges, "edge")
+    print(f"{report.path}: {counted_text(report.num_nodes, 'node')}, {edges}")
     return 0

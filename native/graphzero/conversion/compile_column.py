@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
+from graphzero.base.progress import Report
 from graphzero.files.paths import COLUMN_SUFFIX, categories_file
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.texts import TextInput
     from graphzero.conversion.plan import ColumnSource, Role
 
-Report = Callable[[str, int, int], None]  # (phase, done, total)
 Number = int | float | str  # a string is taken as it stands, so that no digit is lost
 
 

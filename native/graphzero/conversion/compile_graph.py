@@ -7,12 +7,13 @@ records are NamedTuples since dataclasses imports half of the standard library.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
+from graphzero.base.progress import Report
 from graphzero.base.resources import make_resources
 from graphzero.files.publish import StrPath, new_file
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.tables import Wanted
     from graphzero.conversion.inputs.texts import TextInput
 
-Report = Callable[[str, int, int], None]  # (phase, done, total)
 Direction = Literal["in", "out", "both"]
 
 

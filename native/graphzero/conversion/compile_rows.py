@@ -11,7 +11,8 @@ import numpy as np
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
-from graphzero.conversion.compile_column import ColumnRequest, Report, parse_number
+from graphzero.base.progress import Report
+from graphzero.conversion.compile_column import ColumnRequest, parse_number
 from graphzero.conversion.inputs.streams import Array, RowChunk, RowStream, Texts, as_int64
 from graphzero.conversion.inputs.tables import ReadTally
 from graphzero.conversion.matrix_arrays import (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphzero.base.errors import InputError
+from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.resources import make_resources
-from graphzero.conversion.compile_graph import GraphOptions, GraphReport, Report, compile_edges
+from graphzero.conversion.compile_graph import GraphOptions, GraphReport, compile_edges
 from graphzero.conversion.inputs.locations import Location, stored_bytes
 from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Work
 from graphzero.files.column_names import check_column_name
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.streams import EdgeStream, RowStream
     from graphzero.conversion.inputs.tables import Wanted
 
-# Shows the progress of one file: called with what it is, gives a context whose value takes reports.
-ShowProgress = Callable[[str], AbstractContextManager[Report | None]]
-
 
 class ConversionReport(NamedTuple):
     """What became of each source."""
@@ -39,10 +36,6 @@ class ConversionReport(NamedTuple):
     output_bytes: int
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
-
-
-def no_progress(label: str) -> nullcontext[None]:
-    return nullcontext()
 
 
 def convert(

@@ -23,7 +23,8 @@ from graphzero.files.publish import StrPath
 
 if TYPE_CHECKING:
     from graphzero import _engine
-    from graphzero.conversion.compile_graph import GraphOptions, Report
+    from graphzero.base.progress import Report
+    from graphzero.conversion.compile_graph import GraphOptions
     from graphzero.conversion.inputs.tables import Wanted
 
 

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from graphzero.base.errors import InputError
+from graphzero.base.progress import JobProgress, ShowProgress, no_progress
 from graphzero.conversion.compile_graph import Direction, GraphOptions
-from graphzero.conversion.convert import ConversionReport, ShowProgress, convert, no_progress
+from graphzero.conversion.convert import ConversionReport, convert
 from graphzero.conversion.inputs.locations import Location
 from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.plan import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.compile_column import Number
 
 # A file, or names of columns of a table that is given elsewhere.
-ColumnFile: TypeAlias = "StrPath | Sequence[str]"
+ColumnInput: TypeAlias = "StrPath | Sequence[str]"
 
 __all__ = [
     "import_dgl",
@@ -70,8 +71,8 @@ def import_files(
     edges: StrPath,
     out: StrPath,
     *,
-    columns: Mapping[str, ColumnFile] | None = None,
-    edge_columns: Mapping[str, ColumnFile] | None = None,
+    columns: Mapping[str, ColumnInput] | None = None,
+    edge_columns: Mapping[str, ColumnInput] | None = None,
     splits: Mapping[str, StrPath] | None = None,
     dtypes: Mapping[str, str] | None = None,
     nodes: StrPath | None = None,
@@ -288,11 +289,7 @@ def _run(
     for option in options:
         if option not in ImportOptions.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument {option!r}")
-    show_progress: ShowProgress = no_progress
-    if options.get("progress", False):
-        from graphzero.base.progress import JobProgress
-
-        show_progress = JobProgress
+    show_progress: ShowProgress = JobProgress if options.get("progress", False) else no_progress
     return convert(
         plan,
         out,
@@ -309,14 +306,14 @@ def _run(
 
 
 def _columns(
-    columns: Mapping[str, ColumnFile] | None,
-    edge_columns: Mapping[str, ColumnFile] | None,
+    columns: Mapping[str, ColumnInput] | None,
+    edge_columns: Mapping[str, ColumnInput] | None,
     splits: Mapping[str, StrPath] | None,
     dtypes: Mapping[str, str] | None,
     tables: Mapping[str, StrPath | None],
 ) -> list[ColumnSource]:
     """`tables`: where columns that are given as lists of names come from, by the role."""
-    roles: list[tuple[Role, Mapping[str, ColumnFile] | None]] = [
+    roles: list[tuple[Role, Mapping[str, ColumnInput] | None]] = [
         ("node", columns), ("edge", edge_columns), ("ids", splits),
     ]  # fmt: skip
     types = dict(dtypes or {})
@@ -333,7 +330,7 @@ def _columns(
 
 def _column(
     name: str,
-    file: ColumnFile,
+    file: ColumnInput,
     dtype: str | None,
     role: Role,
     tables: Mapping[str, StrPath | None],

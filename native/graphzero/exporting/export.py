@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from graphzero.base.progress import Report
 from graphzero.exporting.edges import count_edges, edges_of
 from graphzero.exporting.manifest import ExportedColumn, Manifest
-from graphzero.exporting.writers import NodeNames, NpyWriter, ParquetWriter, Report, Writer, tell
+from graphzero.exporting.writers import NodeNames, NpyWriter, ParquetWriter, Writer, tell
 from graphzero.files.dataset import Dataset, open_dataset
 from graphzero.files.publish import StrPath, new_directory
 

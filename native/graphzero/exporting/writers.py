@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
+from graphzero.base.progress import Report
 from graphzero.exporting.edges import Edges, count_edges
 from graphzero.exporting.manifest import Ids
 from graphzero.files.categories import Categories
@@ -23,7 +24,6 @@ from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType, widen
 from graphzero.files.paths import ORIGINAL_IDS
 
-Report: TypeAlias = Callable[[str, int, int], None]
 Array: TypeAlias = npt.NDArray[Any]
 
 _BYTES_AT_ONCE = 8 << 20

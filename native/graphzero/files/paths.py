@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
+from graphzero.base.progress import Report
 
 GRAPH_FILE = "graph.gl"
 COLUMN_SUFFIX = ".gd"
@@ -17,7 +17,6 @@ ORIGINAL_IDS = "original_id"  # the column of a relabelled dataset
 CATEGORIES_SUFFIX = ".categories"
 
 DataFile: TypeAlias = "_engine.Topology | _engine.Matrix"
-Report: TypeAlias = Callable[[str, int, int], None]
 
 
 def is_dataset(directory: Path) -> bool:

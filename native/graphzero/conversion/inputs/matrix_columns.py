@@ -18,7 +18,8 @@ import numpy as np
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
-from graphzero.conversion.compile_column import Number, Report, parse_number
+from graphzero.base.progress import Report
+from graphzero.conversion.compile_column import Number, parse_number
 from graphzero.conversion.inputs.matrix_plan import MatrixPlan
 from graphzero.conversion.inputs.streams import (
     Array,

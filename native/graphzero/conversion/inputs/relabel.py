@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
-from graphzero.conversion.compile_graph import Report
+from graphzero.base.progress import Report
 from graphzero.conversion.inputs.streams import (
     EdgeChunk,
     EdgeStream,

@@ -1,0 +1,32 @@
+"""Errors as one line for a person."""
+
+import errno
+import os
+
+from graphzero.base.text import line_text
+
+# It may quote names from files, and what a daemon said.
+_LONGEST_ERROR = 4000
+
+
+def error_text(error: BaseException) -> str:
+    """One line for a person: "x.csv: cannot open: No such file or directory"."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        text = _no_descriptors(error.errno)
+    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    elif isinstance(error, MemoryError):
+        text = "not enough memory; lower --memory or --threads"
+    else:
+        text = " ".join(str(error).split()) or type(error).__name__
+    return line_text(text, _LONGEST_ERROR)
+
+
+def _no_descriptors(code: int) -> str:
+    """Whichever file was to be opened is not at fault."""
+    if code == errno.ENFILE:
+        return "all processes of this machine have too many files open; raise: sysctl fs.file-max"
+    import resource
+
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"this process may not open more than {allowed} files; run: ulimit -n {4 * allowed}"

@@ -1,0 +1,189 @@
+"""`verify`: reads every byte of files and datasets and says what is wrong, where."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.base.error_text import error_text
+from graphzero.base.errors import FormatError, InputError
+from graphzero.base.progress import JobProgress, ShowProgress, no_progress
+from graphzero.files.categories import Categories
+from graphzero.files.column_file import ColumnFile
+from graphzero.files.paths import (
+    COLUMN_SUFFIX,
+    GRAPH_FILE,
+    ORIGINAL_IDS,
+    datasets,
+    files_of,
+    find_problems,
+    open_file,
+)
+from graphzero.files.publish import StrPath
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A file, or a dataset whose files are sound one by one but do not belong together."""
+
+    path: Path
+    byte_size: int
+    """Bytes of the file; 0 for a dataset, and for a file that could not be opened."""
+    problems: tuple[str, ...] = ()
+    """One line for each thing that is wrong: what was found, and what was expected."""
+    unreadable: bool = False
+    """Whether it could not be read at all; the problem says why."""
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """What `verify` found."""
+
+    files: tuple[Verified, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Those of all files, in the order of the files."""
+        return tuple(problem for file in self.files for problem in file.problems)
+
+
+def verify(path: StrPath, *, progress: bool = False) -> VerificationReport:
+    """Reads every byte of a .gl or .gd file, a dataset or a directory of datasets, as `graphzero
+    verify` does: checksums, bounds, and whether the columns of a dataset fit its graph.
+
+    What is damaged or cannot be read is in the report, and raises nothing; a path that does not
+    exist raises FileNotFoundError, a directory without data files InputError. `progress` shows
+    progress on stderr.
+
+        >>> gz.verify("products").ok
+        True
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    show = show_bytes if progress else no_progress
+    return VerificationReport(tuple(verify_all(path, show)))
+
+
+def show_bytes(label: str) -> JobProgress:
+    """The progress of reading a file."""
+    return JobProgress(label, unit="B")
+
+
+def verify_all(path: Path, show_progress: ShowProgress) -> Iterator[Verified]:
+    """Each file as soon as it has been read, then what is wrong between files of a dataset."""
+    if not path.is_dir():
+        yield _verify_file(path, show_progress)
+        return
+    for dataset in datasets(path):
+        sound = True
+        for file in files_of(dataset):
+            result = _verify_file(file, show_progress)
+            sound = sound and not result.problems
+            yield result
+        if sound and (dataset / GRAPH_FILE).exists():
+            problems = tuple(_mismatches(dataset))
+            if problems:
+                yield Verified(dataset, 0, problems)
+
+
+def _verify_file(path: Path, show_progress: ShowProgress) -> Verified:
+    """One file by itself."""
+    size = 0
+    try:
+        file = open_file(path)
+        size = file.file_bytes
+        with show_progress(path.name) as report:
+            problems = find_problems(file, report)
+    except OSError as error:
+        return Verified(path, size, (error_text(error),), unreadable=True)
+    except FormatError as error:
+        problems = [error_text(error)]
+    return Verified(path, size, tuple(problems))
+
+
+def _mismatches(dataset: Path) -> Iterator[str]:
+    """Columns that do not fit the graph beside them."""
+    topology = _engine.Topology.open(str(dataset / GRAPH_FILE))
+    rows = {"node": topology.num_nodes, "edge": topology.edge_id_bound}
+    for path in files_of(dataset)[1:]:
+        column = ColumnFile(path)
+        if column.description.categories:
+            yield from _unknown_codes(column)
+        if column.role == "ids":
+            yield from _ids_outside(column, topology.num_nodes)
+        elif column.role == "categories":
+            yield from _out_of_order(column, "categories")
+        elif column.num_rows != rows[column.role]:
+            yield (
+                f"{path}: rows: found {column.num_rows}, expected {rows[column.role]}, "
+                f"one for each {column.role} of {GRAPH_FILE}"
+            )
+        if path.name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}":
+            yield from _out_of_order(column, "ids")
+
+
+def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
+    """Original ids and categories are found by bisection."""
+    row = 0  # of the first id of `ids`
+    before: npt.NDArray[Any] | None = None  # the last id of the piece before
+    for piece in column.pieces():
+        ids = piece
+        if ids.ndim == 2:  # texts, in the order of their bytes
+            ids = ids.view(f"S{ids.shape[1]}").reshape(-1)
+        if before is not None:
+            ids = np.concatenate([before, ids])
+        wrong = np.flatnonzero(ids[:-1] >= ids[1:])
+        if wrong.size:
+            at = int(wrong[0])
+            found = f"{ids[at].item()!r} before {ids[at + 1].item()!r}"
+            yield f"{column.path}: row {row + at}: found {found}, expected ascending {what}"
+            return
+        row += len(ids) - 1
+        before = ids[-1:]
+
+
+def _ids_outside(column: ColumnFile, num_nodes: int) -> Iterator[str]:
+    first = 0
+    for ids in column.pieces():
+        wrong = np.flatnonzero(ids >= num_nodes)
+        if wrong.size:
+            at = int(wrong[0])
+            yield (
+                f"{column.path}: row {first + at}: found node {ids[at]}, expected below {num_nodes}"
+            )
+            return
+        first += len(ids)
+
+
+def _unknown_codes(column: ColumnFile) -> Iterator[str]:
+    """Codes that the dictionary beside the column does not have."""
+    try:
+        known = len(Categories(column.path))
+    except (InputError, FormatError) as error:
+        yield error_text(error)
+        return
+    first = 0
+    for codes in column.pieces():
+        wrong = np.flatnonzero((codes < -1) | (codes >= known))
+        if wrong.size:
+            at = int(wrong[0])
+            yield (
+                f"{column.path}: row {first + at}: found code {codes[at]}, expected -1 to "
+                f"{known - 1}"
+            )
+            return
+        first += len(codes)
