@@ -106,9 +106,7 @@ class ClientCalls:
         return self._batch_request(ids, options, seed, deadline)
 
     def _sample(self, *args: Any, **kwargs: Any) -> Call[Batch]:
-        request = yield from self._sample_request(*args, **kwargs)
-        batch: Batch = yield request
-        return batch
+        return _with_last_request(self._sample_request(*args, **kwargs))
 
     def _sample_links(
         self,
@@ -274,3 +272,8 @@ class ClientCalls:
     ) -> Call[npt.NDArray[np.int64]]:
         self._require_features(["find_nodes"])
         return (yield from find_nodes(original, self._dataset, deadline or self._deadline(None)))
+
+
+def _with_last_request(call: Call[Request[Batch]]) -> Call[Batch]:
+    batch: Batch = yield (yield from call)
+    return batch

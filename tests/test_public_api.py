@@ -5,6 +5,7 @@ import pytest
 
 PUBLIC = {
     "AccessDenied",
+    "AsyncClient",
     "Batch",
     "Categories",
     "Client",
@@ -32,6 +33,7 @@ PUBLIC = {
     "VerificationReport",
     "Walks",
     "__version__",
+    "aconnect",
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
@@ -104,6 +106,7 @@ CLIENT = {
     "sample_async",
     "sample_links",
 }
+ASYNC_CLIENT = CLIENT - {"close", "loader", "sample_async"} | {"aclose"}
 LOADER = {"load_state_dict", "set_epoch", "share", "state_dict"}
 BATCH = {
     "clone",
@@ -138,6 +141,7 @@ def test_every_name_resolves():
         (gz.Graph, GRAPH),
         (gz.FeatureStore, FEATURE_STORE),
         (gz.Client, CLIENT),
+        (gz.AsyncClient, ASYNC_CLIENT),
         (gz.Loader, LOADER),
         (gz.Batch, BATCH),
     ],
@@ -146,7 +150,9 @@ def test_classes_have_exactly_these_names(kind, names):
     assert public_names(kind) == names
 
 
-@pytest.mark.parametrize("kind", [gz.Graph, gz.FeatureStore, gz.Client, gz.Loader, gz.Batch])
+@pytest.mark.parametrize(
+    "kind", [gz.Graph, gz.FeatureStore, gz.Client, gz.AsyncClient, gz.Loader, gz.Batch]
+)
 def test_every_public_method_says_what_it_does(kind):
     methods = {name: getattr(kind, name) for name in public_names(kind)}
     assert [name for name, method in methods.items() if not method.__doc__] == []

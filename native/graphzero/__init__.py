@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphzero.base.errors import FormatError, GraphZeroError, InputError
     from graphzero.base.version import __version__
+    from graphzero.client.async_client import AsyncClient, aconnect
     from graphzero.client.batch import Batch, Walks
     from graphzero.client.client import Client
     from graphzero.client.connect import connect
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AccessDenied": "client.errors",
+    "AsyncClient": "client.async_client",
     "Batch": "client.batch",
     "Categories": "files.categories",
     "Client": "client.client",
@@ -77,6 +79,7 @@ _HOMES = {
     "VerificationReport": "files.verify",
     "Walks": "client.batch",
     "__version__": "base.version",
+    "aconnect": "client.async_client",
     "connect": "client.connect",
     "convert_csv_to_gd": "conversion.compile_features",
     "convert_csv_to_gl": "conversion.compile_graph",
@@ -95,6 +98,7 @@ _HOMES = {
 
 __all__ = [
     "AccessDenied",
+    "AsyncClient",
     "Batch",
     "Categories",
     "Client",
@@ -122,6 +126,7 @@ __all__ = [
     "VerificationReport",
     "Walks",
     "__version__",
+    "aconnect",
     "connect",
     "convert_csv_to_gd",
     "convert_csv_to_gl",
