@@ -1,10 +1,10 @@
 """A connection to the daemon that lasts: after the daemon's death, and in a forked child, its
 session is opened anew.
 
-It has the requests that are not answered yet. With `retry` it opens another session when one ends,
-makes sure that the data is the same, and sends them again: the seed of every request was chosen
-before it was first sent, so the answers are the same bytes. Without, they fail, and the next
-request opens a session.
+It has the requests that are not answered yet, and sends no more of them at a time than a daemon
+takes. With `retry` it opens another session when one ends, makes sure that the data is the same,
+and sends them again: the seed of every request was chosen before it was first sent, so the answers
+are the same bytes. Without, they fail, and the next request opens a session.
 
 Finalizers run on any thread and in the middle of anything, also of what is here. They may call
 cancel() of a future and end() of a connection, so these never wait, and take re-entrant locks only.
@@ -35,6 +35,10 @@ from graphzero.proto.graphzero_pb2 import Welcome
 
 T = TypeVar("T")
 
+# What a daemon lets a session have under way unless its --max-in-flight says otherwise; more than
+# that wait here for their turn.
+_MOST_IN_FLIGHT = 64
+
 
 class Connection:
     """Requests to one daemon through one session at a time. Thread-safe."""
@@ -42,7 +46,8 @@ class Connection:
     # Made anew in a forked child; _lock guards those below it.
     _opening: threading.RLock
     _lock: threading.RLock
-    _pending: dict[int, PendingRequest]
+    _unsent: dict[int, tuple[Request[Any], RequestFuture[Any]]]  # by request id, the oldest first
+    _pending: dict[int, PendingRequest]  # sent and not answered
     _session: Session | None
     _reconnecting: bool
 
@@ -133,25 +138,36 @@ class Connection:
 
     def _send(self, request: Request[T]) -> RequestFuture[T]:
         request_id = next(self._ids)
-        wait_s = request.deadline.remaining()
-        for message in request.messages:
-            message.request_id = request_id
-            message.timeout_ms = max(1, int(min(wait_s * 1000, 2**32 - 1)))
         future: RequestFuture[T] = RequestFuture(
             lambda: self._give_up(request_id),
             request.deadline,
             self._opener.patience.retry_timeout or 0.0,
         )
         with self._lock:
-            answer_by = time.monotonic() + wait_s
-            self._pending[request_id] = PendingRequest(request, future, answer_by)
+            self._unsent[request_id] = request, future
+            self._send_next()
             session, reconnecting = self._session, self._reconnecting
         if session is not None:
-            session.send(request.messages)
             self._notice_end(session)
         elif not reconnecting:
             self._fail(request_id, self._gone())
         return future
+
+    def _send_next(self) -> None:
+        """Sends what there is a session and room for. Called with the lock held."""
+        while self._unsent and self._session is not None and len(self._pending) < _MOST_IN_FLIGHT:
+            request_id = next(iter(self._unsent))
+            found = self._unsent.pop(request_id, None)
+            if found is None:  # given up by a finalizer at this moment
+                continue
+            request, future = found
+            wait_s = request.deadline.remaining()
+            for message in request.messages:
+                message.request_id = request_id
+                message.timeout_ms = max(1, int(min(wait_s * 1000, 2**32 - 1)))
+            answer_by = time.monotonic() + wait_s
+            self._pending[request_id] = PendingRequest(request, future, answer_by)
+            self._session.send(request.messages)
 
     def _install(self, session: Session) -> None:
         """Makes it the connection's session, and sends what is not answered yet."""
@@ -163,6 +179,7 @@ class Connection:
                 self._session = session
                 for pending in list(self._pending.values()):
                     session.send(pending.request.messages)
+                self._send_next()
         if not wanted:
             session.end()
             self._require_not_closed()
@@ -200,6 +217,7 @@ class Connection:
                 self._ask_again(request_id, pending, self._session)
                 return None
             del self._pending[request_id]
+            self._send_next()
         pending.resolve(answer)
         return pending.future.holds_users_objects()
 
@@ -234,37 +252,42 @@ class Connection:
 
     def _give_up(self, request_id: int) -> None:
         with self._lock:
-            known = self._pending.pop(request_id, None)
-            session = self._session
-        if known is not None and session is not None:
-            session.cancel(request_id)
+            self._unsent.pop(request_id, None)
+            was_sent = self._pending.pop(request_id, None) is not None
+            if was_sent and self._session is not None:
+                self._session.cancel(request_id)
+                self._send_next()
 
     def _fail(self, request_id: int, error: ClientError) -> None:
+        """For a request that there is no session for."""
         with self._lock:
-            pending = self._pending.pop(request_id, None)
-        if pending is not None:
-            pending.resolve(error)
+            unsent = self._unsent.pop(request_id, None)
+        if unsent is not None:
+            unsent[1].fail(error)
 
     def _fail_pending(self, error: ClientError) -> None:
         """Fails what waits for an answer, when there is no session and none will be opened."""
         with self._lock:
             self._reconnecting = False
-            failed, self._pending = self._pending, {}
-        for pending in failed.values():
+            futures = [pending.future for pending in self._pending.values()]
+            futures += [future for _, future in self._unsent.values()]
+            self._pending, self._unsent = {}, {}
+        for future in futures:
             # One for each: to raise an exception changes it.
-            pending.resolve(type(error)(*error.args))
+            future.fail(type(error)(*error.args))
 
     def _start_over(self) -> None:
         # Re-entrant: the collector may run while it is held, and cancel what an iterator left.
         self._lock = threading.RLock()
         self._opening = threading.RLock()
+        self._unsent = {}
         self._pending = {}
         self._session = None
         self._reconnecting = False
 
     def _after_fork(self) -> None:
         # The parent's threads and connection do not exist here.
-        leave_to_parent(self._session, self._pending)
+        leave_to_parent(self._session, self._pending, self._unsent)
         self._opener.after_fork()
         self.generation += 1
         self._start_over()

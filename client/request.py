@@ -73,6 +73,10 @@ class RequestFuture(Future[T]):
         self._give_up()
         return True
 
+    def fail(self, error: ClientError) -> None:
+        with suppress(InvalidStateError):  # cancelled at this moment
+            self.set_exception(error)
+
     def add_done_callback(self, fn: Callable[[Future[T]], object]) -> None:
         callbacks.begin()
         self._has_callback = True
@@ -133,18 +137,18 @@ class PendingRequest:
     """When the daemon answers at the latest, on the monotonic clock."""
 
     def resolve(self, answer: Reply | ClientError) -> None:
-        result: Any = answer
-        if isinstance(answer, Reply):
-            try:
-                result = self.request.build(answer)
-            except Exception as error:
-                result = ServerError(f"the daemon sent a result that cannot be used: {error!r}")
-                result.__cause__ = error
+        if isinstance(answer, ClientError):
+            self.future.fail(answer)
+            return
+        try:
+            result = self.request.build(answer)
+        except Exception as error:
+            unusable = ServerError(f"the daemon sent a result that cannot be used: {error!r}")
+            unusable.__cause__ = error
+            self.future.fail(unusable)
+            return
         with suppress(InvalidStateError):  # cancelled at this moment
-            if isinstance(result, ClientError):
-                self.future.set_exception(result)
-            else:
-                self.future.set_result(result)
+            self.future.set_result(result)
 
     def ran_out_in_our_absence(self, answer: Reply | ClientError) -> bool:
         """Whether its time was over long before the answer could be read here.

@@ -34,6 +34,10 @@ async def until(condition: Callable[[], Any], what: str) -> None:
     await asyncio.get_running_loop().run_in_executor(None, wait_until, condition, what)
 
 
+def under_way(client: gz.AsyncClient) -> int:
+    return len(client._connection._pending) + len(client._connection._unsent)
+
+
 def same(one: gz.Batch, other: gz.Batch) -> None:
     assert one.keys() == other.keys()
     for name in one:
@@ -137,7 +141,7 @@ def test_requests_under_way_take_no_threads(
         async with gz.aconnect(daemon.address) as client:
             before = set(threading.enumerate())
             tasks = [asyncio.create_task(client.sample([n], [2])) for n in range(100)]
-            while len(client._connection._pending) < len(tasks):
+            while under_way(client) < len(tasks):
                 await asyncio.sleep(0)
             assert set(threading.enumerate()) <= before
             gate.open()
@@ -166,7 +170,7 @@ def test_a_cancelled_task_gives_its_request_and_its_memory_back(
                 isinstance(end, asyncio.CancelledError)
                 for end in await asyncio.gather(*tasks, return_exceptions=True)
             )
-            assert client._connection._pending == {}
+            assert under_way(client) == 0
             gate.open()
             await until(lambda: held() == (0, 0, 0), "nothing of them is left")
             kept = await client.sample(range(2000), [5, 5])
@@ -220,7 +224,7 @@ def test_a_task_that_nothing_else_keeps_is_not_collected_while_it_waits(
 
         async with gz.aconnect(daemon.address) as client:
             asyncio.ensure_future(sample(client))  # noqa: RUF006 - that is the point
-            while not client._connection._pending:
+            while not under_way(client):
                 await asyncio.sleep(0)
             gc.collect()
             gate.open()
@@ -273,7 +277,7 @@ def test_time_limits_hold_and_the_loop_goes_on(
                 await client.sample(SEEDS, FANOUT, timeout=0.2)
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(client.sample(SEEDS, FANOUT), 0.05)
-            assert client._connection._pending == {}
+            assert under_way(client) == 0
             os.kill(daemon.pid, signal.SIGSTOP)  # now it does not even say that the time is over
             try:
                 with pytest.raises(gz.RequestTimeout, match=r"within 0\.1 s"):
@@ -296,7 +300,7 @@ def test_closing_ends_what_is_awaited(
     async def ask() -> None:
         async with gz.aconnect(daemon.address) as client:
             tasks = [asyncio.create_task(client.sample(SEEDS, FANOUT)) for _ in range(3)]
-            while len(client._connection._pending) < len(tasks):
+            while under_way(client) < len(tasks):
                 await asyncio.sleep(0)
         for end in await asyncio.gather(*tasks, return_exceptions=True):
             assert isinstance(end, gz.RequestCancelled)
@@ -313,7 +317,7 @@ def test_a_daemon_that_goes_away_is_an_error_and_the_next_one_is_found(
     async def ask() -> None:
         async with gz.aconnect(daemon.address, timeout=DEADLINE_S) as client:
             tasks = [asyncio.create_task(client.sample(SEEDS, FANOUT)) for _ in range(3)]
-            while len(client._connection._pending) < len(tasks):
+            while under_way(client) < len(tasks):
                 await asyncio.sleep(0)
             daemon.kill()
             for end in await asyncio.gather(*tasks, return_exceptions=True):
@@ -325,7 +329,7 @@ def test_a_daemon_that_goes_away_is_an_error_and_the_next_one_is_found(
             # It cannot answer now: to open a session takes until it can, and the loop goes on.
             os.kill(daemon.pid, signal.SIGSTOP)
             task = asyncio.create_task(client.sample(SEEDS, FANOUT))
-            while not client._connection._pending:
+            while not under_way(client):
                 await asyncio.sleep(0)
             await asyncio.sleep(0.05)
             assert not task.done()
@@ -343,7 +347,7 @@ def test_with_retry_the_same_answers_come_from_the_next_daemon(
     async def ask() -> list[gz.Batch]:
         async with gz.aconnect(daemon.address, retry=True) as connected:
             tasks = [asyncio.create_task(connected.sample(SEEDS, FANOUT, seed=n)) for n in range(5)]
-            while len(connected._connection._pending) < len(tasks):
+            while under_way(connected) < len(tasks):
                 await asyncio.sleep(0)
             daemon.kill()
             gate.open()
@@ -362,11 +366,11 @@ def test_an_answer_for_a_loop_that_was_closed_is_dropped(
     loop = asyncio.new_event_loop()
     client = loop.run_until_complete(asyncio.wait_for(gz.aconnect(daemon.address), DEADLINE_S))
     left = loop.create_task(client.sample(SEEDS, FANOUT))
-    while not client._connection._pending:
+    while not under_way(client):
         loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     gate.open()
-    wait_until(lambda: client._connection._pending == {}, "the answer")
+    wait_until(lambda: not under_way(client), "the answer")
     assert np.array_equal(run(client.gather("train", [1, 2])), [3, 6])
     left._log_destroy_pending = False  # type: ignore[attr-defined]
     del left

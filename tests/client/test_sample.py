@@ -108,23 +108,42 @@ def test_without_a_seed_each_batch_is_drawn_anew_and_can_be_repeated(client: gz.
     assert torch.equal(first.edge_index, again.edge_index)
 
 
+def await_in_flight(daemon: Any, count: int) -> None:
+    def found() -> int:
+        return sum(session.in_flight for session in daemon_stats(daemon.address).sessions)
+
+    wait_until(lambda: found() == count, lambda: f"{count} requests in flight, found {found()}")
+
+
 def test_several_requests_are_in_flight_at_once_and_may_be_cancelled(
     start_daemon: Callable[..., Any], dataset: Path, gate: Gate, graph: gz.Graph
 ) -> None:
     daemon = start_daemon(dataset, setup=gate.setup)
     with gz.connect(daemon.address) as client:
         futures = [client.sample_async(SEEDS, FANOUT, seed=seed) for seed in range(20)]
-
-        def in_flight() -> int:
-            return sum(session.in_flight for session in daemon_stats(daemon.address).sessions)
-
-        wait_until(lambda: in_flight() == 20, lambda: f"20 requests, found {in_flight()}")
+        await_in_flight(daemon, 20)
         assert all(future.cancel() for future in futures[10:])
-        wait_until(lambda: in_flight() == 10, lambda: f"10 requests left, found {in_flight()}")
+        await_in_flight(daemon, 10)
         gate.open()
         for seed, future in enumerate(futures[:10]):
             same_topology(future.result(DEADLINE_S), graph.sample(SEEDS, FANOUT, seed=seed))
         assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
+
+
+def test_more_requests_than_a_daemon_takes_at_a_time_wait_for_their_turn(
+    start_daemon: Callable[..., Any], dataset: Path, gate: Gate, graph: gz.Graph
+) -> None:
+    daemon = start_daemon(dataset, setup=gate.setup)
+    with gz.connect(daemon.address) as client:
+        futures = [client.sample_async([seed], [2], seed=seed) for seed in range(150)]
+        await_in_flight(daemon, 64)
+        assert futures[10].cancel()
+        assert futures[140].cancel()
+        await_in_flight(daemon, 64)
+        gate.open()
+        for seed, future in enumerate(futures):
+            if not future.cancelled():
+                same_topology(future.result(DEADLINE_S), graph.sample([seed], [2], seed=seed))
 
 
 def test_random_walks_are_those_of_the_embedded_engine(client: gz.Client, graph: gz.Graph) -> None:
