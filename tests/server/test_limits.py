@@ -321,7 +321,7 @@ def test_a_client_releases_any_number_of_blocks_at_once(start_daemon: START, dat
     with gz.connect(start_daemon(dataset).address) as client:
         client.sample([1], [1])
         session = client._pool.direct()._session
-        (region,) = session._regions.values()
+        (region,) = session._results._regions.values()
         leases = [
             _engine.BlockLease.make(
                 region, session._releases, block_id=1000 + number, offset=0, size=8
