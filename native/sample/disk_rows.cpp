@@ -16,6 +16,7 @@ size_t RoundedUp(size_t bytes) { return base::AlignUp(bytes, alignof(uint64_t));
 }  // namespace
 
 void DiskRounds::Serve(std::span<DiskAsked* const> asked) {
+  base::CheckPoint();  // few lanes take few turns in the time of a round
   // Short reads first: what waits for long ones meanwhile becomes more, and shares more.
   if (ServeShort(asked)) return;
   std::vector<DiskAsked*> waiting;

@@ -1,6 +1,6 @@
-// Rows of a topology that does not fit into memory, for algorithms in lanes (row_lanes.h): as
-// mapped_rows.h, but nothing comes through the mapping, whose addresses only say where in the file
-// something lies. What all lanes asked for is read in one round, at full depth.
+// Rows of a topology that does not fit into memory: as mapped_rows.h, but nothing comes through the
+// mapping, whose addresses only say where in the file something lies. What a batch wants, or what
+// all lanes asked for (row_lanes.h), is read at full depth.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/threads.h"
 #include "sample/row_search.h"
 #include "sample/rows.h"
 #include "sample/staged_topology.h"
@@ -53,6 +54,8 @@ class DiskRounds {
   base::Buffer<std::byte> loaded_;  // for the lanes that got ranges last
 };
 
+// Used by the thread of a call, which holds a ThreadLease. All reads throw IoError with file and
+// offset.
 template <class IdType>
 class DiskRows {
  public:
@@ -62,6 +65,7 @@ class DiskRows {
   // reads; each takes a kilobyte.
   static constexpr size_t kSide = 8192;
   static constexpr uint64_t kBlockBytes = DiskAsked::kBlockBytes;  // a page holds several
+  static constexpr size_t kSlotsAtOnce = size_t{1} << 21;
   static constexpr bool kLoadsStay = false;
   // To read so many bytes costs as much as to read one id.
   static constexpr uint64_t kShortRowBytes = DiskAsked::kBlockBytes;
@@ -86,6 +90,23 @@ class DiskRows {
   template <class T>
   const T* Items(const Asked& asked, std::span<const T>) const {
     return reinterpret_cast<const T*>(asked.block.data());
+  }
+
+  void ReadBounds(std::span<const uint64_t> nodes, uint64_t* begins, uint64_t* degrees) const {
+    size_t damaged = 0;
+    bool sound = false;
+    {
+      const base::ThreadLease::Pause pause;
+      sound = rows_.disk->ReadRows(rows_.adjacency, nodes, begins, degrees, &damaged);
+    }
+    if (sound) return;
+    rows_.ThrowDamagedRow(nodes[damaged], {begins[damaged], begins[damaged] + degrees[damaged]});
+  }
+
+  template <class From, class To>
+  void ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const {
+    const base::ThreadLease::Pause pause;
+    rows_.disk->ReadSlots(array, slots, to);
   }
 
   template <class... Range>

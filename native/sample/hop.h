@@ -1,4 +1,11 @@
 // One hop of neighbour sampling: which edges the nodes [begin, end) of a batch draw.
+//
+//   from which edges   all of a row, or those that are not excluded
+//   how                uniformly (uniform_pick.h) or by weight (weighted_pick.h)
+//   keyed by           the node; the occurrence of a repeated seed; the tree of a disjoint sample
+//   read from          memory: a few nodes pick, and read what they picked while it is on its way;
+//                      disk: all nodes pick before the first neighbour is read, so that all reads
+//                      are known
 #pragma once
 
 #include <cstdint>
@@ -9,10 +16,9 @@
 
 #include "base/threads.h"
 #include "sample/excluded_edges.h"
+#include "sample/fanout.h"
 #include "sample/random.h"
 #include "sample/rows.h"
-#include "sample/staged_topology.h"
-#include "sample/uniform_pick.h"
 #include "sample/workspace.h"
 
 namespace graphzero::sample {
@@ -39,10 +45,8 @@ class HopDrawer {
   HopDrawer(const HopSpec& spec, const Rows& rows, Workspace& work, base::ThreadLease& lease)
       : spec_(spec),
         rows_(rows),
-        staged_(rows.disk),
         work_(work),
         lease_(lease),
-        plain_(rows.disk == nullptr && !spec.weighted && spec.excluded == nullptr),
         domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
         draws_(RequestDraws(spec.seed, domain_).Child(spec.number)) {}
 
@@ -54,41 +58,37 @@ class HopDrawer {
   uint64_t Draw();
 
  private:
-  void LookRowsUp();
-  void ReadRowsStaged();
-  // The slots of excluded edges are not looked for again in Draw(): the file may have changed by
-  // then, and memory was sized for what Count() found.
+  // Takes the excluded edges out of row_degree and keeps their slots. They are not looked for again
+  // in Draw(): the file may have changed by then, and memory was sized for what Count() found.
   void LeaveExcludedOut();
-  std::span<const uint64_t> ExcludedSlots(size_t i) const;
+
+  // Ways to fill the slots of node i; each returns how many.
+  uint64_t PickFromWholeRow(size_t i, ThreadScratch& scratch);
+  uint64_t PickWithoutExcluded(size_t i, ThreadScratch& scratch);
+  uint64_t PickByWeight(size_t i, std::span<const float> weights, ThreadScratch& scratch);
+  // Calls pick(i) for the nodes [begin, end) and reads the neighbours, unless they come from disk.
+  template <class Id, class Pick>
+  void PickAndRead(size_t begin, size_t end, const Pick& pick);
   template <class Id>
-  void DrawStaged();
-  // Reads the weights of consecutive nodes from `begin` on, as many as kLoadedBytes hold and at
-  // least one, and returns where it stopped.
-  size_t LoadWeights(size_t begin);
+  void DrawUniformly();
   template <class Id>
-  void CheckNeighbours(uint64_t edges) const;
+  void DrawByWeight();
+  // Edges of weight zero were counted and not drawn: moves the others together, in order.
+  void CloseGaps();
   template <class Id>
-  void DrawRange(size_t begin, size_t end, ThreadScratch& scratch);
-  template <class Id>
-  void PickSlots(size_t i, ThreadScratch& scratch);
-  // As PickSlots(), for most requests: they ask for nothing that needs a look at every node.
-  template <class Id>
-  void PickPlainSlots(size_t i, ThreadScratch& scratch);
-  // Inlined, because GCC takes a function that does nothing but prefetch for one without effect,
-  // and leaves calls of it out.
-  template <class Id>
-  [[gnu::always_inline]] void PrefetchSlots(const store::SlotRange& row, const uint64_t* slots,
-                                            uint64_t count) const;
-  template <class Id>
-  void ReadNeighbours(size_t i);
-  uint64_t PickUniform(size_t i, const store::SlotRange& row, std::span<const uint64_t> excluded,
-                       uint64_t* slots, ThreadScratch& scratch);
-  uint64_t PickWeighted(size_t i, const store::SlotRange& row, std::span<const uint64_t> excluded,
-                        uint64_t* slots, ThreadScratch& scratch);
-  uint64_t CloseGaps();
+  void ReadFromDisk();
 
   uint64_t Node(size_t i) const { return work_.nodes[spec_.begin + i]; }
   Draws NodeDraws(size_t i) const;
+  // The row of node i, excluded edges among it, and the slots of those.
+  store::SlotRange Row(size_t i) const {
+    return {work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i] + Excluded(i).size()};
+  }
+  std::span<const uint64_t> Excluded(size_t i) const {
+    if (excluded_.empty()) return {};
+    const auto found = excluded_.find(i);
+    return found == excluded_.end() ? std::span<const uint64_t>() : found->second;
+  }
   // Edge numbers within the hop.
   size_t FirstEdge(size_t i) const {
     return work_.first_edge[spec_.begin + i] - spec_.edges_before;
@@ -101,18 +101,11 @@ class HopDrawer {
 
   const HopSpec spec_;
   const Rows& rows_;
-  const StagedTopology* const staged_;
   Workspace& work_;
   base::ThreadLease& lease_;
-  const bool plain_;  // uniform draws from whole rows in memory
   const Domain domain_;
   const Draws draws_;
-  // Excluded slots by node, of those that have any.
-  std::unordered_map<size_t, std::vector<uint64_t>> excluded_;
-  // Staged only: the weights of the nodes that draw now.
-  base::Buffer<float> weights_;
-  std::vector<std::span<const float>> weight_rows_;
-  size_t weights_begin_ = 0;
+  std::unordered_map<size_t, std::vector<uint64_t>> excluded_;  // slots by node, of those with any
 };
 
 }  // namespace graphzero::sample

@@ -1,7 +1,9 @@
-// Rows of a topology that lies in memory, for algorithms in lanes (row_lanes.h): the many dependent
-// cache misses of a walk or a search overlap with those of other lanes.
+// Rows of a topology that lies in memory. Cache lines are asked for early, so that cache misses
+// overlap: those of one batch, and the dependent ones of a walk or a search with those of other
+// lanes (row_lanes.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +24,8 @@ class MappedRows {
   // Lanes that hide each other's cache misses, with a state that fits into the first cache.
   static constexpr size_t kSide = 64;
   static constexpr uint64_t kBlockBytes = 64;  // a cache line
+  // Slots whose items are read together, where there is a choice: they stay in the first cache.
+  static constexpr size_t kSlotsAtOnce = 2048;
   // What Loaded() gives stays after the turn.
   static constexpr bool kLoadsStay = true;
   // Rows of so many bytes are better read as a whole than looked at here and there: none.
@@ -46,6 +50,29 @@ class MappedRows {
     return items.data();
   }
 
+  // begins[i] and degrees[i] of the row of nodes[i]. Needs nodes below adjacency.rows. Throws
+  // FormatError for the first that is damaged.
+  void ReadBounds(std::span<const uint64_t> nodes, uint64_t* begins, uint64_t* degrees) const {
+    const size_t primed = std::min(kAhead, nodes.size());
+    for (size_t i = 0; i < primed; ++i) rows_.PrefetchRow(nodes[i]);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (i + kAhead < nodes.size()) rows_.PrefetchRow(nodes[i + kAhead]);
+      const store::SlotRange row = rows_.Row(nodes[i]);
+      begins[i] = row.begin;
+      degrees[i] = row.size();
+    }
+  }
+
+  // to[i] = array[slots[i]], where `array` has an item for each slot of the adjacency. Items are as
+  // the file has them; slots were checked when they were drawn.
+  template <class From, class To>
+  void ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (i + kAhead < slots.size()) __builtin_prefetch(array + slots[i + kAhead]);
+      to[i] = static_cast<To>(store::ReadOnce(array + slots[i]));
+    }
+  }
+
   // Whole ranges of arrays, up to three, which may be long (the rows of hubs). They are read in
   // order, which the processor foresees.
   template <class... Range>
@@ -57,6 +84,9 @@ class MappedRows {
   }
 
  private:
+  // So many items before its turn, each is asked for.
+  static constexpr size_t kAhead = 24;
+
   const Rows& rows_;
 };
 

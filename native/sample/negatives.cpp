@@ -452,7 +452,7 @@ void Check(const Rows& rows, const NegativeRequest& request, size_t count) {
 
 void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& request,
                    std::span<int64_t> sources, std::span<int64_t> targets) {
-  const Rows rows(graph, *request.adjacency, request.staged);
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged);
   Check(rows, request, targets.size());
   const NegativeContext context{request, rows, {sources, targets}};
   ReadRows(rows, [&] {

@@ -4,24 +4,13 @@
 #include <span>
 
 #include "base/threads.h"
-#include "store/guarded_read.h"
+#include "sample/row_batches.h"
 
 namespace graphzero::sample {
 namespace {
 
 constexpr size_t kGrain = 8192;
-constexpr size_t kAhead = 24;
 constexpr size_t kCheckedNodes = 64;
-
-// Items of a mapped array at slots that lie anywhere in it: asked for early, so that the cache
-// misses overlap. Slots were checked when they were drawn.
-template <class From, class To>
-void GatherSlots(const From* from, const uint64_t* slots, size_t begin, size_t end, To* to) {
-  for (size_t e = begin; e < end; ++e) {
-    if (e + kAhead < end) __builtin_prefetch(from + slots[e + kAhead]);
-    to[e] = static_cast<To>(from[slots[e]]);
-  }
-}
 
 }  // namespace
 
@@ -39,31 +28,21 @@ void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
     if (i % kCheckedNodes == 0) base::CheckStopped();
     std::fill(expanded + first_edge[i], expanded + first_edge[i + 1], static_cast<int64_t>(i));
   }
-  if (!staged_) CopyStored(to, begin, end);
 }
 
-// What the file stores with the edges [begin, end).
-void NeighbourSample::CopyStored(const SampleDestination& to, size_t begin, size_t end) const {
-  const uint64_t* const slots = work_->slots.data();
-  if (to.edge_weight != nullptr) {
-    GatherSlots(adjacency_.weights, slots, begin, end, to.edge_weight);
-  }
-  if (to.e_id != nullptr && adjacency_.edge_ids.width == 4) {
-    GatherSlots(static_cast<const uint32_t*>(adjacency_.edge_ids.data), slots, begin, end, to.e_id);
-  } else if (to.e_id != nullptr) {
-    GatherSlots(static_cast<const uint64_t*>(adjacency_.edge_ids.data), slots, begin, end, to.e_id);
-  }
-}
-
-void NeighbourSample::CopyStoredStaged(const SampleDestination& to) const {
+// What the file stores with the edges.
+void NeighbourSample::CopyStored(const SampleDestination& to, base::ThreadLease& lease) const {
+  const Rows rows{adjacency_, *file_, sorted_, staged_.get()};
   const std::span<const uint64_t> slots(work_->slots.data(), num_edges_);
-  const base::ThreadLease::Pause pause;
-  if (to.edge_weight != nullptr) staged_->ReadSlots(adjacency_.weights, slots, to.edge_weight);
-  if (to.e_id != nullptr && adjacency_.edge_ids.width == 4) {
-    staged_->ReadSlots(static_cast<const uint32_t*>(adjacency_.edge_ids.data), slots, to.e_id);
-  } else if (to.e_id != nullptr) {
-    staged_->ReadSlots(static_cast<const uint64_t*>(adjacency_.edge_ids.data), slots, to.e_id);
-  }
+  ReadRows(rows, [&] {
+    if (to.edge_weight != nullptr) {
+      ReadSlots(rows, lease, adjacency_.weights, slots, to.edge_weight);
+    }
+    if (to.e_id == nullptr) return;
+    WithType(adjacency_.edge_ids, [&]<class Id>(const Id* edge_ids) {
+      ReadSlots(rows, lease, edge_ids, slots, to.e_id);
+    });
+  });
 }
 
 void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
@@ -79,10 +58,8 @@ void NeighbourSample::CopyTo(const SampleDestination& to, int threads) const {
   if (to.batch != nullptr) {
     std::copy(work_->tree.data(), work_->tree.data() + num_nodes_, to.batch);
   }
-  store::ReadGuarded(*file_, [&] {
-    lease.For(expanded_, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
-  });
-  if (staged_ && (to.e_id != nullptr || to.edge_weight != nullptr)) CopyStoredStaged(to);
+  lease.For(expanded_, kGrain, [&](int, size_t begin, size_t end) { CopyEdges(to, begin, end); });
+  if (to.e_id != nullptr || to.edge_weight != nullptr) CopyStored(to, lease);
 }
 
 }  // namespace graphzero::sample

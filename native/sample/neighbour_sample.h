@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "sample/staged_topology.h"
 #include "sample/workspace.h"
 #include "store/topology_reader.h"
@@ -54,12 +55,12 @@ class NeighbourSample {
   friend class SubgraphBuilder;
   NeighbourSample() = default;
   void CopyEdges(const SampleDestination& destination, size_t first_node, size_t last_node) const;
-  void CopyStored(const SampleDestination& destination, size_t begin, size_t end) const;
-  void CopyStoredStaged(const SampleDestination& destination) const;
+  void CopyStored(const SampleDestination& destination, base::ThreadLease& lease) const;
 
   std::shared_ptr<const store::MappedFile> file_;
   std::shared_ptr<const StagedTopology> staged_;  // or null
   store::Adjacency adjacency_;
+  bool sorted_ = false;  // the rows of the file
   Expand expand_ = Expand::kTargets;
   WorkspacePointer work_;
   std::vector<uint64_t> hop_nodes_;

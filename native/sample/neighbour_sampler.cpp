@@ -69,6 +69,7 @@ class NeighbourSampler {
     result_.file_ = graph.file();
     result_.staged_ = request.staged;
     result_.adjacency_ = rows_.adjacency;
+    result_.sorted_ = rows_.sorted;
     result_.expand_ = request.expand;
     result_.disjoint_ = request.disjoint;
     result_.work_ = TakeWorkspace();
@@ -249,7 +250,7 @@ class NeighbourSampler {
 };
 
 NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
-  const Rows rows(graph, *request.adjacency, request.staged.get());
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged.get());
   Check(rows, request);
   return ReadRows(rows, [&] { return NeighbourSampler(graph, rows, request).Run(); });
 }

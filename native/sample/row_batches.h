@@ -1,5 +1,4 @@
-// Reading for many rows at once what is known beforehand: their bounds, whole rows, single slots.
-// row_lanes.h has the reads that depend on each other.
+// Reads that are known beforehand, for many rows at once, over either source (row_sources.h).
 //
 // In memory the threads of the lease share the work and ask for cache lines early. From disk the
 // calling thread reads all at once, or as much as memory allows, and lends its thread to others
@@ -14,33 +13,22 @@
 
 #include "base/buffer.h"
 #include "base/threads.h"
-#include "sample/rows.h"
-#include "sample/staged_topology.h"
+#include "sample/row_sources.h"
 
 namespace graphzero::sample {
 
-// begins[i] and degrees[i] of the row of nodes[i]. Needs nodes below adjacency.rows. Throws
-// FormatError for the first that is damaged.
-void ReadBounds(const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
-                uint64_t* begins, uint64_t* degrees);
-
-// to[i] = array[slots[i]], where `array` has an item for each slot of the adjacency. Items are as
-// the file has them; slots were checked when they were drawn.
+// MappedRows::ReadBounds() and ReadSlots() by all threads of the lease, or those of DiskRows.
+inline void ReadBounds(const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
+                       uint64_t* begins, uint64_t* degrees) {
+  WithRowSource(rows, lease, nodes.size(), 2048, [&](auto& source, size_t begin, size_t end) {
+    source.ReadBounds(nodes.subspan(begin, end - begin), begins + begin, degrees + begin);
+  });
+}
 template <class From, class To>
 void ReadSlots(const Rows& rows, base::ThreadLease& lease, const From* array,
                std::span<const uint64_t> slots, To* to) {
-  constexpr size_t kGrain = size_t{1} << 15;
-  constexpr size_t kAhead = 24;
-  if (rows.disk != nullptr) {
-    const base::ThreadLease::Pause pause;
-    rows.disk->ReadSlots(array, slots, to);
-    return;
-  }
-  lease.For(slots.size(), kGrain, [&](int, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) __builtin_prefetch(array + slots[i + kAhead]);
-      to[i] = static_cast<To>(store::ReadOnce(array + slots[i]));
-    }
+  WithRowSource(rows, lease, slots.size(), 32768, [&](auto& source, size_t begin, size_t end) {
+    source.ReadSlots(array, slots.subspan(begin, end - begin), to + begin);
   });
 }
 

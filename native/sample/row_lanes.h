@@ -1,4 +1,4 @@
-// The seam between algorithms and the way a topology is read.
+// Reads that depend on each other, over either source of rows (row_sources.h).
 //
 // Walks, searches and rejections read a place, look at it, and only then know the next place. Many
 // of them run side by side, each in a lane, so that their waits overlap. They take turns: in its
@@ -25,30 +25,11 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "sample/disk_rows.h"
-#include "sample/mapped_rows.h"
+#include "sample/row_search.h"
+#include "sample/row_sources.h"
 #include "sample/rows.h"
 
 namespace graphzero::sample {
-
-// Calls body(source, begin, end) for ranges that make up [0, count), where `source` is a MappedRows
-// or a DiskRows: from the threads of the lease and for at most `grain` items at a time, or for all
-// items in the calling thread.
-template <class Body>
-void WithRowSource(const Rows& rows, base::ThreadLease& lease, size_t count, size_t grain,
-                   const Body& body) {
-  WithIdType(rows.adjacency, [&]<class Id>() {
-    if (rows.disk != nullptr) {
-      DiskRows<Id> source(rows);
-      body(source, size_t{0}, count);
-      return;
-    }
-    lease.For(count, grain, [&](int, size_t begin, size_t end) {
-      MappedRows<Id> source(rows);
-      body(source, begin, end);
-    });
-  });
-}
 
 // Runs the items [begin, end) of an algorithm, `side` at a time:
 //   algorithm.Begin(lane, number)  starts an item; true if it asked for something, false if it has

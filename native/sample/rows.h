@@ -20,9 +20,10 @@ struct Rows {
   // functions below.
   const StagedTopology* disk;
 
-  Rows(const store::TopologyReader& graph, const store::Adjacency& stored,
-       const StagedTopology* staged)
-      : adjacency(stored), file(*graph.file()), sorted(graph.sorted()), disk(staged) {}
+  static Rows Of(const store::TopologyReader& graph, const store::Adjacency& adjacency,
+                 const StagedTopology* disk) {
+    return {adjacency, *graph.file(), graph.sorted(), disk};
+  }
 
   const std::string& path() const { return file.path(); }
 
@@ -94,11 +95,18 @@ void CheckOneNodeSet(const Rows& rows);
 // Throws std::invalid_argument if `weighted` is asked of a file without weights.
 void CheckHasWeights(const Rows& rows, bool weighted);
 
+// Calls body(data) with a pointer to the type that the file stores these integers in.
+template <class Body>
+auto WithType(const store::IntegerArray& integers, Body&& body) {
+  return integers.width == 4 ? body(static_cast<const uint32_t*>(integers.data))
+                             : body(static_cast<const uint64_t*>(integers.data));
+}
+
 // Calls body.operator()<Id>() with the type that the file stores neighbours in.
 template <class Body>
 auto WithIdType(const store::Adjacency& adjacency, Body&& body) {
-  return adjacency.neighbours.width == 4 ? body.template operator()<uint32_t>()
-                                         : body.template operator()<uint64_t>();
+  return WithType(adjacency.neighbours,
+                  [&]<class Id>(const Id*) { return body.template operator()<Id>(); });
 }
 
 }  // namespace graphzero::sample

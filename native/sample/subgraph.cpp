@@ -1,20 +1,20 @@
 #include "sample/subgraph.h"
 
 #include <algorithm>
-#include <atomic>
+#include <mutex>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/errors.h"
+#include "sample/row_batches.h"
 
 namespace graphzero::sample {
 namespace {
 
 // Nodes whose rows a thread scans at a time: rows differ a lot in length.
 constexpr size_t kGrain = 64;
-// Of a topology that is not in memory: neighbours that are read at a time, and after how many a row
-// is cut.
-constexpr uint64_t kSlotsAtOnce = uint64_t{1} << 21;
+// Slots after which a row is cut, so that those of hubs need not fit into memory.
 constexpr uint64_t kPieceSlots = uint64_t{1} << 19;
 
 // Stable, in time proportional to items and keys: `key` gives numbers below `keys`.
@@ -77,7 +77,8 @@ void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
     return a.node == b.node && a.neighbour == b.neighbour;
   };
   edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
-  Replace({&edges, 1}, edges.size());
+  const Found found{0, std::move(edges)};
+  Replace({&found, 1});
 }
 
 template <class Id, class Table>
@@ -101,92 +102,48 @@ void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::spa
   }
 }
 
-template <class Table>
-void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const {
-  if (sample_.staged_) {
-    InducedStaged(table, max_edges);
-    return;
-  }
+base::WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::Pieces() const {
+  Workspace& work = *sample_.work_;
   const size_t nodes = sample_.num_nodes_;
-  base::WorkVector<base::WorkVector<Edge>> found((nodes + kGrain - 1) / kGrain);
-  std::atomic<uint64_t> total = 0;
-  lease_.For(nodes, kGrain, [&](int, size_t begin, size_t end) {
-    base::WorkVector<Edge>& edges = found[begin / kGrain];
-    // Rows may be long: with too many edges, which is an error, no further one is read.
-    for (size_t i = begin; i < end && edges.size() <= max_edges; ++i) {
-      const Piece row{static_cast<LocalId>(i), rows_.Row(sample_.work_->nodes[i])};
-      WithIdType(rows_.adjacency,
-                 [&]<class Id>() { FindEdges(table, row, rows_.Ids<Id>(row.slots), &edges); });
-    }
-    const uint64_t more = edges.size();
-    if (total.fetch_add(more) + more > max_edges) ThrowTooManyEdges(max_edges);
-  });
-  Replace(found, total);
-}
-
-base::WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::RowsStaged() const {
-  const size_t nodes = sample_.num_nodes_;
-  const std::span<const uint64_t> ids(sample_.work_->nodes.data(), nodes);
-  base::WorkVector<uint64_t> begins(nodes);
-  base::WorkVector<uint64_t> degrees(nodes);
-  size_t damaged = 0;
-  bool sound = false;
-  {
-    const base::ThreadLease::Pause pause;
-    sound =
-        sample_.staged_->ReadRows(rows_.adjacency, ids, begins.data(), degrees.data(), &damaged);
-  }
-  if (!sound) {
-    rows_.ThrowDamagedRow(ids[damaged], {begins[damaged], begins[damaged] + degrees[damaged]});
-  }
+  work.row_begin.Reserve(nodes);
+  work.row_degree.Reserve(nodes);
+  ReadBounds(rows_, lease_, sample_.nodes(), work.row_begin.data(), work.row_degree.data());
   base::WorkVector<Piece> pieces;
-  for (size_t i = 0; i < nodes; ++i) {
-    const uint64_t end = begins[i] + degrees[i];
-    for (uint64_t begin = begins[i]; begin < end; begin += kPieceSlots) {
+  pieces.reserve(nodes);
+  base::ForEach(nodes, [&](size_t i) {
+    const uint64_t end = work.row_begin[i] + work.row_degree[i];
+    for (uint64_t begin = work.row_begin[i]; begin < end; begin += kPieceSlots) {
       pieces.push_back({static_cast<LocalId>(i), {begin, std::min(begin + kPieceSlots, end)}});
     }
-  }
+  });
   return pieces;
 }
 
 template <class Table>
-void SubgraphBuilder::InducedStaged(const Table& table, uint64_t max_edges) const {
-  const base::WorkVector<Piece> pieces = RowsStaged();
-  base::WorkVector<base::WorkVector<Edge>> found(pieces.size());
-  std::atomic<uint64_t> total = 0;
+void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const {
+  const base::WorkVector<Piece> pieces = Pieces();
+  base::WorkVector<Found> found;
+  uint64_t total = 0;
+  std::mutex mutex;
   WithIdType(rows_.adjacency, [&]<class Id>() {
-    base::Buffer<Id> ids;
-    size_t last = 0;
-    for (size_t first = 0; first < pieces.size(); first = last) {
-      std::vector<uint64_t> places;  // of each piece in `ids`
-      uint64_t count = 0;
-      for (last = first; last < pieces.size() && count < kSlotsAtOnce; ++last) {
-        places.push_back(count);
-        count += pieces[last].slots.size();
-      }
-      ids.Reserve(kSlotsAtOnce + kPieceSlots);
-      std::vector<io::WantedRange> wanted;
-      for (size_t i = first; i < last; ++i) {
-        const auto row = std::as_bytes(rows_.Ids<Id>(pieces[i].slots));
-        wanted.push_back({sample_.staged_->OffsetOf(row.data()), row.size(),
-                          reinterpret_cast<std::byte*>(ids.data() + places[i - first])});
-      }
-      {
-        const base::ThreadLease::Pause pause;
-        sample_.staged_->ReadRanges(wanted);
-      }
-      lease_.For(last - first, kGrain, [&](int, size_t begin, size_t end) {
-        uint64_t more = 0;
-        for (size_t i = first + begin; i < first + end; ++i) {
-          const std::span<const Id> row(ids.data() + places[i - first], pieces[i].slots.size());
-          FindEdges(table, pieces[i], row, &found[i]);
-          more += found[i].size();
-        }
-        if (total.fetch_add(more) + more > max_edges) ThrowTooManyEdges(max_edges);
-      });
-    }
+    ForRanges(
+        rows_, lease_, rows_.Ids<Id>({}).data(), pieces.size(), kGrain,
+        [&](size_t i) { return pieces[i].slots; },
+        [&](int, size_t begin, size_t end, const auto& ids) {
+          Found more{begin, {}};
+          // Rows may be long: with too many edges, which is an error, no further one is read.
+          for (size_t i = begin; i < end && more.edges.size() <= max_edges; ++i) {
+            FindEdges(table, pieces[i], ids(i), &more.edges);
+          }
+          const std::lock_guard lock(mutex);
+          total += more.edges.size();
+          if (total > max_edges) ThrowTooManyEdges(max_edges);
+          found.push_back(std::move(more));
+        });
   });
-  Replace(found, total);
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.first < b.first; });
+  Replace(found);
 }
 
 void SubgraphBuilder::ThrowTooManyEdges(uint64_t max_edges) const {
@@ -203,17 +160,19 @@ void SubgraphBuilder::Induced(const IdTable<uint64_t>& table, uint64_t max_edges
   InducedWith(table, max_edges);
 }
 
-void SubgraphBuilder::Replace(std::span<const base::WorkVector<Edge>> pieces, size_t count) const {
+void SubgraphBuilder::Replace(std::span<const Found> found) const {
   Workspace& work = *sample_.work_;
   const size_t nodes = sample_.num_nodes_;
+  size_t count = 0;
+  for (const Found& piece : found) count += piece.edges.size();
   work.first_edge.Reserve(nodes + 1);
   work.neighbours.Reserve(count);
   work.slots.Reserve(count);
   std::fill_n(work.first_edge.data(), nodes + 1, 0);
   size_t at = 0;
   base::CheckedLoop loop;
-  for (const base::WorkVector<Edge>& piece : pieces) {
-    for (const Edge& edge : piece) {
+  for (const Found& piece : found) {
+    for (const Edge& edge : piece.edges) {
       loop.Next();
       work.neighbours[at] = edge.neighbour;
       work.slots[at++] = edge.slot;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/threads.h"
 #include "sample/excluded_edges.h"
 #include "sample/neighbour_sample.h"
@@ -47,12 +48,16 @@ class SubgraphBuilder {
     store::SlotRange slots;
   };
 
+  // Edges of consecutive pieces, from number `first` on.
+  struct Found {
+    size_t first;
+    base::WorkVector<Edge> edges;
+  };
+
   template <class Table>
   void InducedWith(const Table& table, uint64_t max_edges) const;
-  template <class Table>
-  void InducedStaged(const Table& table, uint64_t max_edges) const;
   // The rows of all nodes, cut where they are very long. Checked.
-  base::WorkVector<Piece> RowsStaged() const;
+  base::WorkVector<Piece> Pieces() const;
   // Adds the edges among `ids`, the neighbours of a piece, that lead to nodes of the table.
   template <class Id, class Table>
   void FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
@@ -60,7 +65,7 @@ class SubgraphBuilder {
   [[noreturn]] void ThrowTooManyEdges(uint64_t max_edges) const;
   base::WorkVector<Edge> DrawnAndReversed() const;
   // Makes these the edges of the sample. Needs them sorted by node.
-  void Replace(std::span<const base::WorkVector<Edge>> pieces, size_t count) const;
+  void Replace(std::span<const Found> found) const;
 
   NeighbourSample& sample_;
   const Rows& rows_;

@@ -4,26 +4,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "sample/fanout.h"
 #include "sample/position_set.h"
 #include "sample/random.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
-
-// How many edges a row gives. kAll is taken as it is, replacement or not.
-struct Fanout {
-  static constexpr int64_t kAll = -1;
-
-  int64_t edges = kAll;
-  bool replace = false;
-
-  // What a row of this degree gives; with weights, at most.
-  uint64_t Count(uint64_t degree) const {
-    if (edges == kAll || degree == 0) return degree;
-    const auto wanted = static_cast<uint64_t>(edges);
-    return replace || wanted < degree ? wanted : degree;
-  }
-};
 
 // Scratch of one thread.
 class UniformPicker {

@@ -118,6 +118,7 @@ class Walks {
         TakeBlock(source_, w.asked, w.search);
         return SearchPreviousRow(w);
       case Turn::kPreviousRow:
+        base::CheckPoint();  // a turn that reads a whole row
         return Settle(
             w, Contains(source_.Loaded(w.asked, 0, RowIds(w.previous_row)), false, w.candidate));
       case Turn::kWholeRow:
@@ -286,7 +287,7 @@ class Walks {
   const Node2VecBias bias_;
   const bool weighted_;
   const bool second_order_;
-  WeightedRow weights_;  // of the lane whose turn it is
+  WeightedPicker weights_;  // of the lane whose turn it is
 };
 
 void CheckBias(const char* name, double value) {
@@ -312,7 +313,7 @@ void Check(const Rows& rows, const WalkRequest& request) {
 
 void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
                 const WalkDestination& destination) {
-  const Rows rows(graph, *request.adjacency, request.staged);
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged);
   const WalkContext context{request, rows, destination};
   Check(rows, request);
   const bool uniform = request.p == 1 && request.q == 1 && !request.weighted;

@@ -15,7 +15,7 @@ constexpr uint64_t kCheckedDraws = 256;
 
 }  // namespace
 
-void WeightedRow::Load(std::span<const float> weights) {
+void WeightedPicker::Load(std::span<const float> weights) {
   weights_ = weights;
   any_removed_ = false;
   positive_ = 0;
@@ -38,16 +38,16 @@ void WeightedRow::Load(std::span<const float> weights) {
   Accumulate(0);
 }
 
-std::span<const float> WeightedRow::Block(uint64_t block) const {
+std::span<const float> WeightedPicker::Block(uint64_t block) const {
   const uint64_t begin = block * block_;
   return weights_.subspan(begin, std::min(block_, weights_.size() - begin));
 }
 
-bool WeightedRow::Available(uint64_t position) const {
+bool WeightedPicker::Available(uint64_t position) const {
   return weights_[position] > 0 && !(any_removed_ && removed_.Contains(position));
 }
 
-double WeightedRow::SumOfRest(uint64_t block) const {
+double WeightedPicker::SumOfRest(uint64_t block) const {
   double sum = 0;
   const uint64_t begin = block * block_;
   const uint64_t end = std::min<uint64_t>(begin + block_, weights_.size());
@@ -57,12 +57,12 @@ double WeightedRow::SumOfRest(uint64_t block) const {
   return sum;
 }
 
-void WeightedRow::Accumulate(uint64_t from) {
+void WeightedPicker::Accumulate(uint64_t from) {
   double sum = from == 0 ? 0.0 : running_[from - 1];
   for (uint64_t b = from; b < Blocks(); ++b) running_[b] = sum += block_sums_[b];
 }
 
-void WeightedRow::Remove(uint64_t position) {
+void WeightedPicker::Remove(uint64_t position) {
   removed_.Insert(position);
   any_removed_ = true;
   const uint64_t block = position / block_;
@@ -70,7 +70,7 @@ void WeightedRow::Remove(uint64_t position) {
   Accumulate(block);
 }
 
-uint64_t WeightedRow::Draw(Draws& draws) const {
+uint64_t WeightedPicker::Draw(Draws& draws) const {
   const double* const begin = running_.data();
   const double* const end = begin + Blocks();
   const double target = draws.Unit() * end[-1];
@@ -92,7 +92,7 @@ uint64_t WeightedRow::Draw(Draws& draws) const {
   return position;
 }
 
-uint64_t WeightedRow::Pick(const Fanout& fanout, Draws draws, uint64_t* positions) {
+uint64_t WeightedPicker::Pick(const Fanout& fanout, Draws draws, uint64_t* positions) {
   if (positive_ == 0) return 0;
   const bool all = fanout.edges == Fanout::kAll;
   const uint64_t wanted = all ? positive_ : static_cast<uint64_t>(fanout.edges);

@@ -11,9 +11,9 @@
 #include <span>
 
 #include "base/buffer.h"
+#include "sample/fanout.h"
 #include "sample/position_set.h"
 #include "sample/random.h"
-#include "sample/uniform_pick.h"
 
 namespace graphzero::sample {
 
@@ -24,7 +24,7 @@ struct BadWeight {
 };
 
 // Scratch of one thread: Load() a row, then draw from it. The row stays in use until the next Load.
-class WeightedRow {
+class WeightedPicker {
  public:
   // Reads every weight once. Throws BadWeight for one that is negative, infinite or not a number.
   void Load(std::span<const float> weights);

@@ -15,7 +15,7 @@ namespace graphzero::sample {
 // What one thread of a call needs for itself.
 struct ThreadScratch {
   UniformPicker uniform;
-  WeightedRow weighted;
+  WeightedPicker weighted;
   std::vector<float> without_excluded;  // weights of the row at hand, zero where excluded
 };
 
