@@ -9,6 +9,7 @@ BENCH_ARGS ?=
 TEST_PROCESSES ?= $(shell expr $$(nproc) + 1)
 
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 INSTALLED := $(VENV)/.installed-requirements
@@ -104,6 +105,13 @@ test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every w
 	    $(PYTEST_ARGS) || exit 1; \
 	done
 
+.PHONY: test-peers
+test-peers: $(PACKAGE) $(PEERS)/.installed ## compare with PyG's own loaders and DGL, which it installs (4 GB); nothing is skipped
+	@echo "==> Comparing with PyG and DGL"
+	@GRAPHZERO_NO_SKIPS=1 GRAPHZERO_DGL_PYTHON=$(CURDIR)/$(PEERS)/dgl/bin/python PYTHONPATH=$(CURDIR)/$(PEERS)/pyg \
+	  $(PYTEST) tests/client/test_pyg_peer.py tests/client/test_pyg_sampler.py tests/client/test_layers.py \
+	  tests/inputs/test_objects.py $(PYTEST_ARGS)
+
 .PHONY: test-pyg
 test-pyg: $(PACKAGE) ## run PyG's own tests of its loaders over graphzero: PYG=CHECKOUT of the installed version
 	@test -d "$(PYG)/test/loader" || { echo "PYG=$(PYG): expected a checkout of PyG's repository" >&2; exit 1; }
@@ -150,7 +158,7 @@ stubs: $(PACKAGE) ## write the type stub of the native module anew
 
 .PHONY: clean
 clean: ## remove everything that make created
-	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find native server tests -name __pycache__ -type d -exec rm -rf {} +
 
 $(INSTALLED): tests/requirements.txt
@@ -158,6 +166,15 @@ $(INSTALLED): tests/requirements.txt
 	@echo "==> Creating $(VENV) (only once, takes minutes: it installs torch)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --requirement tests/requirements.txt
+	@touch $@
+
+# torch-sparse is built against the torch of .venv, and found beside it. DGL has another torch.
+$(PEERS)/.installed: $(INSTALLED) tests/peers-pyg.txt tests/peers-dgl.txt
+	@echo "==> Creating $(PEERS) (only once, takes minutes: it compiles torch-sparse and installs another torch)"
+	@rm -rf $(PEERS)
+	@$(BIN)/python -m pip install -qq --no-build-isolation --no-deps --target $(PEERS)/pyg --requirement tests/peers-pyg.txt
+	@$(PYTHON) -m venv $(PEERS)/dgl
+	@$(PEERS)/dgl/bin/python -m pip install -qq --requirement tests/peers-dgl.txt
 	@touch $@
 
 # A wheel and not an editable install: tests see what users get. build/ keeps the objects, so only

@@ -56,6 +56,27 @@ def column(dataset: Path) -> Callable[[str], Any]:
     return lambda name: gz.FeatureStore(dataset / f"{name}.gd").get_tensor()
 
 
+@pytest.fixture(scope="module")
+def whole(dataset: Path) -> Any:
+    """The same data as PyG holds it, in memory; edge_index by edge id."""
+    import torch
+    from torch_geometric.data import Data
+
+    def tensor(name: str) -> torch.Tensor:
+        return torch.from_numpy(gz.FeatureStore(dataset / f"{name}.gd").get_tensor())
+
+    graph = gz.Graph(dataset)
+    every = graph.sample(range(graph.num_nodes), [-1])
+    order = every.e_id.argsort()
+    return Data(
+        x=tensor("x"),
+        y=tensor("y"),
+        edge_index=torch.from_numpy(every.edge_index[:, order]),
+        edge_weight=torch.from_numpy(every.edge_weight[order]),
+        when=tensor("when"),
+    )
+
+
 @pytest.fixture
 def own_runtime_directory(
     runtime_directory: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from contents import same_sample
 
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3]
@@ -21,16 +22,6 @@ def links(graph: gz.Graph) -> tuple[Any, Any]:
     """Sources and targets of 50 edges."""
     every = graph.sample(range(0, graph.num_nodes, 40), [1], seed=0)
     return every.n_id[every.edge_index[0]], every.n_id[every.edge_index[1]]
-
-
-def same_sample(batch: gz.Batch, expected: Any) -> None:
-    for name in ("n_id", "edge_index", "e_id", "edge_weight"):
-        assert np.array_equal(batch[name], getattr(expected, name))
-    assert (batch.batch is None) == (expected.batch is None)
-    assert batch.batch is None or np.array_equal(batch.batch, expected.batch)
-    assert batch.num_sampled_nodes == expected.num_sampled_nodes
-    assert batch.num_sampled_edges == expected.num_sampled_edges
-    assert batch.batch_size == expected.batch_size
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -110,6 +111,25 @@ def kill_trainers() -> Iterator[list[Trainer]]:
         trainer.process.wait()
 
 
+Scene = tuple[Any, Stats, Trainer]
+
+
+@pytest.fixture
+def scene(
+    start_daemon: Any, dataset: Path, gate: Gate, kill_trainers: list[Trainer]
+) -> Iterator[Callable[..., Scene]]:
+    """scene(setup, ...) -> a daemon with a gate, what it says of itself, and a trainer."""
+    with contextlib.ExitStack() as stack:
+
+        def make(setup: str = "", **trainer: Any) -> Scene:
+            daemon = start_daemon(dataset, setup=setup + gate.setup)
+            stats = stack.enter_context(contextlib.closing(Stats(daemon.address)))
+            kill_trainers.append(Trainer(daemon.address, **trainer))
+            return daemon, stats, kill_trainers[-1]
+
+        yield make
+
+
 def stopped_with_an_unread_batch(trainer: Trainer, stats: Stats, gate: Gate) -> None:
     """Its first, so that the region it lies in is still to be opened."""
     trainer.ask()
@@ -120,25 +140,18 @@ def stopped_with_an_unread_batch(trainer: Trainer, stats: Stats, gate: Gate) -> 
 
 
 def test_a_batch_that_was_ready_meanwhile_is_there(
-    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
+    scene: Callable[..., Scene], gate: Gate, expected: list[int]
 ) -> None:
-    daemon = start_daemon(dataset, setup=gate.setup)
-    stats = Stats(daemon.address)
-    trainer = Trainer(daemon.address, retry=False, timeout=3)
-    kill_trainers.append(trainer)
+    _, stats, trainer = scene(retry=False, timeout=3)
     stopped_with_an_unread_batch(trainer, stats, gate)
     threading.Event().wait(4)  # beyond all that the trainer would wait for
     assert trainer.result() == expected
-    stats.close()
 
 
 def test_a_request_whose_time_ran_out_meanwhile_is_made_again(
-    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
+    scene: Callable[..., Scene], gate: Gate, expected: list[int]
 ) -> None:
-    daemon = start_daemon(dataset, setup=gate.setup)
-    stats = Stats(daemon.address)
-    trainer = Trainer(daemon.address, retry=False, timeout=3)
-    kill_trainers.append(trainer)
+    _, stats, trainer = scene(retry=False, timeout=3)
     trainer.ask()
     stats.wait_until(lambda found: any(session.in_flight for session in found.sessions))
     trainer.stop()
@@ -146,35 +159,26 @@ def test_a_request_whose_time_ran_out_meanwhile_is_made_again(
     threading.Event().wait(0.5)  # beyond its patience after the deadline
     gate.open()
     assert trainer.result() == expected
-    stats.close()
 
 
 def test_a_session_that_was_dropped_meanwhile_is_a_lost_connection(
-    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
+    scene: Callable[..., Scene], gate: Gate, expected: list[int]
 ) -> None:
     """The trainer first reads of a region that does not exist any more."""
-    daemon = start_daemon(dataset, setup=IMPATIENT + gate.setup)
-    stats = Stats(daemon.address)
-    trainer = Trainer(daemon.address, retry=True, timeout=60)
-    kill_trainers.append(trainer)
+    _, stats, trainer = scene(IMPATIENT, retry=True, timeout=60)
     stopped_with_an_unread_batch(trainer, stats, gate)
     stats.wait_until(lambda found: not found.sessions)
     assert trainer.result() == expected
-    stats.close()
 
 
 def test_a_daemon_that_was_restarted_meanwhile_is_a_lost_connection(
-    start_daemon: Any, dataset: Path, gate: Gate, expected: list[int], kill_trainers: list[Trainer]
+    scene: Callable[..., Scene], gate: Gate, expected: list[int]
 ) -> None:
-    daemon = start_daemon(dataset, setup=gate.setup)
-    stats = Stats(daemon.address)
-    trainer = Trainer(daemon.address, retry=True, timeout=60)
-    kill_trainers.append(trainer)
+    daemon, stats, trainer = scene(retry=True, timeout=60)
     stopped_with_an_unread_batch(trainer, stats, gate)
     daemon.kill()
     daemon.start()
     assert trainer.result() == expected
-    stats.close()
 
 
 def test_a_stopped_trainer_keeps_its_session_on_a_socket_and_not_over_tcp(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import graphzero as gz
-import numpy as np
 import pytest
 import torch
 
@@ -34,21 +33,6 @@ from torch_geometric.transforms import RandomLinkSplit
 
 NUM_NODES = 2_000
 LINKS = torch.tensor([[5, 17, 3, 1999, 8, 40], [40, 8, 1999, 3, 17, 5]])
-
-
-@pytest.fixture(scope="module")
-def whole(dataset: Path) -> Data:
-    """The dataset as PyG holds it, in memory; edge_index by edge id."""
-    graph = gz.Graph(dataset)
-    every = graph.sample(range(graph.num_nodes), [-1])
-    order = np.argsort(every.e_id)
-    return Data(
-        x=torch.from_numpy(gz.FeatureStore(dataset / "x.gd").get_tensor()),
-        y=torch.from_numpy(gz.FeatureStore(dataset / "y.gd").get_tensor()),
-        edge_index=torch.from_numpy(every.edge_index[:, order]),
-        edge_weight=torch.from_numpy(every.edge_weight[order]),
-        when=torch.from_numpy(gz.FeatureStore(dataset / "when.gd").get_tensor()),
-    )
 
 
 def test_the_loaders_and_the_sampler_are_pyg_s(client: gz.Client) -> None:

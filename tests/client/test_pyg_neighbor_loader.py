@@ -25,19 +25,6 @@ from torch_geometric.utils import k_hop_subgraph, trim_to_layer
 NUM_NODES = 2_000
 
 
-@pytest.fixture(scope="module")
-def whole(dataset: Path) -> Data:
-    """The dataset as PyG holds it, in memory; edge_index by edge id."""
-    graph = gz.Graph(dataset)
-    every = graph.sample(range(graph.num_nodes), [-1])
-    order = np.argsort(every.e_id)
-    return Data(
-        x=torch.from_numpy(gz.FeatureStore(dataset / "x.gd").get_tensor()),
-        edge_index=torch.from_numpy(every.edge_index[:, order]),
-        edge_weight=torch.from_numpy(every.edge_weight[order]),
-    )
-
-
 def epoch(loader: Any) -> list[Data]:
     return [data.clone() for data in loader]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import graphzero as gz
-import numpy as np
 import pytest
 import torch
 
@@ -19,20 +17,6 @@ from torch_geometric.loader import LinkLoader, NodeLoader
 from torch_geometric.sampler import NegativeSampling
 
 NUM_NODES = 2_000
-
-
-@pytest.fixture(scope="module")
-def whole(dataset: Path) -> Data:
-    """The dataset as PyG holds it, in memory; edge_index by edge id."""
-    graph = gz.Graph(dataset)
-    every = graph.sample(range(graph.num_nodes), [-1])
-    order = np.argsort(every.e_id)
-    return Data(
-        x=torch.from_numpy(gz.FeatureStore(dataset / "x.gd").get_tensor()),
-        y=torch.from_numpy(gz.FeatureStore(dataset / "y.gd").get_tensor()),
-        edge_index=torch.from_numpy(every.edge_index[:, order]),
-        edge_weight=torch.from_numpy(every.edge_weight[order]),
-    )
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -12,6 +12,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import torch
+from contents import same_sample
 from gate import Gate
 from graphzero.client.connect import reopen_client
 from graphzero.client.probe import daemon_stats
@@ -19,16 +20,6 @@ from waiting import DEADLINE_S, wait_until
 
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3]
-
-
-def same_topology(batch: gz.Batch, expected: Any) -> None:
-    assert np.array_equal(batch.n_id, expected.n_id)
-    assert np.array_equal(batch.edge_index, expected.edge_index)
-    assert np.array_equal(batch.e_id, expected.e_id)
-    assert np.array_equal(batch.edge_weight, expected.edge_weight)
-    assert batch.num_sampled_nodes == expected.num_sampled_nodes
-    assert batch.num_sampled_edges == expected.num_sampled_edges
-    assert batch.batch_size == expected.batch_size
 
 
 @pytest.mark.parametrize(
@@ -45,7 +36,7 @@ def test_sample_is_that_of_the_embedded_engine(
     client: gz.Client, graph: gz.Graph, options: dict[str, Any]
 ) -> None:
     batch = client.sample(SEEDS, FANOUT, seed=5, **options)
-    same_topology(batch, graph.sample(SEEDS, FANOUT, seed=5, **options))
+    same_sample(batch, graph.sample(SEEDS, FANOUT, seed=5, **options))
     assert batch.seed == 5
 
 
@@ -56,13 +47,13 @@ def test_sample_is_that_of_the_embedded_engine(
 )
 def test_seeds_of_any_kind(client: gz.Client, graph: gz.Graph, seeds: Any) -> None:
     batch = client.sample(seeds, FANOUT, seed=1)
-    same_topology(batch, graph.sample(list(seeds), FANOUT, seed=1))
+    same_sample(batch, graph.sample(list(seeds), FANOUT, seed=1))
 
 
 def test_seeds_that_take_several_messages(client: gz.Client, graph: gz.Graph) -> None:
     seeds = np.resize(np.arange(graph.num_nodes), 300_000)
     batch = client.sample(seeds, [1], seed=1, columns=[])
-    same_topology(batch, graph.sample(seeds, [1], seed=1))
+    same_sample(batch, graph.sample(seeds, [1], seed=1))
 
 
 def test_every_column_has_the_rows_of_n_id(client: gz.Client, column: Callable[[str], Any]) -> None:
@@ -126,7 +117,7 @@ def test_several_requests_are_in_flight_at_once_and_may_be_cancelled(
         await_in_flight(daemon, 10)
         gate.open()
         for seed, future in enumerate(futures[:10]):
-            same_topology(future.result(DEADLINE_S), graph.sample(SEEDS, FANOUT, seed=seed))
+            same_sample(future.result(DEADLINE_S), graph.sample(SEEDS, FANOUT, seed=seed))
         assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import graphzero as gz
+import numpy as np
 
 
 def names(directory: Path) -> list[str]:
@@ -27,3 +28,14 @@ def column(dataset: Path, name: str) -> Any:
 def batch_contents(batch: gz.Batch) -> tuple[Any, ...]:
     """Everything that must be equal for batches to be the same."""
     return batch.seed, batch.n_id.tolist(), batch.edge_index.tolist(), batch.x.sum().item()
+
+
+def same_sample(batch: gz.Batch, expected: Any) -> None:
+    """A batch of a daemon has what the embedded engine has drawn."""
+    for name in ("n_id", "edge_index", "e_id", "edge_weight"):
+        assert np.array_equal(batch[name], getattr(expected, name)), name
+    assert (batch.batch is None) == (expected.batch is None)
+    assert batch.batch is None or np.array_equal(batch.batch, expected.batch)
+    assert batch.num_sampled_nodes == expected.num_sampled_nodes
+    assert batch.num_sampled_edges == expected.num_sampled_edges
+    assert batch.batch_size == expected.batch_size
