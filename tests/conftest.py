@@ -132,6 +132,16 @@ def thread_group(make_group: Callable[..., Any]) -> control_groups.ThreadGroup:
     return make_group(control_groups.thread_group())
 
 
+@pytest.fixture
+def limit_threads() -> Iterator[Callable[[int], None]]:
+    """limit_threads(count): of the engine's threads in this process, for this test."""
+    from graphzero import _engine
+
+    before = _engine.thread_usage().limit
+    yield _engine.set_thread_limit
+    _engine.set_thread_limit(before)
+
+
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """2,000 nodes with weights, edge ids, features x, labels y, an edge column and a split."""

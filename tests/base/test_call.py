@@ -45,11 +45,8 @@ def limit() -> Iterator[Callable[[int], None]]:
 
 
 @pytest.fixture
-def one_thread() -> Iterator[None]:
-    before = _engine.thread_usage().limit
-    _engine.set_thread_limit(1)
-    yield
-    _engine.set_thread_limit(before)
+def one_thread(limit_threads: Callable[[int], None]) -> None:
+    limit_threads(1)
 
 
 class Running:

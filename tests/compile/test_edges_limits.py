@@ -5,6 +5,7 @@ buckets again and again.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,17 +91,20 @@ def test_bytes_do_not_depend_on_memory_or_threads(
         assert compile_file(source, options, resources).data == expected, limits.id
 
 
+def compile_arrays(
+    directory: Path, src: Any, dst: Any, options: GraphOptions, resources: _engine.Resources
+) -> Any:
+    out = str(directory / "g.gl")
+    return _engine.compile_edges_arrays(
+        "edges", src, dst, None, out, options=options.for_engine(), resources=resources
+    )
+
+
 @pytest.mark.parametrize("make", GRAPHS)
 def test_small_limits_do_spill(tmp_path: Path, make: object) -> None:
     edges = make(np.random.default_rng(1))  # type: ignore[operator]
-    report = _engine.compile_edges_arrays(
-        "edges",
-        edges.src,
-        edges.dst,
-        None,
-        str(tmp_path / "g.gl"),
-        options=GraphOptions().for_engine(),
-        resources=tiny(tmp_path, 2, 256 * KIB),
+    report = compile_arrays(
+        tmp_path, edges.src, edges.dst, GraphOptions(), tiny(tmp_path, 2, 256 * KIB)
     )
     assert report.spilled_bytes > 0
     assert [p.name for p in tmp_path.iterdir()] == ["g.gl"]  # the spill file never had a name
@@ -109,14 +113,12 @@ def test_small_limits_do_spill(tmp_path: Path, make: object) -> None:
 def test_dropping_repeats_keeps_to_the_memory_too(tmp_path: Path) -> None:
     # Every edge survives and is divided twice: most of it must have been spilled both times.
     src = np.arange(COUNT)
-    report = _engine.compile_edges_arrays(
-        "edges",
+    report = compile_arrays(
+        tmp_path,
         src,
         src[::-1].copy(),
-        None,
-        str(tmp_path / "g.gl"),
-        options=GraphOptions(dedup=True, direction="out").for_engine(),
-        resources=tiny(tmp_path, 1, 64 * KIB),
+        GraphOptions(dedup=True, direction="out"),
+        tiny(tmp_path, 1, 64 * KIB),
     )
     record_bytes = 8
     assert report.spilled_bytes > 1.5 * COUNT * record_bytes
@@ -124,14 +126,12 @@ def test_dropping_repeats_keeps_to_the_memory_too(tmp_path: Path) -> None:
 
 def test_enough_memory_does_not_spill(tmp_path: Path) -> None:
     edges = power_law(np.random.default_rng(1))
-    report = _engine.compile_edges_arrays(
-        "edges",
+    report = compile_arrays(
+        tmp_path,
         edges.src,
         edges.dst,
-        None,
-        str(tmp_path / "g.gl"),
-        options=GraphOptions().for_engine(),
-        resources=_engine.Resources.make(memory=64 << 20, threads=2, temp_dir=str(tmp_path)),
+        GraphOptions(),
+        _engine.Resources.make(memory=64 << 20, threads=2, temp_dir=str(tmp_path)),
     )
     assert report.spilled_bytes == 0
 

@@ -48,11 +48,8 @@ def path(tmp_path_factory, edges):
 
 
 @pytest.fixture
-def eight_threads():
-    before = _engine.thread_usage().limit
-    _engine.set_thread_limit(8)
-    yield
-    _engine.set_thread_limit(before)
+def eight_threads(limit_threads):
+    limit_threads(8)
 
 
 def digest(*arrays) -> str:

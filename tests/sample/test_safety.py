@@ -3,7 +3,6 @@
 import graphzero as gz
 import numpy as np
 import pytest
-from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
 from legacy_writer import legacy_arrays, legacy_header
 from sampling_graphs import EdgeList, fan_edges, open_graph
@@ -75,18 +74,14 @@ def test_a_weight_that_is_none_is_named(tmp_path, weight):
     graph.sample(np.arange(N), [3], direction="out")
 
 
-def test_of_several_errors_the_first_is_thrown_for_any_number_of_threads(tmp_path):
+def test_of_several_errors_the_first_is_thrown_for_any_number_of_threads(tmp_path, limit_threads):
     indptr = np.arange(50_001, dtype=np.uint64)
     indptr[[7_001, 20_001, 45_001]] = 2**40
     graph = gz.Graph(write_legacy(tmp_path / "bad.gl", indptr, np.zeros(50_000)))
-    before = _engine.thread_usage().limit
-    _engine.set_thread_limit(8)
-    try:
-        for _ in range(20):
-            with pytest.raises(FormatError, match="node 7000:"):
-                graph.sample(np.arange(50_000), [2], direction="out")
-    finally:
-        _engine.set_thread_limit(before)
+    limit_threads(8)
+    for _ in range(20):
+        with pytest.raises(FormatError, match="node 7000:"):
+            graph.sample(np.arange(50_000), [2], direction="out")
 
 
 def test_the_limit_counts_what_would_really_be_drawn(tmp_path):

@@ -24,11 +24,8 @@ def graph(tmp_path_factory):
 
 
 @pytest.fixture
-def four_threads():
-    before = _engine.thread_usage().limit
-    _engine.set_thread_limit(4)
-    yield
-    _engine.set_thread_limit(before)
+def four_threads(limit_threads):
+    limit_threads(4)
 
 
 def draw(graph, seed):
