@@ -33,7 +33,7 @@ from graphzero.client.request import Call, Request, the_reply
 from graphzero.client.results import Reply, Tensor
 from graphzero.client.seeds import find_split, node_ids
 from graphzero.client.stream import list_datasets
-from graphzero.embedded.links import Candidates, ExcludeSeedEdges, Negatives, link_request
+from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, Negatives, link_request
 from graphzero.embedded.sampling import Subgraph, resolve_seed
 from graphzero.files.dtypes import DataType
 from graphzero.files.topology_file import Direction

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from graphzero.base.ids import id_array
 from graphzero.client.errors import InvalidRequest
-from graphzero.embedded.links import LinkRequest
+from graphzero.embedded.link_request import LinkRequest
 from graphzero.embedded.sampling import SUBGRAPHS, Subgraph, as_fanout
 from graphzero.files.topology_file import Direction
 from graphzero.proto.graphzero_pb2 import (

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from graphzero.client.messages import Seeds, wire_ids
 from graphzero.client.order import EpochPlan, SeedOrder
-from graphzero.embedded.links import LinkRequest
+from graphzero.embedded.link_request import LinkRequest
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from graphzero.client.client import Client
 from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.client.seeds import node_ids
-from graphzero.embedded.links import Candidates, ExcludeSeedEdges, LinkRequest
+from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, LinkRequest
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from graphzero.client.pyg.loading import BatchLoader
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import GraphZeroSampler, sampler_of
 from graphzero.client.pyg.served_data import ServedData, served
-from graphzero.embedded.links import ExcludeSeedEdges, LinkRequest, Negatives
+from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest, Negatives
 from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
 from torch_geometric.sampler import (
     BaseSampler,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from graphzero.client.batch import Batch
-from graphzero.embedded.links import (
+from graphzero.embedded.link_request import (
     Candidates,
     ExcludeSeedEdges,
     LinkRequest,

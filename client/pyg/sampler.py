@@ -19,7 +19,7 @@ from graphzero.client.pyg.arguments import (
 )
 from graphzero.client.pyg.links import LinkFields, NegativePlan
 from graphzero.client.pyg.served_data import ServedData, served
-from graphzero.embedded.links import ExcludeSeedEdges, Negatives
+from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
 from graphzero.embedded.sampling import resolve_seed
 from torch_geometric.sampler import (
     BaseSampler,

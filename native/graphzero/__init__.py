@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from graphzero.embedded.features import FeatureStore
     from graphzero.embedded.graph import Graph
-    from graphzero.embedded.links import Negatives
+    from graphzero.embedded.link_request import Negatives
     from graphzero.exporting.export import export_dataset
     from graphzero.files.categories import Categories
     from graphzero.files.dtypes import DataType
@@ -66,7 +66,7 @@ _HOMES = {
     "InputError": "base.errors",
     "InvalidRequest": "client.errors",
     "Loader": "client.loader",
-    "Negatives": "embedded.links",
+    "Negatives": "embedded.link_request",
     "NotFound": "client.errors",
     "OriginalIds": "files.original_ids",
     "RequestCancelled": "client.errors",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from graphzero.embedded.links import (
+from graphzero.embedded.link_request import (
     Candidates,
     ExcludeSeedEdges,
     LinkRequest,

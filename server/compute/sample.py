@@ -6,7 +6,7 @@ from typing import Any
 
 from graphzero import _engine
 from graphzero.base.errors import TooManyEdges
-from graphzero.embedded.links import LinkSeeds, draw_links
+from graphzero.embedded.link_seeds import LinkSeeds, draw_links
 from graphzero.embedded.sampling import draw
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb

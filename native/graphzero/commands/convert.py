@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from graphzero.base.errors import InputError
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
-from graphzero.base.text import count_text, counted_text, rate_text, size_text
 from graphzero.commands.arguments import count, size
-from graphzero.conversion.convert import ConversionReport, convert
-from graphzero.conversion.inputs.locations import Location
+from graphzero.commands.convert_report import print_report
+from graphzero.commands.convert_sources import parse_fill, plan_of
+from graphzero.conversion.convert import convert
 from graphzero.conversion.inputs.names import EdgeNames
-from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Relabel, Work, with_fill
-from graphzero.files.column_types import COLUMN_TYPES, split_type
+from graphzero.conversion.plan import ColumnOptions, Work, with_fill
 from graphzero.files.matrix_types import FLOAT_DTYPES
-from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX
-
-if TYPE_CHECKING:
-    from graphzero.conversion.compile_column import ColumnReport
 
 EPILOG = """\
 examples:
@@ -200,7 +190,7 @@ def _add_work_options(work: argparse._ArgumentGroup) -> None:
 def run(args: argparse.Namespace) -> int:
     show_progress: ShowProgress = no_progress if args.quiet else JobProgress
     fill, fill_of = parse_fill(args.fill)
-    plan = _plan(args)
+    plan = plan_of(args)
     plan = plan._replace(columns=with_fill(plan.columns, fill_of))
     report = convert(
         plan,
@@ -220,193 +210,5 @@ def run(args: argparse.Namespace) -> int:
         show_progress=show_progress,
     )
     if not args.quiet:
-        _print_report(args.out, report)
+        print_report(args.out, report)
     return 0
-
-
-def _plan(args: argparse.Namespace) -> Plan:
-    """Where edges and columns come from: a folder, or what the options name."""
-    folders = [file for file in args.files if Path(file).is_dir()]
-    if folders:
-        if len(args.files) > 1 or args.edges:
-            raise InputError(f"{folders[0]}: a folder comes alone: it has the edges and columns")
-        from graphzero.conversion.inputs.layouts import plan_folder
-
-        plan = plan_folder(folders[0])
-        for option in (
-            "relabel",
-            "source",
-            "target",
-            "weight",
-            "nodes",
-            "edge_columns",
-            "separate_ids",
-        ):
-            if getattr(args, option):
-                raise InputError(
-                    f"{folders[0]}: found --{option.replace('_', '-')}, which is for files that "
-                    "--edges names: a folder in a known layout says itself what its edges are"
-                )
-        return plan._replace(columns=[*plan.columns, *_columns(args, [])])
-    edges = list(args.edges)
-    columns = _columns(args, edges)
-    for file in args.files:
-        if Path(file).suffix == ".gl":
-            edges.append(file)
-        elif _is_dictionary(file, args.files):
-            continue  # comes along with its column
-        elif Path(file).suffix == ".gd":
-            columns.append(ColumnSource(Path(file).stem, file))
-        else:
-            raise InputError(
-                f"{file}: expected a folder, .gl or .gd; text, tables and arrays go to --edges and "
-                "--column"
-            )
-    if len(edges) != 1:
-        raise InputError(f"found {len(edges)} sources of edges, expected one: --edges FILE")
-    relabel: Relabel | None = args.relabel
-    if args.separate_ids and relabel is None:
-        relabel = "auto"
-    return Plan(
-        edges[0],
-        columns,
-        relabel=relabel,
-        nodes=args.nodes,
-        id_column=args.id_column,
-        separate_ids=args.separate_ids,
-    )
-
-
-def _is_dictionary(file: str, files: Sequence[str]) -> bool:
-    """Whether a file has the categories of another one."""
-    end = f"{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"
-    return file.endswith(end) and f"{file.removesuffix(end)}{COLUMN_SUFFIX}" in files
-
-
-def _columns(args: argparse.Namespace, edges: list[str]) -> list[ColumnSource]:
-    of_files = [parse_column(text) for text in args.column]
-    of_nodes = [parse_columns(text, "--columns", args.nodes) for text in args.columns]
-    nodes = [
-        column._replace(text_has_ids=not args.rows_in_order, id_column=args.id_column)
-        for column in (*of_files, *of_nodes)
-    ]
-    table = edges[0] if edges else None
-    of_edges = [parse_column(text, "--edge-column") for text in args.edge_column]
-    of_edges += [parse_columns(text, "--edge-columns", table) for text in args.edge_columns]
-    splits = [parse_split(text)._replace(id_column=args.id_column) for text in args.split]
-    return [*nodes, *(column._replace(role="edge") for column in of_edges), *splits]
-
-
-def parse_column(text: str, option: str = "--column") -> ColumnSource:
-    """ "y=labels.csv:int64"; a colon that no type follows is part of the file's name."""
-    name, equals, path = text.partition("=")
-    if not equals or not path:
-        raise InputError(f"{option} {text!r}: expected NAME=FILE or NAME=FILE:TYPE")
-    source, asked = split_type(path)
-    _, colon, unknown = path.rpartition(":")
-    if asked is None and colon and not Path(Location.parse(path).path).exists():
-        raise InputError(
-            f"{option} {text!r}: unknown type {unknown!r}, expected one of "
-            f"{', '.join(COLUMN_TYPES)}"
-        )
-    return ColumnSource(name, source, asked)
-
-
-def parse_columns(text: str, option: str, table: str | None) -> ColumnSource:
-    """ "x=age,income:float32": columns of a table as one matrix."""
-    name, equals, names = text.partition("=")
-    if not equals or not names:
-        raise InputError(f"{option} {text!r}: expected NAME=COLUMN,COLUMN,... and maybe :TYPE")
-    if table is None:
-        where = "--nodes FILE" if option == "--columns" else "--edges FILE"
-        raise InputError(f"{option} {text!r}: found no table, expected one: {where}")
-    columns, asked = split_type(names)
-    return ColumnSource(name, table, asked, columns=tuple(columns.split(",")))
-
-
-def parse_fill(texts: Sequence[str]) -> tuple[str | None, dict[str, str]]:
-    """The value for all columns, and those of single ones: ["0", "x=mean"]."""
-    general: str | None = None
-    own = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            general = text
-        elif value:
-            own[name] = value
-        else:
-            raise InputError(f"--fill {text!r}: expected VALUE or NAME=VALUE")
-    return general, own
-
-
-def parse_split(text: str) -> ColumnSource:
-    """ "train=train.csv"; ids have no type to choose."""
-    split = parse_column(text, "--split")
-    if split.dtype is not None:
-        raise InputError(f"--split {text!r}: found type {split.dtype}, expected NAME=FILE")
-    return split._replace(role="ids")
-
-
-def _print_report(out: str, report: ConversionReport) -> None:
-    graph = report.graph
-    edges = counted_text(graph.num_edges, "edge")
-    print(f"{out}: {counted_text(graph.num_nodes, 'node')}, {edges}")
-    if graph.dropped:
-        print(f"  dropped {count_text(graph.dropped)} repeated edges")
-    for name, column in report.columns.items():
-        print(f"  {name}: {_column_text(column)}")
-    for note in report.notes:
-        print(f"  note: {note}")
-    print(
-        f"  read {size_text(report.input_bytes)}, wrote {size_text(report.output_bytes)} in "
-        f"{report.seconds:.1f} s{rate_text(report.input_bytes, report.seconds)}"
-    )
-    _print_skipped(graph.skipped, graph.messages)
-    for column in report.columns.values():
-        _print_skipped(column.skipped, column.messages)
-
-
-def _column_text(column: ColumnReport) -> str:
-    """One line about a column."""
-    parts = [f"{count_text(column.rows)} x {column.cols} {column.dtype}"]
-    if column.categories is not None:
-        parts.append(f"{count_text(column.categories)} categories")
-    for word in column.words_for_nothing:
-        parts.append(f"{word!r} among them (--missing {word} takes it for none)")
-    if column.unit is not None:
-        parts.append(f"dates in {column.unit}")
-    if column.unit is not None and column.times is not None:
-        first, last = (_time_text(time, column.unit) for time in column.times)
-        parts[-1] += f" from {first} to {last}"
-    if column.rounded_times:
-        parts.append(f"{count_text(column.rounded_times)} of them rounded down to that")
-    if column.filled:
-        parts.append(f"{count_text(column.filled)} rows filled")
-    if column.missing:
-        parts.append(_missing_text(column))
-    if column.rounded_integers:
-        parts.append(
-            f"{count_text(column.rounded_integers)} integers rounded (type float64 holds them up "
-            "to 2^53)"
-        )
-    return ", ".join(parts)
-
-
-def _missing_text(column: ColumnReport) -> str:
-    became = "-1" if column.categories is not None else "NaN"
-    named = [f"{count_text(n)} in {name!r}" for name, n in column.missing.items() if name]
-    total = count_text(sum(column.missing.values()))
-    return f"missing {', '.join(named) or total} ({'replaced' if column.nans else became})"
-
-
-def _time_text(time: int, unit: str) -> str:
-    import numpy as np
-
-    return str(np.array(time, f"datetime64[{unit}]"))
-
-
-def _print_skipped(skipped: int, messages: tuple[str, ...]) -> None:
-    if skipped:
-        print(f"skipped {count_text(skipped)} bad lines, the first:", file=sys.stderr)
-    for message in messages:
-        print(f"  {message}", file=sys.stderr)

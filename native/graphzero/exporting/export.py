@@ -15,7 +15,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from graphzero.base.progress import Report
 from graphzero.exporting.edges import count_edges, edges_of
 from graphzero.exporting.manifest import ExportedColumn, Manifest
-from graphzero.exporting.writers import NodeNames, NpyWriter, ParquetWriter, Writer, tell
+from graphzero.exporting.npy_writer import NpyWriter
+from graphzero.exporting.parquet_writer import ParquetWriter
+from graphzero.exporting.writers import NodeNames, Writer, tell
 from graphzero.files.dataset import Dataset, open_dataset
 from graphzero.files.publish import StrPath, new_directory
 

@@ -1,0 +1,136 @@
+"""Where `graphzero convert` takes edges and columns from, as its arguments say."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.locations import Location
+from graphzero.conversion.plan import ColumnSource, Plan, Relabel
+from graphzero.files.column_types import COLUMN_TYPES, split_type
+from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX
+
+
+def plan_of(args: argparse.Namespace) -> Plan:
+    """Where edges and columns come from: a folder, or what the options name."""
+    folders = [file for file in args.files if Path(file).is_dir()]
+    if folders:
+        if len(args.files) > 1 or args.edges:
+            raise InputError(f"{folders[0]}: a folder comes alone: it has the edges and columns")
+        from graphzero.conversion.inputs.layouts import plan_folder
+
+        plan = plan_folder(folders[0])
+        for option in (
+            "relabel",
+            "source",
+            "target",
+            "weight",
+            "nodes",
+            "edge_columns",
+            "separate_ids",
+        ):
+            if getattr(args, option):
+                raise InputError(
+                    f"{folders[0]}: found --{option.replace('_', '-')}, which is for files that "
+                    "--edges names: a folder in a known layout says itself what its edges are"
+                )
+        return plan._replace(columns=[*plan.columns, *_columns(args, [])])
+    edges = list(args.edges)
+    columns = _columns(args, edges)
+    for file in args.files:
+        if Path(file).suffix == ".gl":
+            edges.append(file)
+        elif _is_dictionary(file, args.files):
+            continue  # comes along with its column
+        elif Path(file).suffix == ".gd":
+            columns.append(ColumnSource(Path(file).stem, file))
+        else:
+            raise InputError(
+                f"{file}: expected a folder, .gl or .gd; text, tables and arrays go to --edges and "
+                "--column"
+            )
+    if len(edges) != 1:
+        raise InputError(f"found {len(edges)} sources of edges, expected one: --edges FILE")
+    relabel: Relabel | None = args.relabel
+    if args.separate_ids and relabel is None:
+        relabel = "auto"
+    return Plan(
+        edges[0],
+        columns,
+        relabel=relabel,
+        nodes=args.nodes,
+        id_column=args.id_column,
+        separate_ids=args.separate_ids,
+    )
+
+
+def _is_dictionary(file: str, files: Sequence[str]) -> bool:
+    """Whether a file has the categories of another one."""
+    end = f"{CATEGORIES_SUFFIX}{COLUMN_SUFFIX}"
+    return file.endswith(end) and f"{file.removesuffix(end)}{COLUMN_SUFFIX}" in files
+
+
+def _columns(args: argparse.Namespace, edges: list[str]) -> list[ColumnSource]:
+    of_files = [parse_column(text) for text in args.column]
+    of_nodes = [parse_columns(text, "--columns", args.nodes) for text in args.columns]
+    nodes = [
+        column._replace(text_has_ids=not args.rows_in_order, id_column=args.id_column)
+        for column in (*of_files, *of_nodes)
+    ]
+    table = edges[0] if edges else None
+    of_edges = [parse_column(text, "--edge-column") for text in args.edge_column]
+    of_edges += [parse_columns(text, "--edge-columns", table) for text in args.edge_columns]
+    splits = [parse_split(text)._replace(id_column=args.id_column) for text in args.split]
+    return [*nodes, *(column._replace(role="edge") for column in of_edges), *splits]
+
+
+def parse_column(text: str, option: str = "--column") -> ColumnSource:
+    """ "y=labels.csv:int64"; a colon that no type follows is part of the file's name."""
+    name, equals, path = text.partition("=")
+    if not equals or not path:
+        raise InputError(f"{option} {text!r}: expected NAME=FILE or NAME=FILE:TYPE")
+    source, asked = split_type(path)
+    _, colon, unknown = path.rpartition(":")
+    if asked is None and colon and not Path(Location.parse(path).path).exists():
+        raise InputError(
+            f"{option} {text!r}: unknown type {unknown!r}, expected one of "
+            f"{', '.join(COLUMN_TYPES)}"
+        )
+    return ColumnSource(name, source, asked)
+
+
+def parse_columns(text: str, option: str, table: str | None) -> ColumnSource:
+    """ "x=age,income:float32": columns of a table as one matrix."""
+    name, equals, names = text.partition("=")
+    if not equals or not names:
+        raise InputError(f"{option} {text!r}: expected NAME=COLUMN,COLUMN,... and maybe :TYPE")
+    if table is None:
+        where = "--nodes FILE" if option == "--columns" else "--edges FILE"
+        raise InputError(f"{option} {text!r}: found no table, expected one: {where}")
+    columns, asked = split_type(names)
+    return ColumnSource(name, table, asked, columns=tuple(columns.split(",")))
+
+
+def parse_fill(texts: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """The value for all columns, and those of single ones: ["0", "x=mean"]."""
+    general: str | None = None
+    own = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            general = text
+        elif value:
+            own[name] = value
+        else:
+            raise InputError(f"--fill {text!r}: expected VALUE or NAME=VALUE")
+    return general, own
+
+
+def parse_split(text: str) -> ColumnSource:
+    """ "train=train.csv"; ids have no type to choose."""
+    split = parse_column(text, "--split")
+    if split.dtype is not None:
+        raise InputError(f"--split {text!r}: found type {split.dtype}, expected NAME=FILE")
+    return split._replace(role="ids")

@@ -1,0 +1,129 @@
+"""An export as .npy arrays.
+
+No two of its files have one name: a Dataset leaves out columns called edge_index or num_nodes,
+which are reserved, and the weights take a name that no column has.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from graphzero.base.progress import Report
+from graphzero.exporting.edges import Edges, count_edges
+from graphzero.exporting.writers import Array, NodeNames, Writer, ranges_of, tell, values_of
+from graphzero.files.column_file import ColumnFile
+from graphzero.files.dataset import Dataset
+from graphzero.files.dtypes import DataType
+from graphzero.files.paths import ORIGINAL_IDS
+
+
+class _NpyFile:
+    """A .npy file that is filled in any order. Written and not mapped: a store to a mapping that
+    finds no room on the disk, or no file any more, ends the process."""
+
+    def __init__(self, file: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        np_format: Any = np.lib.format  # which has no types
+        self._path = file
+        self._dtype = dtype
+        self._file = file.open("xb", buffering=0)
+        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+        np_format.write_array_header_1_0(self._file, header)
+        self._offset = self._file.tell()
+        size = math.prod(shape) * dtype.itemsize
+        if size > 0:
+            # At once, so that a disk without room for all of it is known before the work begins.
+            with self._named():
+                os.posix_fallocate(self._file.fileno(), self._offset, size)
+
+    def __enter__(self) -> _NpyFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def write(self, first: int, values: Array) -> None:
+        """Puts values, in their order in memory, at the first-th one of the file."""
+        own = np.ascontiguousarray(values, self._dtype).reshape(-1)
+        data = memoryview(cast(Any, own.view(np.uint8)))
+        place = self._offset + first * self._dtype.itemsize
+        with self._named():
+            while data:
+                done = os.pwrite(self._file.fileno(), data, place)
+                data, place = data[done:], place + done
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of the system say of which file."""
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, os.strerror(error.errno or 0), str(self._path)) from error
+
+
+class NpyWriter(Writer):
+    usual_weight_name = "edge_weight"
+
+    def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
+        super().__init__(dataset, directory, names)
+        self._rows = count_edges(dataset)
+        self._at = 0
+        with ExitStack() as files:  # which are closed if one of them cannot be made
+            open_file = files.enter_context
+            self._index = open_file(self._new("edge_index", np.dtype(np.int64), (2, self._rows)))
+            self._weights = None
+            if dataset.graph.has_weights:
+                weights = self._new(self.weight_name, np.dtype(np.float32), (self._rows,))
+                self._weights = open_file(weights)
+            self._columns = [
+                (column, open_file(self._new(name, _dtype(column), self._edge_shape(column))))
+                for name, column in self._edge_columns().items()
+            ]
+            self._stack = files.pop_all()
+
+    def _edge_shape(self, column: ColumnFile) -> tuple[int, ...]:
+        return (self._rows, *column.shape[1:])
+
+    def _new(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> _NpyFile:
+        return _NpyFile(self._directory / f"{name}.npy", dtype, shape)
+
+    def add_edges(self, edges: Edges) -> None:
+        first = self._at
+        self._at += len(edges.src)
+        self._index.write(first, edges.src)
+        self._index.write(self._rows + first, edges.dst)
+        if self._weights is not None and edges.weights is not None:
+            self._weights.write(first, edges.weights)
+        for column, file in self._columns:
+            file.write(first * column.row_values, values_of(column, edges.ids))
+
+    def write_columns(self, report: Report | None) -> None:
+        np.save(self._directory / "num_nodes.npy", np.int64(self._dataset.graph.num_nodes))
+        columns = self._of_role("node") | self._of_role("ids") | self._of_role("categories")
+        for name, column in columns.items():
+            texts = name == ORIGINAL_IDS or column.role == "categories"
+            if texts and column.dtype is DataType.UINT8:
+                self._write_texts(name, column)
+                continue
+            with self._new(name, _dtype(column), column.shape) as file:
+                for ids in ranges_of(column.num_rows, column.row_bytes):
+                    file.write(int(ids[0]) * column.row_values, values_of(column, ids))
+                    tell(report, f"writing {name}", int(ids[-1]) + 1, column.num_rows)
+
+    def _write_texts(self, name: str, column: ColumnFile) -> None:
+        dtype = np.dtype(f"S{column.row_values}")
+        with self._new(name, dtype, (column.num_rows,)) as file:
+            for ids in ranges_of(column.num_rows, column.row_bytes):
+                file.write(int(ids[0]), column.gather(ids).view(dtype).reshape(-1))
+
+
+def _dtype(column: ColumnFile) -> np.dtype[Any]:
+    if column.dtype is DataType.BFLOAT16:
+        return np.dtype(np.float32)
+    return column.dtype.storage
