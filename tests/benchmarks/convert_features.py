@@ -23,10 +23,11 @@ import numpy as np
 
 OURS = """
 import json, pathlib, sys, time
-from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_column import ColumnRequest, compile_column
 source, target, memory, threads, directory = sys.argv[1:]
 start = time.perf_counter()
-compile_column(source, target, memory=int(memory), threads=int(threads), temp_dir=directory)
+request = ColumnRequest(memory=int(memory), threads=int(threads), temp_dir=directory)
+compile_column(source, target, request)
 seconds = time.perf_counter() - start
 status = pathlib.Path("/proc/self/status").read_text()
 print(json.dumps([seconds, int(status.split("VmHWM:")[1].split()[0])]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from graphzero import _engine
-from graphzero.conversion.compile_column import ColumnReport, compile_column
+from graphzero.conversion.compile_column import ColumnReport, ColumnRequest, compile_column
 
 MEMORY = 64 << 20
 
@@ -20,8 +20,9 @@ def compile_table(tmp_path: Path) -> Callable[..., ColumnReport]:
         source.write_bytes(text.encode() if isinstance(text, str) else text)
         target = tmp_path / "x.gd"
         target.unlink(missing_ok=True)
+        report = options.pop("report", None)
         settings = {"memory": MEMORY, "threads": 2, "temp_dir": str(tmp_path)} | options
-        return compile_column(str(source), str(target), **settings)
+        return compile_column(str(source), str(target), ColumnRequest(**settings), report)
 
     return run
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import InputError, _engine
-from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_column import ColumnRequest, compile_column
 from graphzero.conversion.compile_features import write_features
 from graphzero.conversion.matrix_arrays import MATRIX_DTYPES
 
@@ -70,9 +70,9 @@ def test_text_and_array_of_the_same_values_make_the_same_file(tmp_path: Path) ->
     lines = (f"{i}," + ",".join(map(repr, row)) for i, row in enumerate(array.tolist()))
     (tmp_path / "x.csv").write_text("\n".join(lines))
     options: dict[str, Any] = {"memory": 64 << 20, "threads": 1, "temp_dir": str(tmp_path)}
-    compile_column(str(tmp_path / "x.csv"), str(tmp_path / "a.gd"), **options)
+    compile_column(str(tmp_path / "x.csv"), str(tmp_path / "a.gd"), ColumnRequest(**options))
     np.save(tmp_path / "x.npy", array)
-    compile_column(str(tmp_path / "x.npy"), str(tmp_path / "b.gd"), **options)
+    compile_column(str(tmp_path / "x.npy"), str(tmp_path / "b.gd"), ColumnRequest(**options))
     write_features(tmp_path / "c.gd", array)
     files = {(tmp_path / name).read_bytes() for name in ("a.gd", "b.gd", "c.gd")}
     assert len(files) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import InputError
-from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_column import ColumnRequest, compile_column
 
 Compiled = Callable[..., Any]
 CompileTable = Callable[..., Any]
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "missing id field": ("0,1\n,2\n", {}, ' line 2: column 1: found "", expected a node id: ",2"'),
     "id beyond num_nodes": (
         "0,1\n12,2\n",
-        {"num_nodes": 10},
+        {"num_rows": 10},
         ' line 2: node id 12 is out of range, expected an id below 10, the number of nodes: "12,2"',
     ),
     "text value": (
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "missing": ("0,1\n2,1\n4,1\n", {}, ": 2 of 5 node ids have no row, the first is 1" + HINT),
     "missing at the end": (
         "0,1\n1,1\n",
-        {"num_nodes": 4},
+        {"num_rows": 4},
         ": 2 of 4 node ids have no row, the first is 2" + HINT,
     ),
     "missing by far": (
@@ -208,9 +208,7 @@ def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
             compile_column(
                 str(tmp_path / name),
                 str(tmp_path / "x.gd"),
-                memory=64 << 20,
-                threads=1,
-                temp_dir=str(tmp_path),
+                ColumnRequest(memory=64 << 20, threads=1, temp_dir=str(tmp_path)),
             )
         assert error.value.filename == str(tmp_path / name)
 
@@ -218,7 +216,9 @@ def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
 def test_a_directory_is_not_a_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"{tmp_path}: found a folder without a"):
         compile_column(
-            str(tmp_path), str(tmp_path / "x.gd"), memory=64 << 20, threads=1, temp_dir="."
+            str(tmp_path),
+            str(tmp_path / "x.gd"),
+            ColumnRequest(memory=64 << 20, threads=1, temp_dir="."),
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphzero import InputError, _engine
-from graphzero.conversion.compile_column import ColumnReport, compile_column
+from graphzero.conversion.compile_column import ColumnReport, ColumnRequest, compile_column
 from graphzero.conversion.compile_features import convert_csv_to_gd
 
 
@@ -19,7 +19,9 @@ def compile_npy(tmp_path: Path) -> Callable[..., ColumnReport]:
         np.save(tmp_path / "x.npy", array)
         (tmp_path / "x.gd").unlink(missing_ok=True)
         settings = {"memory": 64 << 20, "threads": 1, "temp_dir": str(tmp_path)} | options
-        return compile_column(str(tmp_path / "x.npy"), str(tmp_path / "x.gd"), **settings)
+        return compile_column(
+            str(tmp_path / "x.npy"), str(tmp_path / "x.gd"), ColumnRequest(**settings)
+        )
 
     return run
 
@@ -52,16 +54,16 @@ def test_npy_must_have_one_row_for_each_node(
 ) -> None:
     name = str(tmp_path / "x.npy")
     with pytest.raises(InputError) as error:
-        compile_npy(np.ones(5), num_nodes=4)
+        compile_npy(np.ones(5), num_rows=4)
     assert str(error.value) == f"{name}: found 5 rows, expected 4, one for each node"
     with pytest.raises(InputError, match=r"found 5 rows, expected 6, .*--fill VALUE"):
-        compile_npy(np.ones(5), num_nodes=6)
+        compile_npy(np.ones(5), num_rows=6)
 
 
 def test_npy_is_filled_up_to_num_nodes(
     compile_npy: Callable[..., ColumnReport], tmp_path: Path
 ) -> None:
-    report = compile_npy(np.array([1, 2]), num_nodes=4, fill="-9223372036854775808")
+    report = compile_npy(np.array([1, 2]), num_rows=4, fill="-9223372036854775808")
     assert report.filled == 2
     assert result(tmp_path).tolist() == [1, 2, -(2**63), -(2**63)]
 
@@ -91,7 +93,9 @@ def test_npy_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
             np.save(path, np.array([{}, None]), allow_pickle=True)
         with pytest.raises(InputError, match=f"{name}.npy: not a readable .npy file"):
             compile_column(
-                str(path), str(tmp_path / "x.gd"), memory=64 << 20, threads=1, temp_dir="."
+                str(path),
+                str(tmp_path / "x.gd"),
+                ColumnRequest(memory=64 << 20, threads=1, temp_dir="."),
             )
 
 

@@ -153,7 +153,7 @@ def test_a_number_that_would_become_infinite_is_named(
     with pytest.raises(InputError, match=message):
         compiled(f"0,1,2\n1,inf,{sign}{beyond}\n", dtype=dtype)
     with pytest.raises(InputError, match=f"fill value: .* does not fit {dtype}"):
-        compiled("0,1\n", dtype=dtype, num_nodes=2, fill=sign + beyond)
+        compiled("0,1\n", dtype=dtype, num_rows=2, fill=sign + beyond)
 
 
 def test_special_values_of_float16(compiled: Compiled) -> None:

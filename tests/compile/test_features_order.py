@@ -58,7 +58,7 @@ def test_a_known_number_of_rows_gives_the_same_file(
     lines, _ = table(rows=5_000, cols=7)
     compile_table("\n".join(shuffled(lines)))
     unknown = (tmp_path / "x.gd").read_bytes()
-    compile_table("\n".join(shuffled(lines)), num_nodes=5_000)
+    compile_table("\n".join(shuffled(lines)), num_rows=5_000)
     assert (tmp_path / "x.gd").read_bytes() == unknown
 
 

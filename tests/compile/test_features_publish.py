@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from contents import names
 from graphzero import _engine
-from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_column import ColumnRequest, compile_column
 from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
 from graphzero.files.publish import new_file
 
@@ -162,10 +162,8 @@ def test_an_interrupt_while_text_is_read_leaves_nothing(tmp_path: Path) -> None:
         compile_column(
             str(source),
             draft,
-            memory=64 << 20,
-            threads=1,
-            temp_dir=str(target),
-            report=interrupt,
+            ColumnRequest(memory=64 << 20, threads=1, temp_dir=str(target)),
+            interrupt,
         )
     assert calls
     assert names(target) == []
@@ -197,8 +195,6 @@ def test_a_full_temporary_directory_is_an_error(small_disk: Path, tmp_path: Path
         compile_column(
             str(tmp_path / "x.csv"),
             str(tmp_path / "x.gd"),
-            memory=1 << 20,
-            threads=2,
-            temp_dir=str(small_disk),
+            ColumnRequest(memory=1 << 20, threads=2, temp_dir=str(small_disk)),
         )
     assert names(small_disk) == []

@@ -73,8 +73,8 @@ def test_number_of_rows_is_the_largest_id_plus_one(compiled: Compiled) -> None:
 
 
 def test_missing_rows_get_the_fill_value_up_to_num_nodes(compiled: Compiled) -> None:
-    assert compiled("1,5\n", fill=0, num_nodes=4).tolist() == [0, 5, 0, 0]
-    assert compiled("0,5\n", fill="7", num_nodes=3, dtype="int64").tolist() == [5, 7, 7]
+    assert compiled("1,5\n", fill=0, num_rows=4).tolist() == [0, 5, 0, 0]
+    assert compiled("0,5\n", fill="7", num_rows=3, dtype="int64").tolist() == [5, 7, 7]
 
 
 def test_row_align_pads_the_stride_and_not_the_values(

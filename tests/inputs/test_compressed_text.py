@@ -13,7 +13,7 @@ import pytest
 import zstandard
 from edge_reference import EdgeList, ample, compile_file, compile_text, edge_lines, tiny
 from graphzero import InputError
-from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_column import ColumnRequest, compile_column
 from graphzero.conversion.compile_graph import GraphOptions
 
 Compress = Callable[[bytes], bytes]
@@ -127,7 +127,9 @@ def test_columns_are_those_of_the_plain_text(
         (tmp_path / name).write_bytes(data)
         out = tmp_path / f"{name}.gd"
         compile_column(
-            str(tmp_path / name), str(out), memory=64 << 20, threads=3, temp_dir=str(tmp_path)
+            str(tmp_path / name),
+            str(out),
+            ColumnRequest(memory=64 << 20, threads=3, temp_dir=str(tmp_path)),
         )
         results.append(out.read_bytes())
     assert results[0] == results[1]
@@ -141,9 +143,7 @@ def test_a_repeated_id_in_compressed_text_names_both_lines(tmp_path: Path) -> No
         compile_column(
             str(tmp_path / "x.csv"),
             str(tmp_path / "x.gd"),
-            memory=64 << 20,
-            threads=2,
-            temp_dir=str(tmp_path),
+            ColumnRequest(memory=64 << 20, threads=2, temp_dir=str(tmp_path)),
         )
 
 

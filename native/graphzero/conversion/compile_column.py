@@ -17,7 +17,7 @@ from graphzero.files.paths import COLUMN_SUFFIX, categories_file
 if TYPE_CHECKING:
     from graphzero.conversion.inputs.streams import RowStream
     from graphzero.conversion.inputs.texts import TextInput
-    from graphzero.conversion.plan import ColumnSource, Role
+    from graphzero.conversion.plan import Role
 
 Number = int | float | str  # a string is taken as it stands, so that no digit is lost
 
@@ -45,114 +45,64 @@ class ColumnReport:
     rounded_integers: int = 0  # that the type of the column does not hold exactly
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ColumnRequest:
-    """The arguments of compile_column."""
+    """How to compile a column."""
 
-    rows: int | None
-    split_nodes: int  # ids of a split are below this, and a mask has so many values
-    dtype: str | None
-    float_dtype: str | None
-    role: str
-    row_align: int | None
-    nan: Number | None
-    fill: Number | None
-    skip_bad_lines: bool
-    text_has_ids: bool
-    always_2d: bool
-    memory: int
+    memory: int  # bytes that the work may use
     threads: int
-    temp_dir: str
-    name_node: Callable[[int], str] | None = None  # what messages call a node
+    temp_dir: str  # for what does not fit into that memory
+    role: str = "node"
+    num_rows: int | None = None  # that the file must have; None: the largest id + 1
+    split_nodes: int = 2**63  # ids of a split are below this, and a mask has so many values
+    dtype: str | None = None  # one of COLUMN_TYPES; None: arrays keep theirs, tables are guessed
+    float_dtype: str | None = None  # what floating values become where there is no dtype
+    columns: tuple[str, ...] | None = None  # of a table, that make the rows; None: all
+    id_column: str | None = None  # of a table, that tells whose a row is
+    text_has_ids: bool = True  # lines of text begin with an id; else line i is row i
+    always_2d: bool = False  # a text with one value per line makes (n, 1)
+    row_align: int | None = None  # rows are padded to a multiple of so many bytes
+    nan: Number | None = None  # what NaN becomes in an integer column; None: that is an error
+    fill: Number | None = None  # the values of a row that the source lacks; None: that is an error
+    fill_all: Number | None = None  # both of these at once, in floating columns too
     fill_floats: bool = False  # `nan` takes the place of NaN in floating columns too
-    description: str = ""  # what the file says about its values
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
+    description: str = ""  # what the file is to say about the values of an array
+    on_error: str = "stop"  # "skip" leaves out bad lines of text, and counts them
+    name_node: Callable[[int], str] | None = None  # what messages call a node
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("stop", "skip"):
+            raise ValueError(f"found on_error {self.on_error!r}, expected 'stop' or 'skip'")
+
+    @property
+    def skip_bad_lines(self) -> bool:
+        return self.on_error == "skip"
 
 
 def compile_column(
     source: "str | TextInput | RowStream",
     out_file: str,
-    *,
-    columns: tuple[str, ...] | None = None,
-    id_column: str | None = None,
-    num_nodes: int | None = None,
-    split_nodes: int = 2**63,
-    dtype: str | None = None,
-    float_dtype: str | None = None,
-    role: str = "node",
-    row_align: int | None = None,
-    nan: Number | None = None,
-    fill: Number | None = None,
-    fill_all: Number | None = None,
-    missing: tuple[str, ...] = (),
-    description: str = "",
-    on_error: str = "stop",
-    text_has_ids: bool = True,
-    always_2d: bool = False,
-    memory: int,
-    threads: int,
-    temp_dir: str,
-    name_node: Callable[[int], str] | None = None,
+    request: ColumnRequest,
     report: Report | None = None,
 ) -> ColumnReport:
     """Compiles `source` into `out_file`, which must not exist.
 
-    A text table has a row id and values on each line; `columns` and `id_column` name columns of it
-    or of a table that pyarrow reads. What these become is said in inputs/matrix_plan.py. An array
-    keeps its dtype; `float_dtype` is what floating values become without `dtype`. `num_nodes` is
-    the number of rows the file must have, by default the largest id + 1; rows without a line are an
-    error unless `fill` gives their value. `split_nodes` is the number of nodes that a split is made
-    of. `nan` is the value that stands for NaN in an integer column, `fill_all` that of all that is
-    missing, and `missing` are texts that stand for a missing value. `on_error="skip"` leaves out
-    bad lines and counts them. `description` is what the file says about the values of an array.
-    `text_has_ids=False`: line i of a text is row i. `always_2d`: one
-    value per line makes (n, 1). `name_node` is what messages call a node, if not by its number.
-
-    When it raises, an unfinished `out_file` may be left: write where nobody looks.
+    A text table has a row id and values on each line. What the columns of a table become is said in
+    inputs/matrix_plan.py. When it raises, an unfinished `out_file` may be left: write where nobody
+    looks.
     """
-    if on_error not in ("stop", "skip"):
-        raise ValueError(f"found on_error {on_error!r}, expected 'stop' or 'skip'")
-    started = time.perf_counter()
-    request = ColumnRequest(
-        rows=num_nodes,
-        split_nodes=split_nodes,
-        dtype=dtype,
-        float_dtype=float_dtype,
-        role=role,
-        row_align=row_align,
-        nan=nan,
-        fill=fill,
-        skip_bad_lines=on_error == "skip",
-        text_has_ids=text_has_ids,
-        always_2d=always_2d,
-        memory=memory,
-        threads=threads,
-        temp_dir=temp_dir,
-        name_node=name_node,
-        description=description,
-    )
-    if isinstance(source, str) and Path(source).suffix == COLUMN_SUFFIX:
-        source, request = _matrix_rows(source, out_file, request)
     from graphzero.conversion.inputs.texts import TextInput
 
+    started = time.perf_counter()
+    if isinstance(source, str) and Path(source).suffix == COLUMN_SUFFIX:
+        source, request = _matrix_rows(source, out_file, request)
+    name = Path(out_file).stem
     if isinstance(source, str):
-        from graphzero.conversion.plan import ColumnSource
-
-        column = ColumnSource(
-            Path(out_file).stem,
-            source,
-            dtype,
-            role=cast("Role", role),
-            nan=nan,
-            fill=fill,
-            text_has_ids=text_has_ids,
-            columns=columns,
-            id_column=id_column,
-            fill_all=fill_all,
-        )
-        source, request = _open(column, missing, request)
-    if fill_all is not None and not (not isinstance(source, TextInput) and source.matrix):
-        parse_number(fill_all, f"fill value of {Path(out_file).stem!r}")
-        request = replace(request, fill=fill_all, nan=fill_all, fill_floats=True)
+        source, request = _open(name, source, request)
+    if request.fill_all is not None and (isinstance(source, TextInput) or not source.matrix):
+        parse_number(request.fill_all, f"fill value of {name!r}")
+        request = replace(request, fill=request.fill_all, nan=request.fill_all, fill_floats=True)
     if isinstance(source, TextInput):
         facts = _compile_text(source, out_file, request, report)
     else:
@@ -165,13 +115,26 @@ def compile_column(
 
 
 def _open(
-    column: "ColumnSource", missing: tuple[str, ...], request: ColumnRequest
+    name: str, source: str, request: ColumnRequest
 ) -> "tuple[TextInput | RowStream, ColumnRequest]":
-    """Plain text is for the engine to read."""
+    """A file that is no matrix. Plain text is for the engine to read."""
     from graphzero.conversion.inputs.options import ReadOptions
     from graphzero.conversion.inputs.plain_text import plain_text
+    from graphzero.conversion.plan import ColumnSource
 
-    options = ReadOptions(missing, request.skip_bad_lines, request.threads)
+    column = ColumnSource(
+        name,
+        source,
+        request.dtype,
+        role=cast("Role", request.role),
+        nan=request.nan,
+        fill=request.fill,
+        text_has_ids=request.text_has_ids,
+        columns=request.columns,
+        id_column=request.id_column,
+        fill_all=request.fill_all,
+    )
+    options = ReadOptions(request.missing, request.skip_bad_lines, request.threads)
     if (plain := plain_text(column, options)) is not None:
         return plain.text, replace(request, description=plain.description)
     from graphzero.conversion.inputs.rows import open_rows
@@ -180,7 +143,7 @@ def _open(
         column,
         options,
         float_dtype=request.float_dtype,
-        node_limit=2**63 if request.rows is None else request.rows,
+        node_limit=2**63 if request.num_rows is None else request.num_rows,
     )
     dtype = request.dtype if opened.dtype is None else opened.dtype
     return opened.rows, replace(request, dtype=dtype, description=opened.description)
@@ -197,7 +160,7 @@ def _matrix_rows(
 
     matrix = ColumnFile(Path(source).absolute())
     # Only a matrix of nodes has a row for each of them.
-    rows = request.rows if matrix.role == "node" else None
+    rows = request.num_rows if matrix.role == "node" else None
     stream = RowStream(
         source,
         lambda: (RowChunk(None, piece) for piece in matrix.pieces()),
@@ -211,7 +174,7 @@ def _matrix_rows(
         about = ColumnDescription(about.columns)  # of other values
     if about.categories:
         _copy_categories(source, out_file)
-    return stream, replace(request, role=matrix.role, rows=rows, description=about.to_json())
+    return stream, replace(request, role=matrix.role, num_rows=rows, description=about.to_json())
 
 
 def _copy_categories(source: str, out_file: str) -> None:
@@ -243,7 +206,7 @@ def _compile_text(
         stored_bytes=text.stored_bytes,
         dtype=name,
         role=request.role,
-        num_rows=request.rows,
+        num_rows=request.num_rows,
         has_ids=request.text_has_ids,
         always_2d=request.always_2d,
         row_align=request.row_align or 0,

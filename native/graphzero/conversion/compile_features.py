@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graphzero.base.resources import make_resources
-from graphzero.conversion.compile_column import compile_column
+from graphzero.conversion.compile_column import ColumnRequest, compile_column
 from graphzero.files.column_names import check_not_reserved
 from graphzero.files.paths import COLUMN_SUFFIX
 from graphzero.files.publish import new_file
@@ -72,9 +72,7 @@ def convert_csv_to_gd(
 
     with new_file(out_path, overwrite=True) as draft:
         resources = make_resources(None, None, Path(draft).parent)
-        compile_column(
-            os.fspath(csv_path),
-            draft,
+        request = ColumnRequest(
             dtype=dtype_name(dtype),
             fill=0,
             always_2d=True,
@@ -82,3 +80,4 @@ def convert_csv_to_gd(
             threads=resources.threads,
             temp_dir=resources.temp_dir,
         )
+        compile_column(os.fspath(csv_path), draft, request)

@@ -102,7 +102,7 @@ class _Job:
     def write_in_order(self) -> tuple[MatrixSpec, int]:
         """Row i of the stream is row i of the file; missing ones at the end are filled."""
         stream, request = self._stream, self._request
-        rows = stream.rows if request.rows is None else request.rows
+        rows = stream.rows if request.num_rows is None else request.num_rows
         if rows is None:
             raise InputError(f"{stream.name}: found rows without ids, and does not say how many")
         if stream.rows is not None:
@@ -160,7 +160,7 @@ class _Job:
             name=stream.name,
             place=stream.place,
             name_node=request.name_node,
-            rows=request.rows,
+            rows=request.num_rows,
             expected_rows=stream.rows or 0,
             cols=spec.cols,
             ndim=min(len(spec.shape), 2),

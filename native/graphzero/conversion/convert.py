@@ -159,38 +159,36 @@ class _Step:
         return wanted
 
     def compile(self, column: ColumnSource, graph: GraphReport) -> ColumnReport:
-        from graphzero.conversion.compile_column import compile_column
+        from graphzero.conversion.compile_column import ColumnRequest, compile_column
 
         resources, is_split = self._resources, column.role == "ids"
         # Original ids are no column that options are about.
         options = ColumnOptions() if column.name == ORIGINAL_IDS else self._options
         column = column.with_general(options)
         out_file = str(self._directory / f"{column.name}{COLUMN_SUFFIX}")
+        request = ColumnRequest(
+            memory=resources.memory,
+            threads=resources.threads,
+            temp_dir=resources.temp_dir,
+            role=column.role,
+            num_rows=_rows_of(column, graph),
+            split_nodes=graph.num_nodes,
+            dtype="int64" if is_split else column.dtype,
+            float_dtype=options.dtype,
+            columns=column.columns,
+            id_column=column.id_column,
+            text_has_ids=column.text_has_ids and column.role == "node",
+            row_align=column.row_align,
+            nan=column.nan,
+            fill=None if is_split else column.fill,
+            fill_all=column.fill_all,
+            missing=self._work.missing,
+            description=column.description,
+            on_error=self._work.on_error,
+            name_node=self.name_node,
+        )
         with self._show_progress(_label(column.source)) as report:
-            result = compile_column(
-                column.source,
-                out_file,
-                columns=column.columns,
-                id_column=column.id_column,
-                num_nodes=_rows_of(column, graph),
-                split_nodes=graph.num_nodes,
-                dtype="int64" if is_split else column.dtype,
-                float_dtype=options.dtype,
-                role=column.role,
-                row_align=column.row_align,
-                nan=column.nan,
-                fill=None if is_split else column.fill,
-                fill_all=column.fill_all,
-                missing=self._work.missing,
-                description=column.description,
-                on_error=self._work.on_error,
-                text_has_ids=column.text_has_ids and column.role == "node",
-                memory=resources.memory,
-                threads=resources.threads,
-                temp_dir=resources.temp_dir,
-                name_node=self.name_node,
-                report=report,
-            )
+            result = compile_column(column.source, out_file, request, report)
         if column.name in self._with_edges:
             from dataclasses import replace
 
