@@ -12,12 +12,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-from graphzero.client.batch import Batch, Walks
+from graphzero.client.batch import Batch
 from graphzero.client.calls import ClientCalls
 from graphzero.client.connect import ConnectOptions, open_client
 from graphzero.client.info import DatasetInfo
 from graphzero.client.request import Call, RequestFuture
 from graphzero.client.signatures import with_arguments_of
+from graphzero.embedded.results import Walks
 
 T = TypeVar("T")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -14,6 +13,7 @@ from graphzero.base.extras import require_pyg
 from graphzero.base.lazy_torch import has_accelerator, import_torch
 from graphzero.client.layers import Layer, dgl_blocks, nested_layers
 from graphzero.client.results import Reply, Tensor
+from graphzero.embedded.results import SampleResult, Walks
 from graphzero.files.dtypes import DataType, widen
 
 _TOPOLOGY = (
@@ -21,8 +21,11 @@ _TOPOLOGY = (
 )  # fmt: skip
 
 
-class Batch:
-    """A sampled subgraph with the columns of its nodes.
+class Batch(SampleResult):
+    """A sampled subgraph with the columns of its nodes and edges, as the daemon made it.
+
+    The fields of the subgraph are those of SampleResult, which SampledSubgraph has too, its twin
+    that `Graph.sample` draws without a daemon.
 
     Tensors are torch's when torch is installed, else NumPy arrays. They are attributes (`batch.x`)
     and items (`batch["x"]`, for any name). All of one batch lie in one block of shared memory that
@@ -32,29 +35,6 @@ class Batch:
 
     A pickled batch is a copy. A forked child may read an inherited one while its parent holds it.
     """
-
-    n_id: Any
-    """int64: global ids. The seeds as given come first, n_id[:batch_size]."""
-    edge_index: Any
-    """int64, (2, edges): local source and target, hop by hop."""
-    e_id: Any
-    """int64: input row of each edge; None if the graph stores no edge ids."""
-    edge_weight: Any
-    """float32; None if the graph stores no weights."""
-    batch: Any
-    """int64: position of each node's seed; None unless the sample is disjoint."""
-    source_index: Any
-    """int64: local ids of the sources of links, then of negative pairs; None without links."""
-    target_index: Any
-    """int64: local ids of the targets of links, then of negatives; None without links."""
-    batch_size: int
-    """Number of seeds."""
-    num_sampled_nodes: list[int]
-    """New nodes: the seeds, then each hop. Zeros are kept."""
-    num_sampled_edges: list[int]
-    """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
-    seed: int
-    """Draws the same batch again."""
 
     def __init__(
         self,
@@ -206,18 +186,6 @@ class Batch:
 
     def _map(self, change: Callable[[Any], Any]) -> Batch:
         return Batch({name: change(self[name]) for name in self}, **self._facts())
-
-
-@dataclass(frozen=True, eq=False)
-class Walks:
-    """What `Client.random_walk` drew; tensors as in a Batch."""
-
-    nodes: Any
-    """int64, (walks, length + 1), start included. After a dead end the last node is repeated."""
-    lengths: Any
-    """int64: steps that each walk really took."""
-    seed: int
-    """Draws the same walks again."""
 
 
 def batch_of_reply(reply: Reply, upcast: bool = False) -> Batch:

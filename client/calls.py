@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from graphzero.base.ids import Ids
-from graphzero.client.batch import Batch, Walks, batch_of_reply, users_tensor, walks_of_reply
+from graphzero.client.batch import Batch, batch_of_reply, users_tensor, walks_of_reply
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import InvalidRequest, NotFound
 from graphzero.client.files import open_visible
@@ -34,6 +34,7 @@ from graphzero.client.results import Reply, Tensor
 from graphzero.client.seeds import find_split, node_ids
 from graphzero.client.stream import list_datasets
 from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, Negatives, link_request
+from graphzero.embedded.results import Walks
 from graphzero.embedded.sampling import Subgraph, resolve_seed
 from graphzero.files.dtypes import DataType
 from graphzero.files.topology_file import Direction

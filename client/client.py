@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphzero.base.ids import Ids
-from graphzero.client.batch import Batch, Walks
+from graphzero.client.batch import Batch
 from graphzero.client.calls import ClientCalls
 from graphzero.client.info import DatasetInfo
 from graphzero.client.request import Call
 from graphzero.client.signatures import with_arguments_of
+from graphzero.embedded.results import Walks
 from graphzero.embedded.sampling import Subgraph
 from graphzero.files.topology_file import Direction
 

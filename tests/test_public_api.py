@@ -1,5 +1,7 @@
 """The names of the package. A name that appears or vanishes is a decision, not an accident."""
 
+import dataclasses
+
 import graphzero as gz
 import pytest
 
@@ -10,8 +12,11 @@ PUBLIC = {
     "Categories",
     "Client",
     "ClientError",
+    "ClientInfo",
+    "ColumnInfo",
     "DataType",
     "DatasetChanged",
+    "DatasetInfo",
     "FeatureStore",
     "FormatError",
     "GenerationReport",
@@ -19,6 +24,7 @@ PUBLIC = {
     "GraphZeroError",
     "InputError",
     "InvalidRequest",
+    "Layer",
     "Loader",
     "Negatives",
     "NotFound",
@@ -26,6 +32,9 @@ PUBLIC = {
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",
+    "SampleResult",
+    "SampledLinks",
+    "SampledSubgraph",
     "ServerError",
     "ServerUnavailable",
     "SharedMemoryUnavailable",
@@ -162,3 +171,16 @@ def test_errors_can_be_caught_as_the_package_s_own_and_as_value_errors():
     for error in (gz.FormatError, gz.InputError):
         assert issubclass(error, gz.GraphZeroError)
         assert issubclass(error, ValueError)
+
+
+def test_results_of_a_graph_and_of_a_daemon_are_related():
+    assert issubclass(gz.Batch, gz.SampleResult)
+    assert issubclass(gz.SampledSubgraph, gz.SampleResult)
+    assert issubclass(gz.SampledLinks, gz.SampledSubgraph)
+    fields = {field.name for field in dataclasses.fields(gz.SampledSubgraph)}
+    assert fields == set(gz.SampleResult.__annotations__)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC - {"__version__"}))
+def test_every_public_name_is_documented(name):
+    assert getattr(gz, name).__doc__

@@ -13,7 +13,7 @@ from graphzero.client.info import DatasetInfo
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
 from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
 from graphzero.client.pyg.topology import edges_by_id
-from graphzero.embedded.sampling import SampledSubgraph
+from graphzero.embedded.results import SampledSubgraph
 from torch_geometric.data import Data
 from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.loader.utils import index_select

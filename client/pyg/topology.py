@@ -9,7 +9,8 @@ import numpy.typing as npt
 from graphzero.base.resources import available_memory
 from graphzero.client.client import Client
 from graphzero.client.files import open_visible
-from graphzero.embedded.sampling import SampledSubgraph, draw, place
+from graphzero.embedded.results import SampledSubgraph
+from graphzero.embedded.sampling import draw, place
 
 
 def whole_topology(client: Client, reason: str) -> SampledSubgraph:

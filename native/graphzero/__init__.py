@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from graphzero.base.errors import FormatError, GraphZeroError, InputError
     from graphzero.base.version import __version__
     from graphzero.client.async_client import AsyncClient, aconnect
-    from graphzero.client.batch import Batch, Walks
+    from graphzero.client.batch import Batch
     from graphzero.client.client import Client
     from graphzero.client.connect import connect
     from graphzero.client.errors import (
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         SharedMemoryUnavailable,
         StartFailed,
     )
+    from graphzero.client.info import ClientInfo, ColumnInfo, DatasetInfo
+    from graphzero.client.layers import Layer
     from graphzero.client.loader import Loader
     from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
     from graphzero.conversion.compile_graph import convert_csv_to_gl, write_graph
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from graphzero.embedded.features import FeatureStore
     from graphzero.embedded.graph import Graph
     from graphzero.embedded.link_request import Negatives
+    from graphzero.embedded.results import SampledLinks, SampledSubgraph, SampleResult, Walks
     from graphzero.exporting.export import export_dataset
     from graphzero.files.categories import Categories
     from graphzero.files.dtypes import DataType
@@ -56,8 +59,11 @@ _HOMES = {
     "Categories": "files.categories",
     "Client": "client.client",
     "ClientError": "client.errors",
+    "ClientInfo": "client.info",
+    "ColumnInfo": "client.info",
     "DataType": "files.dtypes",
     "DatasetChanged": "client.errors",
+    "DatasetInfo": "client.info",
     "FeatureStore": "embedded.features",
     "FormatError": "base.errors",
     "GenerationReport": "conversion.generate",
@@ -65,6 +71,7 @@ _HOMES = {
     "GraphZeroError": "base.errors",
     "InputError": "base.errors",
     "InvalidRequest": "client.errors",
+    "Layer": "client.layers",
     "Loader": "client.loader",
     "Negatives": "embedded.link_request",
     "NotFound": "client.errors",
@@ -72,12 +79,15 @@ _HOMES = {
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
     "ResourceExhausted": "client.errors",
+    "SampleResult": "embedded.results",
+    "SampledLinks": "embedded.results",
+    "SampledSubgraph": "embedded.results",
     "ServerError": "client.errors",
     "ServerUnavailable": "client.errors",
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
     "VerificationReport": "files.verify",
-    "Walks": "client.batch",
+    "Walks": "embedded.results",
     "__version__": "base.version",
     "aconnect": "client.async_client",
     "connect": "client.connect",
@@ -103,8 +113,11 @@ __all__ = [
     "Categories",
     "Client",
     "ClientError",
+    "ClientInfo",
+    "ColumnInfo",
     "DataType",
     "DatasetChanged",
+    "DatasetInfo",
     "FeatureStore",
     "FormatError",
     "GenerationReport",
@@ -112,6 +125,7 @@ __all__ = [
     "GraphZeroError",
     "InputError",
     "InvalidRequest",
+    "Layer",
     "Loader",
     "Negatives",
     "NotFound",
@@ -119,6 +133,9 @@ __all__ = [
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",
+    "SampleResult",
+    "SampledLinks",
+    "SampledSubgraph",
     "ServerError",
     "ServerUnavailable",
     "SharedMemoryUnavailable",

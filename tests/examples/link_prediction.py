@@ -90,7 +90,7 @@ def main() -> None:
     )
     held_out = np.load(data / "heldout.npy")
     others = gz.Graph(data).sample_links(*held_out, [], negatives=negatives, seed=options.seed)
-    n_id, count = others.sample.n_id, others.num_links
+    n_id, count = others.n_id, others.num_links
     pairs = np.stack([n_id[others.source_index], n_id[others.target_index]])
     labels = np.repeat([1.0, 0.0], [count, pairs.shape[1] - count])
     loader = LinkNeighborLoader(client, [-1, -1], pairs, torch.from_numpy(labels), batch_size=512)

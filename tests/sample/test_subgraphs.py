@@ -187,13 +187,13 @@ def test_negatives_are_those_of_the_reference(
     expected_sources, expected_targets = ReferenceSampler(edges).negatives(
         links * amount, sources=given, by_degree=weights == "degree", reject=reject, seed=11
     )
-    n_id = ours.sample.n_id
+    n_id = ours.n_id
     assert n_id[ours.target_index].tolist() == [*targets.tolist(), *expected_targets]
     if kind == "pairs":
         assert n_id[ours.source_index].tolist() == [*sources.tolist(), *expected_sources]
     else:
         assert n_id[ours.source_index].tolist() == sources.tolist()
-    seeds = n_id[: ours.sample.batch_size].tolist()
+    seeds = n_id[: ours.batch_size].tolist()
     assert seeds == sorted(set(seeds))
 
 
@@ -214,7 +214,7 @@ def test_negatives_from_candidates_are_those_of_the_reference(
     expected_sources, expected_targets = ReferenceSampler(edges).negatives(
         links * amount, sources=given, reject=reject, seed=11, **lists
     )
-    n_id = ours.sample.n_id
+    n_id = ours.n_id
     assert n_id[ours.target_index[links:]].tolist() == expected_targets
     assert set(expected_targets) <= set(lists["candidates"])
     if kind == "pairs":
@@ -236,7 +236,7 @@ def test_a_mask_of_candidates_draws_as_its_ids_do(graph: gz.Graph, edges: EdgeLi
         for candidates in (ids.tolist(), mask)
     )
     assert np.array_equal(by_ids.target_index, by_mask.target_index)
-    assert np.array_equal(by_ids.sample.n_id, by_mask.sample.n_id)
+    assert np.array_equal(by_ids.n_id, by_mask.n_id)
 
 
 def test_rejection_among_candidates_is_exact(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_in_edges_alone_give_negatives_too(tmp_path: Path, edges: EdgeList) -> N
     negatives = gz.Negatives("targets", 4, reject=True)
     links = graph.sample_links(edges.src[:50], edges.dst[:50], [1], negatives=negatives, seed=1)
     sources = np.repeat(edges.src[:50], 4)
-    targets = links.sample.n_id[links.target_index[50:]]
+    targets = links.n_id[links.target_index[50:]]
     every = set(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
     assert not every & set(zip(sources.tolist(), targets.tolist(), strict=True))
 
@@ -347,9 +347,7 @@ def test_disjoint_links_have_trees_by_link(graph: gz.Graph, edges: EdgeList) -> 
         )
         for d in (False, True)
     )
-    assert np.array_equal(
-        plain.sample.n_id[plain.target_index], disjoint.sample.n_id[disjoint.target_index]
-    )
+    assert np.array_equal(plain.n_id[plain.target_index], disjoint.n_id[disjoint.target_index])
     negatives = disjoint.target_index[links:].reshape(links, 3)
     assert np.array_equal(negatives % links, np.repeat(np.arange(links), 3).reshape(links, 3))
 

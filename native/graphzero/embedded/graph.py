@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero.base.ids import checked_id
-from graphzero.embedded.links import LinkSamplingMixin
+from graphzero.embedded.legacy_calls import LegacyCalls
 from graphzero.embedded.sampling import sampling_direction
 from graphzero.files.paths import GRAPH_FILE
 from graphzero.files.topology_file import Direction, TopologyFile
 
 
-class Graph(LinkSamplingMixin):
+class Graph(LegacyCalls):
     """A graph on disk, mapped: opening costs the same for any size, and nothing is loaded.
 
     `filename` is a `.gl` file (version 1, or written by GraphZero 0.2) or a dataset directory,
@@ -113,6 +113,8 @@ class Graph(LinkSamplingMixin):
     ) -> npt.NDArray[np.integer[Any]]:
         """Targets of the edges that leave the node (or sources of those that enter it): a view.
 
+        The default is "out" because GraphZero 0.2, whose call this is, knows no other; that of
+        sample() is "in", because graph networks aggregate along in-edges.
         Its type is the stored one: int32 or uint32 for graphs whose ids fit, else int64. The
         values are checked, so that a damaged file raises FormatError instead of giving ids that
         do not exist.

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from graphzero.base.ids import id_array
-from graphzero.embedded.sampling import Int64Array
+from graphzero.embedded.results import Int64Array
 
 NegativeKind: TypeAlias = Literal["pairs", "targets"]
 NegativeWeights: TypeAlias = Literal["uniform", "degree"]

@@ -12,7 +12,8 @@ import numpy as np
 
 from graphzero import _engine
 from graphzero.embedded.link_request import LinkRequest
-from graphzero.embedded.sampling import Int64Array, thread_count
+from graphzero.embedded.results import Int64Array
+from graphzero.embedded.sampling import thread_count
 from graphzero.files.topology_file import TopologyFile
 
 _WEIGHTS = {

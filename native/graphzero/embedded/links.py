@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from graphzero import _engine
 from graphzero.base.ids import Ids, id_array
@@ -14,9 +13,8 @@ from graphzero.embedded.link_request import (
     link_request,
 )
 from graphzero.embedded.link_seeds import draw_links
+from graphzero.embedded.results import SampledLinks
 from graphzero.embedded.sampling import (
-    Int64Array,
-    SampledSubgraph,
     SamplingMixin,
     Subgraph,
     draw,
@@ -24,19 +22,6 @@ from graphzero.embedded.sampling import (
     resolve_seed,
 )
 from graphzero.files.topology_file import Direction
-
-
-@dataclass(frozen=True, eq=False)
-class SampledLinks:
-    """What `Graph.sample_links` drew."""
-
-    sample: SampledSubgraph
-    """Around the ends of the links and negatives."""
-    source_index: Int64Array
-    """Local ids of sources: of the links, then of negative pairs."""
-    target_index: Int64Array
-    """Local ids of targets: of the links, then of the negatives."""
-    num_links: int
 
 
 class LinkSamplingMixin(SamplingMixin):
@@ -87,9 +72,5 @@ class LinkSamplingMixin(SamplingMixin):
             subgraph=subgraph,
             exclude=request.excluded(),
         )
-        return SampledLinks(
-            sample=place(drawn, resolved, threads),
-            source_index=seeds.source_index,
-            target_index=seeds.target_index,
-            num_links=request.num_links,
-        )
+        sample = vars(place(drawn, resolved, threads))
+        return SampledLinks(**{**sample, **seeds.indices()}, num_links=request.num_links)

@@ -1,25 +1,22 @@
-"""Sampling in this process: `Graph.sample`, walks, and the calls of GraphZero 0.2.
+"""Sampling in this process: `Graph.sample` and walks.
 
 `SamplingMixin` holds the methods; `Graph` inherits it. Ids may be lists, NumPy arrays or torch
-tensors; results are NumPy arrays that own their memory. The draws depend on the file, the arguments
-and the seed, never on threads or processes.
+tensors; results (results.py) are NumPy arrays that own their memory. The draws depend on the file,
+the arguments and the seed, never on threads or processes.
 """
 
 import operator
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.ids import Ids, id_array
+from graphzero.embedded.results import Int64Array, SampledSubgraph, Walks
 from graphzero.files.topology_file import Direction, TopologyFile
 
-Int64Array: TypeAlias = npt.NDArray[np.int64]
-Float32Array: TypeAlias = npt.NDArray[np.float32]
 Subgraph: TypeAlias = Literal["directional", "bidirectional", "induced"]
 
 SUBGRAPHS: dict[str, _engine.Subgraph] = {
@@ -29,42 +26,6 @@ SUBGRAPHS: dict[str, _engine.Subgraph] = {
 }
 
 _SEED_BITS = 63  # fits a signed 64-bit integer wherever a seed may travel
-
-
-@dataclass(frozen=True, eq=False)
-class SampledSubgraph:
-    """What `Graph.sample` drew. Local ids are positions in n_id."""
-
-    n_id: Int64Array
-    """Global ids: the seeds as given, repeats included, then the others as they were found."""
-    edge_index: Int64Array
-    """(2, edges): local source and target of each edge, hop by hop."""
-    e_id: Int64Array | None
-    """Input row of each edge; None if the file stores no edge ids."""
-    edge_weight: Float32Array | None
-    """Weight of each edge; None if the file stores no weights."""
-    num_sampled_nodes: list[int]
-    """Nodes that are new: the seeds, then each hop. Zeros are kept."""
-    num_sampled_edges: list[int]
-    """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
-    batch_size: int
-    """Number of seeds: n_id[:batch_size]."""
-    seed: int
-    """Draws the same sample again."""
-    batch: Int64Array | None = None
-    """Position of the seed that each node was found from; None unless the sample is disjoint."""
-
-
-@dataclass(frozen=True, eq=False)
-class RandomWalks:
-    """What `Graph.random_walk` drew."""
-
-    nodes: Int64Array
-    """(walks, length + 1), start included. After a dead end the last node is repeated."""
-    lengths: Int64Array
-    """Steps that each walk really took: nodes[i, : lengths[i] + 1] is the walk."""
-    seed: int
-    """Draws the same walks again."""
 
 
 class SamplingMixin:
@@ -137,7 +98,7 @@ class SamplingMixin:
         weighted: bool = False,
         seed: int | None = None,
         threads: int | None = None,
-    ) -> RandomWalks:
+    ) -> Walks:
         """Walks of `length` steps along out-edges, one per start.
 
         p and q are those of node2vec: going back to the previous node counts 1/p, to a node that
@@ -148,7 +109,7 @@ class SamplingMixin:
         ids = id_array(starts, None, "starts")
         if length < 0:
             raise ValueError(f"length is {length}, expected at least 0")
-        walks = RandomWalks(
+        walks = Walks(
             nodes=np.empty((len(ids), length + 1), np.int64),
             lengths=np.empty(len(ids), np.int64),
             seed=resolve_seed(seed),
@@ -166,59 +127,6 @@ class SamplingMixin:
             threads=threads,
         )
         return walks
-
-    def batch_random_walk_uniform(
-        self, start_nodes: Ids, walk_length: int, *, seed: int | None = None
-    ) -> Int64Array:
-        """Uniform walks of walk_length nodes, start included: (len(start_nodes), walk_length)."""
-        return self.batch_random_walk(start_nodes, walk_length, seed=seed)
-
-    def batch_random_walk(
-        self,
-        start_nodes: Ids,
-        walk_length: int,
-        p: float = 1.0,
-        q: float = 1.0,
-        *,
-        seed: int | None = None,
-    ) -> Int64Array:
-        """node2vec walks of walk_length nodes, start included: (len(start_nodes), walk_length)."""
-        if walk_length < 1:
-            raise ValueError(f"walk_length is {walk_length}, expected at least 1")
-        return self.random_walk(start_nodes, walk_length - 1, p=p, q=q, seed=seed).nodes
-
-    def batch_random_fanout(
-        self, start_nodes: Ids, K: int, *, return_counts: bool = False, seed: int | None = None
-    ) -> Any:
-        """K out-neighbours of each node: (len(start_nodes), K).
-
-        A node with fewer gives all of them once, then further uniform draws with replacement; one
-        without any is repeated itself: every entry is a valid row to average over. With
-        return_counts, also min(K, degree) for each node, as a second array.
-        """
-        ids = id_array(start_nodes, None, "start_nodes")
-        if K < 0:
-            raise ValueError(f"K is {K}, expected at least 0")
-        neighbours = np.empty((len(ids), K), np.int64)
-        counts = np.empty(len(ids), np.int64)
-        _engine.random_fanout(
-            self._file.topology,
-            ids,
-            adjacency=self._file.stored_adjacency("out"),
-            seed=resolve_seed(seed),
-            threads=0,
-            neighbours=neighbours,
-            counts=counts,
-            staged=self._file.staged,
-        )
-        return (neighbours, counts) if return_counts else neighbours
-
-    def sample_neighbours(self, start_node: int, K: int, *, seed: int | None = None) -> Int64Array:
-        """Up to K different out-edges of one node: the neighbours they lead to."""
-        neighbours, counts = self.batch_random_fanout(
-            [start_node], K, return_counts=True, seed=seed
-        )
-        return np.array(neighbours[0, : counts[0]], np.int64)
 
 
 def sampling_direction(direction: Direction | None) -> Direction:

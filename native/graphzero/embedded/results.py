@@ -1,0 +1,99 @@
+"""What sampling and walking give, embedded and through a daemon.
+
+    SampleResult          the fields that every sample has
+    ├── SampledSubgraph   Graph.sample(): NumPy arrays that own their memory
+    │   └── SampledLinks  Graph.sample_links()
+    └── Batch             Client.sample(), sample_links() and loaders: torch tensors where torch is
+                          installed, in the daemon's shared memory, with the columns of nodes and
+                          edges beside them (client/batch.py)
+    Walks                 random_walk() of both
+
+Code that reads a sample need not know where it comes from: names and meaning are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array: TypeAlias = npt.NDArray[np.int64]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
+
+
+class SampleResult:
+    """A subgraph that was drawn, as arrays or tensors. Local ids are positions in n_id."""
+
+    n_id: Any
+    """int64: global ids. The seeds as given come first, repeats included: n_id[:batch_size]. Then
+    the others as they were found."""
+    edge_index: Any
+    """int64, (2, edges): local source and target of each edge, hop by hop."""
+    e_id: Any
+    """int64: input row of each edge; None if the graph stores no edge ids."""
+    edge_weight: Any
+    """float32: weight of each edge; None if the graph stores no weights."""
+    batch: Any
+    """int64: position of the seed that each node was found from; None unless disjoint."""
+    source_index: Any
+    """int64: local ids of the sources of links, then of negative pairs; None without links."""
+    target_index: Any
+    """int64: local ids of the targets of links, then of negatives; None without links."""
+    batch_size: int
+    """Number of seeds."""
+    num_sampled_nodes: list[int]
+    """Nodes that are new: the seeds, then each hop. Zeros are kept."""
+    num_sampled_edges: list[int]
+    """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
+    seed: int
+    """Draws the same sample again."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledSubgraph(SampleResult):
+    """What `Graph.sample` drew: the fields of SampleResult as NumPy arrays.
+
+    `Batch` is its twin that a daemon makes; the same seed draws the same.
+    """
+
+    n_id: Int64Array
+    edge_index: Int64Array
+    e_id: Int64Array | None
+    edge_weight: Float32Array | None
+    num_sampled_nodes: list[int]
+    num_sampled_edges: list[int]
+    batch_size: int
+    seed: int
+    batch: Int64Array | None = None
+    source_index: Int64Array | None = None
+    target_index: Int64Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLinks(SampledSubgraph):
+    """What `Graph.sample_links` drew: a sample around the ends of the links and negatives.
+
+    `Client.sample_links` gives a `Batch`, which has source_index and target_index too.
+    """
+
+    num_links: int = 0
+    """The first so many of source_index and target_index are the links, the rest negatives."""
+
+    @property
+    def sample(self) -> SampledSubgraph:
+        """This object itself, for code from when the sample was a field of it."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """What `random_walk` drew, of a Graph (NumPy arrays) or of a client (tensors as in a Batch)."""
+
+    nodes: Any
+    """int64, (walks, length + 1), start included. After a dead end the last node is repeated."""
+    lengths: Any
+    """int64: steps that each walk really took: nodes[i, : lengths[i] + 1] is the walk."""
+    seed: int
+    """Draws the same walks again."""
