@@ -9,13 +9,13 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
+#include "sample/disk_topology.h"
 #include "sample/link_seeds.h"
 #include "sample/negatives.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/permutation.h"
 #include "sample/random.h"
 #include "sample/random_fanout.h"
-#include "sample/staged_topology.h"
 #include "sample/walk.h"
 #include "sample/workspace.h"
 
@@ -57,7 +57,7 @@ NeighbourSample SampleNeighbours(
     const std::string& adjacency, bool expand_targets, bool replace, bool weighted, uint64_t seed,
     uint64_t max_edges, int threads, bool disjoint, sample::Subgraph subgraph,
     const std::optional<IdArray>& exclude_sources, const std::optional<IdArray>& exclude_targets,
-    std::shared_ptr<sample::StagedTopology> staged, std::optional<sample::SetKind> forced_set) {
+    std::shared_ptr<sample::DiskTopology> disk, std::optional<sample::SetKind> forced_set) {
   const sample::SampleRequest request{
       .adjacency = Stored(graph, adjacency),
       .expand = expand_targets ? sample::Expand::kTargets : sample::Expand::kSources,
@@ -72,15 +72,15 @@ NeighbourSample SampleNeighbours(
       .seed = seed,
       .max_edges = max_edges,
       .threads = threads,
-      .staged = std::move(staged),
+      .disk = std::move(disk),
       .forced_set = forced_set};
   GilRelease release;
   return sample::SampleNeighbours(graph, request);
 }
 
-std::shared_ptr<sample::StagedTopology> OpenStaged(const TopologyReader& graph) {
+std::shared_ptr<sample::DiskTopology> OpenDisk(const TopologyReader& graph) {
   // nanobind keeps no pointers to const; nothing here changes it.
-  return std::const_pointer_cast<sample::StagedTopology>(sample::StagedTopology::Open(graph));
+  return std::const_pointer_cast<sample::DiskTopology>(sample::DiskTopology::Open(graph));
 }
 
 // The counters at one moment.
@@ -93,8 +93,8 @@ struct ReadStats {
   std::array<uint64_t, io::kLatencyBuckets> latency;
 };
 
-ReadStats Stats(const sample::StagedTopology& staged) {
-  const sample::StagedCounters& counters = staged.counters();
+ReadStats Stats(const sample::DiskTopology& disk) {
+  const sample::DiskCounters& counters = disk.counters();
   ReadStats stats{counters.calls,
                   counters.items,
                   counters.io.reads,
@@ -133,7 +133,7 @@ void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
 void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::string& adjacency,
                 double p, double q, double restart, bool weighted, uint64_t seed, int threads,
                 const Output<int64_t, 2>& nodes, const Output<int64_t>& lengths,
-                const sample::StagedTopology* staged) {
+                const sample::DiskTopology* disk) {
   if (nodes.shape(0) != starts.size() || nodes.shape(1) == 0) {
     throw std::invalid_argument("nodes needs a row for each start and a column for the start");
   }
@@ -147,14 +147,14 @@ void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::s
                                     .weighted = weighted,
                                     .seed = seed,
                                     .threads = threads,
-                                    .staged = staged};
+                                    .disk = disk};
   GilRelease release;
   sample::RandomWalk(graph, request, {nodes.data(), lengths.data()});
 }
 
 void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::string& adjacency,
                   uint64_t seed, int threads, const Output<int64_t, 2>& neighbours,
-                  const Output<int64_t>& counts, const sample::StagedTopology* staged) {
+                  const Output<int64_t>& counts, const sample::DiskTopology* disk) {
   CheckSize("rows of neighbours", neighbours.shape(0), nodes.size());
   CheckSize("counts", counts.size(), nodes.size());
   const sample::FanoutRequest request{.adjacency = Stored(graph, adjacency),
@@ -162,7 +162,7 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
                                       .count = neighbours.shape(1),
                                       .seed = seed,
                                       .threads = threads,
-                                      .staged = staged};
+                                      .disk = disk};
   GilRelease release;
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
@@ -172,7 +172,7 @@ void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bo
                    uint64_t seed, int threads, const Output<int64_t>& sources,
                    const Output<int64_t>& targets, const std::optional<IdArray>& target_candidates,
                    const std::optional<IdArray>& source_candidates,
-                   const sample::StagedTopology* staged) {
+                   const sample::DiskTopology* disk) {
   CheckSize("sources", sources.size(), targets.size());
   if (given_sources.size() > 0) CheckSize("given_sources", given_sources.size(), targets.size());
   const sample::NegativeRequest request{.adjacency = Stored(graph, adjacency),
@@ -184,7 +184,7 @@ void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bo
                                         .reject = reject,
                                         .seed = seed,
                                         .threads = threads,
-                                        .staged = staged};
+                                        .disk = disk};
   GilRelease release;
   sample::DrawNegatives(graph, request, {sources.data(), sources.size()},
                         {targets.data(), targets.size()});
@@ -262,25 +262,25 @@ void BindSample(nb::module_& m) {
       .def_ro("read_bytes", &ReadStats::read_bytes)
       .def_ro("read_nanoseconds", &ReadStats::read_nanoseconds)
       .def_ro("latency", &ReadStats::latency);
-  nb::class_<sample::StagedTopology>(m, "StagedTopology")
-      .def_static("open", &OpenStaged, "graph"_a)
+  nb::class_<sample::DiskTopology>(m, "DiskTopology")
+      .def_static("open", &OpenDisk, "graph"_a)
       .def("stats", &Stats);
 
   m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,
         "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
-        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(), "staged"_a = nb::none(),
+        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(), "disk"_a = nb::none(),
         "forced_set"_a = nb::none());
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
         "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
         "sources"_a, "targets"_a, "target_candidates"_a = nb::none(),
-        "source_candidates"_a = nb::none(), "staged"_a = nb::none());
+        "source_candidates"_a = nb::none(), "disk"_a = nb::none());
   m.def("number_ends", &NumberEnds, "ends"_a, "index"_a);
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a,
-        "staged"_a = nb::none());
+        "disk"_a = nb::none());
   m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,
-        "seed"_a, "threads"_a, "neighbours"_a, "counts"_a, "staged"_a = nb::none());
+        "seed"_a, "threads"_a, "neighbours"_a, "counts"_a, "disk"_a = nb::none());
   m.def("permute_range", &PermuteRange, "n"_a, nb::kw_only(), "seed"_a, "epoch"_a, "first"_a,
         "count"_a);
   m.def("batch_seed", &sample::BatchSeed, "loader_seed"_a, "epoch"_a, "batch"_a);

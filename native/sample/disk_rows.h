@@ -12,9 +12,9 @@
 
 #include "base/buffer.h"
 #include "base/threads.h"
+#include "sample/disk_topology.h"
 #include "sample/row_search.h"
 #include "sample/rows.h"
-#include "sample/staged_topology.h"
 
 namespace graphzero::sample {
 
@@ -37,7 +37,7 @@ struct DiskAsked {
 // meanwhile.
 class DiskRounds {
  public:
-  explicit DiskRounds(const StagedTopology& disk) : disk_(disk) {}
+  explicit DiskRounds(const DiskTopology& disk) : disk_(disk) {}
 
   // Serves all short reads; or, if there are none, ranges: so many lanes get theirs at a time as
   // kLoadBytes have room for, and those that want the same share one copy. A single request may be
@@ -50,7 +50,7 @@ class DiskRounds {
   bool ServeShort(std::span<DiskAsked* const> asked);
   void ServeRanges(std::vector<DiskAsked*> asked);
 
-  const StagedTopology& disk_;
+  const DiskTopology& disk_;
   base::Buffer<std::byte> loaded_;  // for the lanes that got ranges last
 };
 

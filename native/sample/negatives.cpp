@@ -108,9 +108,14 @@ class PairDrawer {
   }
 
   struct Lane {
-    // What the next turn takes: a block of indptr, to find the row that a slot lies in; the
-    // neighbour in that slot; the row of the pair; a block of that row; or all of it.
-    enum class Turn { kSlotRow, kSlotId, kRow, kSearch, kWholeRow };
+    // What the next turn takes.
+    enum class Turn {
+      kSlotRow,  // a block of indptr, to find the row that a drawn slot lies in
+      kSlotId,   // the neighbour in a drawn slot
+      kRow,      // the bounds of the row that the edge of the pair would be in
+      kSearch,   // a block of that row, to see whether it has the edge
+      kWholeRow  // all of that row, for the same, where rows are not sorted
+    };
 
     typename Source::Asked asked;
     size_t number;
@@ -308,11 +313,13 @@ class ExhaustedDrawer {
       }
       std::sort(sources.begin(), sources.end());
       sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-      std::vector<Targets> linked = LinkedTargets(sources);
-      std::erase_if(left, [&](Negative& one) {
+      const std::vector<Targets> linked = LinkedTargets(sources);
+      std::vector<Negative> next;
+      for (Negative& one : left) {
         const auto at = std::lower_bound(sources.begin(), sources.end(), one.source);
-        return DrawAmong(one, linked[static_cast<size_t>(at - sources.begin())]);
-      });
+        if (!DrawAmong(one, linked[static_cast<size_t>(at - sources.begin())])) next.push_back(one);
+      }
+      left = std::move(next);
     }
   }
 
@@ -452,7 +459,7 @@ void Check(const Rows& rows, const NegativeRequest& request, size_t count) {
 
 void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& request,
                    std::span<int64_t> sources, std::span<int64_t> targets) {
-  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged);
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.disk);
   Check(rows, request, targets.size());
   const NegativeContext context{request, rows, {sources, targets}};
   ReadRows(rows, [&] {

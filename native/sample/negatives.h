@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/staged_topology.h"
+#include "sample/disk_topology.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -29,7 +29,7 @@ struct NegativeRequest {
   uint64_t seed = 0;
   int threads = 0;
   // For a topology that does not fit into memory; null reads through the mapping.
-  const StagedTopology* staged = nullptr;
+  const DiskTopology* disk = nullptr;
 };
 
 // Fills `sources` and `targets`, of one length, which is that of request.sources if those are

@@ -32,7 +32,7 @@ void NeighbourSample::CopyEdges(const SampleDestination& to, size_t first_node,
 
 // What the file stores with the edges.
 void NeighbourSample::CopyStored(const SampleDestination& to, base::ThreadLease& lease) const {
-  const Rows rows{adjacency_, *file_, sorted_, staged_.get()};
+  const Rows rows{adjacency_, *file_, sorted_, disk_.get()};
   const std::span<const uint64_t> slots(work_->slots.data(), num_edges_);
   ReadRows(rows, [&] {
     if (to.edge_weight != nullptr) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "sample/staged_topology.h"
+#include "sample/disk_topology.h"
 #include "sample/workspace.h"
 #include "store/topology_reader.h"
 
@@ -58,7 +58,7 @@ class NeighbourSample {
   void CopyStored(const SampleDestination& destination, base::ThreadLease& lease) const;
 
   std::shared_ptr<const store::MappedFile> file_;
-  std::shared_ptr<const StagedTopology> staged_;  // or null
+  std::shared_ptr<const DiskTopology> disk_;  // or null
   store::Adjacency adjacency_;
   bool sorted_ = false;  // the rows of the file
   Expand expand_ = Expand::kTargets;

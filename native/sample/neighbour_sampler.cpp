@@ -67,7 +67,7 @@ class NeighbourSampler {
                    const SampleRequest& request)
       : request_(request), rows_(rows), excluded_(Excluded(request)), lease_(request.threads) {
     result_.file_ = graph.file();
-    result_.staged_ = request.staged;
+    result_.disk_ = request.disk;
     result_.adjacency_ = rows_.adjacency;
     result_.sorted_ = rows_.sorted;
     result_.expand_ = request.expand;
@@ -250,7 +250,7 @@ class NeighbourSampler {
 };
 
 NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
-  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged.get());
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.disk.get());
   Check(rows, request);
   return ReadRows(rows, [&] { return NeighbourSampler(graph, rows, request).Run(); });
 }

@@ -38,7 +38,7 @@ struct SampleRequest {
   uint64_t max_edges = kDefaultMaxEdges;
   int threads = 0;  // at most; 0 is the whole budget of threads.h
   // For a topology that does not fit into memory; null reads through the mapping.
-  std::shared_ptr<const StagedTopology> staged;
+  std::shared_ptr<const DiskTopology> disk;
   // Tests force each way of keeping a set; the sample is the same.
   std::optional<SetKind> forced_set;
 };

@@ -100,7 +100,7 @@ class FanoutDrawer {
 
 void RandomFanout(const store::TopologyReader& graph, const FanoutRequest& request,
                   int64_t* neighbours, int64_t* counts) {
-  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged);
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.disk);
   CheckOneNodeSet(rows);
   CheckNodeIds(rows, request.nodes, "start node");
   ReadRows(rows, [&] {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/staged_topology.h"
+#include "sample/disk_topology.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -16,7 +16,7 @@ struct FanoutRequest {
   uint64_t seed = 0;
   int threads = 0;  // at most; 0 is the whole budget of threads.h
   // For a topology that does not fit into memory; null reads through the mapping.
-  const StagedTopology* staged = nullptr;
+  const DiskTopology* disk = nullptr;
 };
 
 // Row i of `neighbours` has `count` ids: different edges of the node; if it has fewer, all of them

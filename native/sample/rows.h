@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "sample/staged_topology.h"
+#include "sample/disk_topology.h"
 #include "store/guarded_read.h"
 #include "store/topology_reader.h"
 
@@ -18,10 +18,10 @@ struct Rows {
   bool sorted;  // each row is, by neighbour; says the file
   // For a topology that does not fit into memory. Null: it is read through the mapping, with the
   // functions below.
-  const StagedTopology* disk;
+  const DiskTopology* disk;
 
   static Rows Of(const store::TopologyReader& graph, const store::Adjacency& adjacency,
-                 const StagedTopology* disk) {
+                 const DiskTopology* disk) {
     return {adjacency, *graph.file(), graph.sorted(), disk};
   }
 

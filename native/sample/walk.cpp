@@ -313,7 +313,7 @@ void Check(const Rows& rows, const WalkRequest& request) {
 
 void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
                 const WalkDestination& destination) {
-  const Rows rows = Rows::Of(graph, *request.adjacency, request.staged);
+  const Rows rows = Rows::Of(graph, *request.adjacency, request.disk);
   const WalkContext context{request, rows, destination};
   Check(rows, request);
   const bool uniform = request.p == 1 && request.q == 1 && !request.weighted;

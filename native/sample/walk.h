@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/staged_topology.h"
+#include "sample/disk_topology.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -20,7 +20,7 @@ struct WalkRequest {
   uint64_t seed = 0;
   int threads = 0;  // at most; 0 is the whole budget of threads.h
   // For a topology that does not fit into memory; null reads through the mapping.
-  const StagedTopology* staged = nullptr;
+  const DiskTopology* disk = nullptr;
 };
 
 // Where walks go. The caller owns both arrays.

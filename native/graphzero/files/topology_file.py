@@ -49,7 +49,7 @@ class TopologyFile:
     def read_by(self, plan: TopologyPlan) -> None:
         """Makes sampling read in that way from now on; the daemon plans for all its files."""
         self.plan = plan
-        self.staged = _engine.StagedTopology.open(self.topology) if plan.staged else None
+        self.staged = _engine.DiskTopology.open(self.topology) if plan.staged else None
 
     @property
     def fingerprint(self) -> str:

@@ -19,17 +19,17 @@
 
 namespace graphzero::sample {
 
-struct StagedCounters {
+struct DiskCounters {
   std::atomic<uint64_t> calls = 0;
   std::atomic<uint64_t> items = 0;  // rows looked up, neighbours and weights read
   io::IoCounters io;
 };
 
 // Thread-safe. Keeps the mapped file alive. All calls throw IoError with file and offset.
-class StagedTopology {
+class DiskTopology {
  public:
   // Tells the kernel not to read ahead when the mapping is touched after all (views of rows do).
-  static std::shared_ptr<const StagedTopology> Open(const store::TopologyReader& graph);
+  static std::shared_ptr<const DiskTopology> Open(const store::TopologyReader& graph);
 
   // begins[i] and degrees[i] of the row nodes[i], as far as it can be trusted: false if a pair is
   // damaged, and `damaged` is then the first such place. Needs nodes below adjacency.rows.
@@ -50,15 +50,15 @@ class StagedTopology {
                                  file_.file().bytes().data());
   }
 
-  const StagedCounters& counters() const { return counters_; }
+  const DiskCounters& counters() const { return counters_; }
 
  private:
-  explicit StagedTopology(io::RandomFile file) : file_(std::move(file)) {}
+  explicit DiskTopology(io::RandomFile file) : file_(std::move(file)) {}
   void Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,
             io::ItemSink& sink) const;
 
   io::RandomFile file_;
-  mutable StagedCounters counters_;
+  mutable DiskCounters counters_;
 };
 
 }  // namespace graphzero::sample

@@ -1,4 +1,4 @@
-#include "sample/staged_topology.h"
+#include "sample/disk_topology.h"
 
 #include <algorithm>
 #include <cstring>
@@ -65,21 +65,21 @@ void InPasses(std::span<const uint64_t> items, const Read& read) {
 
 }  // namespace
 
-std::shared_ptr<const StagedTopology> StagedTopology::Open(const store::TopologyReader& graph) {
+std::shared_ptr<const DiskTopology> DiskTopology::Open(const store::TopologyReader& graph) {
   store::ExpectRandomAccess(*graph.file());
-  return std::shared_ptr<const StagedTopology>(
-      new StagedTopology(io::RandomFile::OpenCached(graph.file())));
+  return std::shared_ptr<const DiskTopology>(
+      new DiskTopology(io::RandomFile::OpenCached(graph.file())));
 }
 
-void StagedTopology::Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,
-                          io::ItemSink& sink) const {
+void DiskTopology::Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,
+                        io::ItemSink& sink) const {
   counters_.calls.fetch_add(1, std::memory_order_relaxed);
   counters_.items.fetch_add(wanted.size(), std::memory_order_relaxed);
   io::ReadItems(file_, layout, wanted, sink, counters_.io);
 }
 
-bool StagedTopology::ReadRows(const store::Adjacency& adjacency, std::span<const uint64_t> nodes,
-                              uint64_t* begins, uint64_t* degrees, size_t* damaged) const {
+bool DiskTopology::ReadRows(const store::Adjacency& adjacency, std::span<const uint64_t> nodes,
+                            uint64_t* begins, uint64_t* degrees, size_t* damaged) const {
   const io::ItemLayout pairs{.base = OffsetOf(adjacency.indptr),
                              .stride = sizeof(uint64_t),
                              .bytes = 2 * sizeof(uint64_t)};
@@ -90,22 +90,20 @@ bool StagedTopology::ReadRows(const store::Adjacency& adjacency, std::span<const
 }
 
 template <class From, class To>
-void StagedTopology::ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const {
+void DiskTopology::ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const {
   const io::ItemLayout values{
       .base = OffsetOf(array), .stride = sizeof(From), .bytes = sizeof(From)};
   ValueSink<From, To> sink(to);
   InPasses(slots, [&](std::span<io::WantedItem> wanted) { Read(values, wanted, sink); });
 }
 
-template void StagedTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>,
-                                        uint64_t*) const;
-template void StagedTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>,
-                                        uint64_t*) const;
-template void StagedTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>, int64_t*) const;
-template void StagedTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, int64_t*) const;
-template void StagedTopology::ReadSlots(const float*, std::span<const uint64_t>, float*) const;
+template void DiskTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>, uint64_t*) const;
+template void DiskTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, uint64_t*) const;
+template void DiskTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>, int64_t*) const;
+template void DiskTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, int64_t*) const;
+template void DiskTopology::ReadSlots(const float*, std::span<const uint64_t>, float*) const;
 
-void StagedTopology::ReadRanges(std::span<io::WantedRange> ranges) const {
+void DiskTopology::ReadRanges(std::span<io::WantedRange> ranges) const {
   counters_.calls.fetch_add(1, std::memory_order_relaxed);
   counters_.items.fetch_add(ranges.size(), std::memory_order_relaxed);
   io::ReadRanges(file_, ranges, counters_.io);
