@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings/arrays.h"
@@ -7,6 +8,7 @@
 #include "bindings/job.h"
 #include "bindings/row_places.h"
 #include "bindings/texts.h"
+#include "compile/ids/edge_spool.h"
 #include "compile/ids/id_collector.h"
 #include "store/id_index.h"
 #include "store/matrix_reader.h"
@@ -29,6 +31,57 @@ compile::IdCounts WriteIds(Collector& collector, const std::string& path, bool c
   RunJob(report,
          [&](compile::Progress* progress) { counts = collector.Write(path, role, progress); });
   return counts;
+}
+
+using NumberArray = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Adds ids by add(numbers); the numbers as an array, None if they do not last.
+template <class Collector, class Add>
+std::optional<nb::ndarray<nb::numpy, uint32_t>> NumberIds(const Collector& collector, size_t count,
+                                                          const Add& add) {
+  std::vector<uint32_t> numbers(count);
+  {
+    GilRelease release;
+    add(numbers.data());
+  }
+  if (!collector.numbered()) return std::nullopt;
+  return TakeVector(std::move(numbers));
+}
+
+template <class T, class Array>
+std::span<const T> SpanOf(const std::optional<Array>& array, size_t size) {
+  if (!array) return {};
+  if (array->size() != size) throw std::invalid_argument("arrays of edges must be equally long");
+  return {array->data(), array->size()};
+}
+
+void AddEdges(compile::EdgeSpool& spool, const NumberArray& src, const NumberArray& dst,
+              const std::optional<FloatArray>& weights, const std::optional<IdArray>& rows) {
+  const auto targets = SpanOf<uint32_t>(std::optional(dst), src.size());
+  const auto weight_span = SpanOf<float>(weights, src.size());
+  const auto row_span = SpanOf<int64_t>(rows, src.size());
+  GilRelease release;
+  spool.Add({src.data(), src.size()}, targets, weight_span, row_span);
+}
+
+template <class Collector>
+void FinishSpool(compile::EdgeSpool& spool, Collector& collector) {
+  GilRelease release;
+  spool.Finish(collector.TakeRows());
+}
+
+nb::tuple ReadEdges(const compile::EdgeSpool& spool, size_t chunk) {
+  compile::SpooledEdges edges;
+  {
+    GilRelease release;
+    edges = spool.Read(chunk);
+  }
+  const auto array_or_none = [](auto& values) {
+    return values.empty() ? nb::object(nb::none()) : nb::cast(TakeVector(std::move(values)));
+  };
+  return nb::make_tuple(TakeVector(std::move(edges.src)), TakeVector(std::move(edges.dst)),
+                        array_or_none(edges.weights), array_or_none(edges.rows));
 }
 
 template <class Keys>
@@ -80,6 +133,12 @@ nb::tuple PrefixTexts(const IdArray& offsets, const TextBytes& data, const std::
   return texts.Take();
 }
 
+constexpr const char* kNumberedHelp = "Whether the numbers that number() gave still hold.";
+constexpr const char* kNumberHelp =
+    "Adds ids and gives their numbers, by the order in which they were first met; None from the "
+    "moment on when memory did not hold all ids, which is also the end of the numbers given "
+    "before.";
+
 }  // namespace
 
 void BindIdCompile(nb::module_& m) {
@@ -103,6 +162,15 @@ void BindIdCompile(nb::module_& m) {
             collector.Add({ids.data(), ids.size()}, sides);
           },
           "ids"_a, nb::kw_only(), "sides"_a = 0)
+      .def(
+          "number",
+          [](IntegerIdCollector& collector, const IdArray& ids, uint8_t sides) {
+            return NumberIds(collector, ids.size(), [&](uint32_t* numbers) {
+              collector.Add({ids.data(), ids.size()}, sides, numbers);
+            });
+          },
+          "ids"_a, nb::kw_only(), "sides"_a, kNumberHelp)
+      .def_prop_ro("numbered", &IntegerIdCollector::numbered, kNumberedHelp)
       .def("write", &WriteIds<IntegerIdCollector>, "path"_a, nb::kw_only(), "categories"_a = false,
            "report"_a.none() = nb::none());
 
@@ -120,8 +188,35 @@ void BindIdCompile(nb::module_& m) {
           },
           "offsets"_a, "data"_a, nb::kw_only(), "name"_a = "", "place"_a.none() = nb::none(),
           "first_row"_a, "what"_a = "id", "sides"_a = 0)
+      .def(
+          "number",
+          [](TextIdCollector& collector, const IdArray& offsets, const TextBytes& data,
+             const nb::object& place, uint64_t first_row, uint8_t sides) {
+            const base::TextView texts = TextsOf(offsets, data);
+            const compile::RowPlaces places = PlacesOf("", place);
+            return NumberIds(collector, texts.size(), [&](uint32_t* numbers) {
+              collector.Add(texts, places, first_row, "id", sides, numbers);
+            });
+          },
+          "offsets"_a, "data"_a, nb::kw_only(), "place"_a, "first_row"_a, "sides"_a, kNumberHelp)
+      .def_prop_ro("numbered", &TextIdCollector::numbered, kNumberedHelp)
       .def("write", &WriteIds<TextIdCollector>, "path"_a, nb::kw_only(), "categories"_a = false,
            "report"_a.none() = nb::none());
+
+  nb::class_<compile::EdgeSpool>(m, "EdgeSpool")
+      .def(
+          "__init__",
+          [](compile::EdgeSpool* self, const compile::Resources& resources) {
+            new (self) compile::EdgeSpool(resources.temp_dir);
+          },
+          "resources"_a)
+      .def("add", &AddEdges, "src"_a, "dst"_a, nb::kw_only(), "weights"_a.none(), "rows"_a.none(),
+           "Appends a chunk of edges, by the numbers of their ends.")
+      .def("finish", &FinishSpool<IntegerIdCollector>, "ids"_a,
+           "After the last chunk and after ids.write(), which decides on the new ids.")
+      .def("finish", &FinishSpool<TextIdCollector>, "ids"_a)
+      .def("read", &ReadEdges, "chunk"_a,
+           "(sources, targets, weights or None, row numbers or None) of a chunk, with new ids.");
 
   nb::class_<IdIndex>(m, "IdIndex")
       .def(nb::init<store::MatrixReader, uint64_t, int>(), "ids"_a, nb::kw_only(), "memory"_a,

@@ -754,6 +754,15 @@ class IntegerIdCollector:
 
     def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, sides: int = 0) -> None: ...
 
+    def number(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, sides: int) -> NDArray[numpy.uint32] | None:
+        """
+        Adds ids and gives their numbers, by the order in which they were first met; None from the moment on when memory did not hold all ids, which is also the end of the numbers given before.
+        """
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the numbers that number() gave still hold."""
+
     def write(self, path: str, *, categories: bool = False, report: object | None = None) -> IdCounts: ...
 
 class TextIdCollector:
@@ -761,7 +770,36 @@ class TextIdCollector:
 
     def add(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, name: str = '', place: object | None = None, first_row: int, what: str = 'id', sides: int = 0) -> None: ...
 
+    def number(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, place: object, first_row: int, sides: int) -> NDArray[numpy.uint32] | None:
+        """
+        Adds ids and gives their numbers, by the order in which they were first met; None from the moment on when memory did not hold all ids, which is also the end of the numbers given before.
+        """
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the numbers that number() gave still hold."""
+
     def write(self, path: str, *, categories: bool = False, report: object | None = None) -> IdCounts: ...
+
+class EdgeSpool:
+    def __init__(self, resources: Resources) -> None: ...
+
+    def add(self, src: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+        """Appends a chunk of edges, by the numbers of their ends."""
+
+    @overload
+    def finish(self, ids: IntegerIdCollector) -> None:
+        """
+        After the last chunk and after ids.write(), which decides on the new ids.
+        """
+
+    @overload
+    def finish(self, ids: TextIdCollector) -> None: ...
+
+    def read(self, chunk: int) -> tuple:
+        """
+        (sources, targets, weights or None, row numbers or None) of a chunk, with new ids.
+        """
 
 class IdIndex:
     def __init__(self, ids: Matrix, *, memory: int, threads: int) -> None: ...

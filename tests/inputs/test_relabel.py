@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,68 @@ def test_verify_finds_original_ids_out_of_order(tmp_path: Path, words: Path) -> 
     done = run_graphzero("verify", tmp_path / "ds")
     assert done.returncode == 1
     assert "row 0: found b'b' before b'a', expected ascending ids" in done.stdout
+
+
+def test_edges_by_numbers_equal_edges_that_are_looked_up(tmp_path: Path) -> None:
+    """With ids that fit into memory edges are kept by numbers; else they are read again."""
+    from graphzero.conversion.inputs.edges import table_edges
+    from graphzero.conversion.inputs.names import EdgeNames
+    from graphzero.conversion.inputs.opening import edge_table
+    from graphzero.conversion.inputs.options import ReadOptions
+    from graphzero.conversion.inputs.relabel import write_original_ids
+
+    rng = np.random.default_rng(7)
+    ends = rng.integers(-(2**40), 2**40, 9_000)[rng.integers(0, 9_000, (20_000, 2))]
+    lines = [f"{src},{dst},{src % 8}" for src, dst in ends.tolist()]
+    lines[5_000:5_002] = ["broken", '"1","2",0.5']
+    (tmp_path / "e.csv").write_text("\n".join(lines) + "\n")
+    found = []
+    for name, memory in (("numbers", 1 << 30), ("looked_up", 1 << 16)):
+        reads = 0
+        options = ReadOptions(skip=True)
+        edges = table_edges(edge_table(str(tmp_path / "e.csv"), EdgeNames(), options, None))
+
+        def opened(open_edges: Any = edges.open) -> Any:
+            nonlocal reads
+            reads += 1
+            return open_edges()
+
+        resources = _engine.Resources.make_for_tests(
+            memory=memory, threads=2, temp_dir=str(tmp_path)
+        )
+        edges = dataclasses.replace(edges, open=opened)
+        made = write_original_ids(tmp_path / f"{name}.gd", edges, [], resources, None)
+        chunks = list(made.edges(edges).open())
+        found.append(
+            [
+                np.concatenate([chunk.src for chunk in chunks]),
+                np.concatenate([chunk.dst for chunk in chunks]),
+                np.concatenate([chunk.weights for chunk in chunks]),
+                np.concatenate([chunk.numbers for chunk in chunks if chunk.numbers is not None]),
+            ]
+        )
+        assert reads == (1 if name == "numbers" else 2)
+        assert chunks[-1].end_row == 20_000
+    assert (tmp_path / "numbers.gd").read_bytes() == (tmp_path / "looked_up.gd").read_bytes()
+    for numbered, looked_up in zip(*found, strict=True):
+        np.testing.assert_array_equal(numbered, looked_up)
+    assert len(found[0][0]) == 19_999
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_rows_of_any_form_are_read_as_plain_ones(tmp_path: Path, line_end: str) -> None:
+    """Quotes, blanks and comments take another way through the parser than plain rows do."""
+    ids = ["ann", "x y", "é", "#1", "9" * 20, "b" * 40, "007", "a'b"]
+    src, dst = edges_between(ids)
+    pairs = list(zip(src, dst, strict=True))
+    plain = "".join(f"{s},{d},1.5{line_end}" for s, d in pairs if s != "#1")
+    plain += "".join(f'"{s}",{d},1.5{line_end}' for s, d in pairs if s == "#1")
+    other = f"# a comment{line_end}{line_end}"
+    other += "".join(f' "{s}" ,"{d}", 15e-1{line_end}' for s, d in pairs if s != "#1")
+    other += "".join(f' "{s}" , "{d}" ,+1.5{line_end}' for s, d in pairs if s == "#1")
+    for name, text in (("plain", plain), ("other", other)):
+        (tmp_path / f"{name}.csv").write_text(text, newline="")
+        gz.import_files(tmp_path / f"{name}.csv", tmp_path / name, relabel=True)
+    check(tmp_path / "plain", ids, src, dst)
+    for file in ("graph.gl", "original_id.gd"):
+        assert (tmp_path / "plain" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()

@@ -1,40 +1,28 @@
 #include "compile/ids/id_collector.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <queue>
-#include <stdexcept>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/hash.h"
 #include "compile/text/text_source.h"
-#include "store/matrix_writer.h"
 
 namespace graphzero::compile {
 namespace {
 
-constexpr int64_t kFree = std::numeric_limits<int64_t>::min();
 constexpr uint64_t kFirstSlots = uint64_t{1} << 12;
 constexpr uint64_t kCancelEvery = uint64_t{1} << 16;
-
-store::MatrixWriter NewIntegers(const std::string& path, store::Role role) {
-  return {path, {std::nullopt, 1, 1, store::DType::kInt64, role, sizeof(int64_t)}};
-}
-
-store::MatrixWriter NewTexts(const std::string& path, store::Role role, size_t width) {
-  return {path, {std::nullopt, width, 2, store::DType::kUInt8, role, width}};
-}
+// Ids that are looked up together, so that their ways to memory overlap.
+constexpr size_t kGroup = 16;
 
 // Calls visit(value, sides) for the values of all sorted runs in ascending order, each once with
-// all of its sides. read(reader, *value, *sides) reads the next value of a run.
-template <class Value, class ReadValue, class Visit>
-void MergeRuns(const RunFile& file, std::span<const RunFile::Run> runs, const ReadValue& read,
-               const Visit& visit) {
+// all of its sides.
+template <class Store, class Visit>
+void MergeRuns(const RunFile& file, std::span<const RunFile::Run> runs, const Visit& visit) {
+  using Value = typename Store::Value;
   struct Head {
     Value value;
     uint8_t sides;
@@ -46,7 +34,7 @@ void MergeRuns(const RunFile& file, std::span<const RunFile::Run> runs, const Re
   for (const RunFile::Run& run : runs) {
     readers.emplace_back(file, run);
     Head head{{}, 0, readers.size() - 1};
-    if (read(&readers.back(), &head.value, &head.sides)) heads.push(std::move(head));
+    if (Store::Read(&readers.back(), &head.value, &head.sides)) heads.push(std::move(head));
   }
   std::optional<Value> last;
   uint8_t sides = 0;
@@ -56,7 +44,7 @@ void MergeRuns(const RunFile& file, std::span<const RunFile::Run> runs, const Re
     if (last && *last != head.value) visit(*last, std::exchange(sides, uint8_t{0}));
     last = head.value;
     sides |= head.sides;
-    if (read(&readers[head.run], &head.value, &head.sides)) heads.push(std::move(head));
+    if (Store::Read(&readers[head.run], &head.value, &head.sides)) heads.push(std::move(head));
   }
   if (last) visit(*last, sides);
 }
@@ -64,12 +52,12 @@ void MergeRuns(const RunFile& file, std::span<const RunFile::Run> runs, const Re
 // Appends rows in pieces, and lets the job be cancelled between them.
 class RowBuffer {
  public:
-  RowBuffer(store::MatrixWriter* out, Progress* progress) : out_(out), progress_(progress) {}
+  RowBuffer(store::MatrixWriter* out, size_t width, Progress* progress)
+      : out_(out), width_(width), progress_(progress) {}
 
-  void Append(const void* row, size_t bytes, size_t width) {
-    const auto* begin = static_cast<const std::byte*>(row);
-    rows_.insert(rows_.end(), begin, begin + bytes);
-    rows_.resize(rows_.size() + width - bytes);
+  void Append(std::span<const std::byte> row) {
+    rows_.insert(rows_.end(), row.begin(), row.end());
+    rows_.resize(rows_.size() + width_ - row.size());
     if (++count_ % kCancelEvery == 0) Flush();
   }
   void Flush() {
@@ -77,9 +65,11 @@ class RowBuffer {
     out_->Append(rows_);
     rows_.clear();
   }
+  uint64_t count() const { return count_; }
 
  private:
   store::MatrixWriter* out_;
+  const size_t width_;
   Progress* progress_;
   std::vector<std::byte> rows_;
   uint64_t count_ = 0;
@@ -87,215 +77,204 @@ class RowBuffer {
 
 }  // namespace
 
-IntegerIdCollector::IntegerIdCollector(const Resources& resources)
-    : resources_(resources),
-      // Half of the memory: the other half is for the old table while it grows, and for sorting.
-      most_slots_(std::max(std::bit_floor(resources.memory / 2 / sizeof(int64_t)), kFirstSlots)),
-      slots_(kFirstSlots, kFree),
-      sides_(kFirstSlots) {}
-
-void IntegerIdCollector::Add(std::span<const int64_t> ids, uint8_t sides) {
-  constexpr size_t kAhead = 16;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (2 * used_ >= slots_.size()) {
-      if (slots_.size() < most_slots_) {
-        Grow();
-      } else {
-        Spill();
-      }
-    }
-    if (i + kAhead < ids.size()) {
-      __builtin_prefetch(&slots_[base::HashId(ids[i + kAhead]) & (slots_.size() - 1)], 1);
-    }
-    Insert(ids[i], sides);
-  }
+store::MatrixWriter IntegerStore::Create(const std::string& path, store::Role role, size_t) {
+  return {path, {std::nullopt, 1, 1, store::DType::kInt64, role, sizeof(int64_t)}};
 }
 
-void IntegerIdCollector::Insert(int64_t id, uint8_t sides) {
-  if (id == kFree) {
-    has_marker_ = true;
-    marker_sides_ |= sides;
-    return;
-  }
-  const uint64_t mask = slots_.size() - 1;
-  uint64_t at = base::HashId(id) & mask;
-  while (slots_[at] != kFree && slots_[at] != id) at = (at + 1) & mask;
-  used_ += slots_[at] == kFree;
-  slots_[at] = id;
-  sides_[at] |= sides;
+void IntegerStore::Append(RunFile* file, int64_t id, uint8_t sides) {
+  file->Append(BytesOf(id));
+  file->Append(std::as_bytes(std::span(&sides, 1)));
 }
 
-void IntegerIdCollector::Grow() {
-  std::vector<int64_t> ids(2 * slots_.size(), kFree);
-  std::vector<uint8_t> sides(ids.size());
-  ids.swap(slots_);
-  sides.swap(sides_);
-  used_ = 0;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] != kFree) Insert(ids[i], sides[i]);
-  }
+bool IntegerStore::Read(RunFile::Reader* reader, int64_t* id, uint8_t* sides) {
+  return reader->Read(std::as_writable_bytes(std::span(id, 1))) &&
+         reader->Read(std::as_writable_bytes(std::span(sides, 1)));
 }
 
-std::vector<IntegerIdCollector::Entry> IntegerIdCollector::TakeSorted() {
-  std::vector<Entry> entries;
-  entries.reserve(used_ + 1);
-  if (has_marker_) entries.push_back({kFree, marker_sides_});
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i] != kFree) entries.push_back({slots_[i], sides_[i]});
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.id < b.id; });
-  std::fill(slots_.begin(), slots_.end(), kFree);
-  std::fill(sides_.begin(), sides_.end(), uint8_t{0});
-  used_ = 0;
-  has_marker_ = false;
-  marker_sides_ = 0;
-  return entries;
+store::MatrixWriter TextStore::Create(const std::string& path, store::Role role, size_t width) {
+  return {path, {std::nullopt, width, 2, store::DType::kUInt8, role, width}};
 }
 
-void IntegerIdCollector::Spill() {
-  if (!file_) file_ = std::make_unique<RunFile>(resources_.temp_dir);
-  for (const Entry& entry : TakeSorted()) {
-    file_->Append(std::as_bytes(std::span(&entry.id, 1)));
-    file_->Append(std::as_bytes(std::span(&entry.sides, 1)));
-  }
-  runs_.push_back(file_->End());
+void TextStore::Append(RunFile* file, std::string_view text, uint8_t sides) {
+  const uint32_t head[] = {static_cast<uint32_t>(text.size()), sides};
+  file->Append(std::as_bytes(std::span(head)));
+  file->Append(BytesOf(text));
 }
 
-IdCounts IntegerIdCollector::Write(const std::string& path, store::Role role, Progress* progress) {
-  progress->Start("sorting ids", 0);
-  store::MatrixWriter out = NewIntegers(path, role);
-  RowBuffer rows(&out, progress);
-  IdCounts counts;
-  const auto add = [&](int64_t id, uint8_t sides) {
-    counts.Add(sides);
-    rows.Append(&id, sizeof id, sizeof id);
-  };
-  if (runs_.empty()) {
-    for (const Entry& entry : TakeSorted()) add(entry.id, entry.sides);
+bool TextStore::Read(RunFile::Reader* reader, std::string* text, uint8_t* sides) {
+  uint32_t head[2];
+  if (!reader->Read(std::as_writable_bytes(std::span(head)))) return false;
+  text->resize(head[0]);
+  *sides = static_cast<uint8_t>(head[1]);
+  return reader->Read(std::as_writable_bytes(std::span(*text)));
+}
+
+template <class Store>
+IdCollector<Store>::IdCollector(const Resources& resources, uint64_t most_bytes)
+    : temp_dir_(resources.temp_dir),
+      most_bytes_(std::max(most_bytes, kFirstSlots * 2 * sizeof(Slot))),
+      slots_(kFirstSlots, Slot{kFree, 0}) {}
+
+// Room for `count` more ids, at most half full; what is there may have to go to the disk for it.
+template <class Store>
+void IdCollector<Store>::MakeRoom(size_t count) {
+  if (bytes(slots_.size()) >= most_bytes_) Spill();
+  if (2 * (ids_.size() + count) <= slots_.size()) return;
+  if (bytes(2 * slots_.size()) < most_bytes_ && ids_.size() < kFree / 2) {
+    Grow();
   } else {
     Spill();
-    slots_ = {};
-    file_->Flush();
-    MergeRuns<int64_t>(
-        *file_, runs_,
-        [](RunFile::Reader* reader, int64_t* id, uint8_t* sides) {
-          return reader->Read(std::as_writable_bytes(std::span(id, 1))) &&
-                 reader->Read(std::as_writable_bytes(std::span(sides, 1)));
-        },
-        add);
   }
-  rows.Flush();
-  out.Finish();
-  return counts;
 }
 
-TextIdCollector::TextIdCollector(const Resources& resources)
-    : resources_(resources),
-      most_bytes_(std::max<uint64_t>(resources.memory / 3, kFirstSlots * 2 * sizeof(Entry))),
-      slots_(kFirstSlots) {}
+template <class Store>
+void IdCollector<Store>::Grow() {
+  std::vector<Slot> slots(2 * slots_.size(), Slot{kFree, 0});
+  const uint64_t mask = slots.size() - 1;
+  for (uint32_t number = 0; number < ids_.size(); ++number) {
+    const uint64_t hash = base::HashId(ids_[number]);
+    uint64_t at = hash & mask;
+    while (slots[at].number != kFree) at = (at + 1) & mask;
+    slots[at] = {number, static_cast<uint32_t>(hash >> 32)};
+  }
+  slots_ = std::move(slots);
+}
 
-void TextIdCollector::Add(const base::TextView& ids, const RowPlaces& places, uint64_t first_row,
-                          const std::string& what, uint8_t sides) {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const std::string_view text = ids[i];
-    const bool has_zero = std::memchr(text.data(), '\0', text.size()) != nullptr;
-    if (text.empty() || text.size() > kMaxBytes || has_zero) {
-      const std::string article = what == "id" ? "an " : "a ";
-      const std::string found =
-          text.empty() ? "an empty " + what
-          : has_zero   ? article + what + " with a zero byte, " + Shorten(text)
-                       : article + what + " of " + std::to_string(text.size()) + " bytes";
-      throw InputError(places.At(first_row + i) + ": found " + found +
-                       ", expected a text of 1 to " + std::to_string(kMaxBytes) + " bytes");
+template <class Store>
+template <class Keys>
+void IdCollector<Store>::AddAll(const Keys& keys, uint8_t sides, uint32_t* numbers) {
+  uint64_t hashes[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const size_t count = std::min(kGroup, keys.size() - begin);
+    MakeRoom(count);
+    const uint64_t mask = slots_.size() - 1;
+    for (size_t j = 0; j < count; ++j) {
+      hashes[j] = base::HashId(keys[begin + j]);
+      __builtin_prefetch(&slots_[hashes[j] & mask], 1);
     }
-    if (2 * used_ >= slots_.size()) Grow();
-    Insert(text, sides);
-    if (arena_.size() + slots_.size() * sizeof(Entry) >= most_bytes_) Spill();
+    const auto likely = [&](size_t j) -> const Slot* {
+      const Slot& slot = slots_[hashes[j] & mask];
+      const bool same = slot.number != kFree && slot.tag == static_cast<uint32_t>(hashes[j] >> 32);
+      return same ? &slot : nullptr;
+    };
+    for (size_t j = 0; j < count; ++j) {
+      if (const Slot* slot = likely(j)) {
+        ids_.Prefetch(slot->number);
+        __builtin_prefetch(&sides_[slot->number], 1);
+      }
+    }
+    for (size_t j = 0; j < count; ++j) {
+      if (const Slot* slot = likely(j)) ids_.PrefetchValue(slot->number);
+    }
+    for (size_t j = 0; j < count; ++j) {
+      const uint32_t number = FindOrAdd(keys[begin + j], hashes[j], sides);
+      if (numbers != nullptr) numbers[begin + j] = number;
+    }
   }
 }
 
-void TextIdCollector::Insert(std::string_view text, uint8_t sides) {
-  const uint64_t hash = base::HashId(text);
+template <class Store>
+template <class Key>
+uint32_t IdCollector<Store>::FindOrAdd(const Key& key, uint64_t hash, uint8_t sides) {
   const auto tag = static_cast<uint32_t>(hash >> 32);
   const uint64_t mask = slots_.size() - 1;
   uint64_t at = hash & mask;
-  for (; slots_[at].bytes != 0; at = (at + 1) & mask) {
-    if (slots_[at].tag == tag && TextOf(slots_[at]) == text) {
-      slots_[at].sides |= sides;
-      return;
-    }
+  for (; slots_[at].number != kFree; at = (at + 1) & mask) {
+    const uint32_t number = slots_[at].number;
+    if (slots_[at].tag != tag || ids_[number] != key) continue;
+    sides_[number] |= sides;
+    return number;
   }
-  slots_[at] = {arena_.size(), static_cast<uint16_t>(text.size()), sides, tag};
-  arena_.insert(arena_.end(), text.begin(), text.end());
-  width_ = std::max(width_, text.size());
-  ++used_;
+  const auto number = static_cast<uint32_t>(ids_.size());
+  slots_[at] = {number, tag};
+  ids_.Append(key);
+  sides_.push_back(sides);
+  width_ = std::max(width_, Store::BytesOf(key).size());
+  return number;
 }
 
-void TextIdCollector::Grow() {
-  std::vector<Entry> old(2 * slots_.size());
-  old.swap(slots_);
-  const uint64_t mask = slots_.size() - 1;
-  for (const Entry& entry : old) {
-    if (entry.bytes == 0) continue;
-    uint64_t at = base::HashId(TextOf(entry)) & mask;
-    while (slots_[at].bytes != 0) at = (at + 1) & mask;
-    slots_[at] = entry;
+template <class Store>
+template <class Visit>
+void IdCollector<Store>::VisitSorted(const Visit& visit) {
+  slots_ = {};
+  using Key = decltype(ids_[0]);
+  std::vector<std::pair<Key, uint32_t>> sorted;
+  sorted.reserve(ids_.size());
+  for (uint32_t number = 0; number < ids_.size(); ++number) {
+    sorted.emplace_back(ids_[number], number);
   }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [id, number] : sorted) visit(id, sides_[number], number);
 }
 
-std::vector<TextIdCollector::Entry> TextIdCollector::TakeSorted() {
-  std::vector<Entry> entries;
-  entries.reserve(used_);
-  for (const Entry& entry : slots_) {
-    if (entry.bytes != 0) entries.push_back(entry);
-  }
-  std::sort(entries.begin(), entries.end(),
-            [this](const Entry& a, const Entry& b) { return TextOf(a) < TextOf(b); });
-  slots_.assign(kFirstSlots, {});
-  used_ = 0;
-  return entries;
-}
-
-void TextIdCollector::Spill() {
-  if (!file_) file_ = std::make_unique<RunFile>(resources_.temp_dir);
-  for (const Entry& entry : TakeSorted()) {
-    const uint32_t head[] = {entry.bytes, entry.sides};
-    file_->Append(std::as_bytes(std::span(head)));
-    file_->Append(std::as_bytes(std::span(TextOf(entry))));
-  }
+template <class Store>
+void IdCollector<Store>::Spill() {
+  if (!file_) file_ = std::make_unique<RunFile>(temp_dir_);
+  VisitSorted(
+      [this](const auto& id, uint8_t sides, uint32_t) { Store::Append(file_.get(), id, sides); });
   runs_.push_back(file_->End());
-  arena_.clear();
+  ids_.Clear();
+  sides_ = {};
+  slots_.assign(kFirstSlots, Slot{kFree, 0});
 }
 
-IdCounts TextIdCollector::Write(const std::string& path, store::Role role, Progress* progress) {
+template <class Store>
+IdCounts IdCollector<Store>::Write(const std::string& path, store::Role role, Progress* progress) {
   progress->Start("sorting ids", 0);
-  store::MatrixWriter out = NewTexts(path, role, std::max<size_t>(width_, 1));
-  RowBuffer rows(&out, progress);
+  store::MatrixWriter out = Store::Create(path, role, width_);
+  RowBuffer rows(&out, width_, progress);
   IdCounts counts;
-  const auto add = [&](std::string_view text, uint32_t sides) {
-    counts.Add(static_cast<uint8_t>(sides));
-    rows.Append(text.data(), text.size(), width_);
+  const auto add = [&](const auto& id, uint8_t sides) {
+    counts.Add(sides);
+    rows.Append(Store::BytesOf(id));
   };
-  if (runs_.empty()) {
-    for (const Entry& entry : TakeSorted()) add(TextOf(entry), entry.sides);
+  if (numbered()) {
+    rows_.resize(ids_.size());
+    VisitSorted([&](const auto& id, uint8_t sides, uint32_t number) {
+      rows_[number] = static_cast<uint32_t>(rows.count());
+      add(id, sides);
+    });
+    ids_.Clear();
   } else {
     Spill();
     file_->Flush();
-    MergeRuns<std::string>(
-        *file_, runs_,
-        [](RunFile::Reader* reader, std::string* text, uint8_t* sides) {
-          uint32_t head[2];
-          if (!reader->Read(std::as_writable_bytes(std::span(head)))) return false;
-          text->resize(head[0]);
-          *sides = static_cast<uint8_t>(head[1]);
-          return reader->Read(std::as_writable_bytes(std::span(*text)));
-        },
-        add);
+    MergeRuns<Store>(*file_, runs_, add);
   }
   rows.Flush();
   out.Finish();
   return counts;
+}
+
+template class IdCollector<IntegerStore>;
+template class IdCollector<TextStore>;
+
+// Half of the memory: the other half is for the old table while it grows, and for sorting.
+IntegerIdCollector::IntegerIdCollector(const Resources& resources)
+    : IdCollector(resources, resources.memory / 2) {}
+
+void IntegerIdCollector::Add(std::span<const int64_t> ids, uint8_t sides, uint32_t* numbers) {
+  AddAll(ids, sides, numbers);
+}
+
+TextIdCollector::TextIdCollector(const Resources& resources)
+    : IdCollector(resources, resources.memory / 3) {}
+
+void TextIdCollector::Add(const base::TextView& ids, const RowPlaces& places, uint64_t first_row,
+                          const std::string& what, uint8_t sides, uint32_t* numbers) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string_view text = ids[i];
+    const bool has_zero = std::memchr(text.data(), '\0', text.size()) != nullptr;
+    if (!text.empty() && text.size() <= kMaxBytes && !has_zero) continue;
+    const std::string article = what == "id" ? "an " : "a ";
+    const std::string found =
+        text.empty() ? "an empty " + what
+        : has_zero   ? article + what + " with a zero byte, " + Shorten(text)
+                     : article + what + " of " + std::to_string(text.size()) + " bytes";
+    throw InputError(places.At(first_row + i) + ": found " + found + ", expected a text of 1 to " +
+                     std::to_string(kMaxBytes) + " bytes");
+  }
+  AddAll(ids, sides, numbers);
 }
 
 }  // namespace graphzero::compile

@@ -1,8 +1,12 @@
 // The different ids of an input, integers or texts, sorted, as a matrix file: what a graph with
-// arbitrary ids is renumbered by. In bounded memory: a hash set while it fits, then sorted runs in
-// a temporary file that are merged at the end. The result does not depend on memory or order.
+// arbitrary ids is renumbered by. In bounded memory: a hash table while it fits, then sorted runs
+// in a temporary file that are merged at the end. The result does not depend on memory or order.
 //
 // Each id remembers on which sides it was met, as bits of the caller's: at which ends of edges.
+//
+// As long as everything fits, ids also have numbers by the order in which they were met, and
+// Write() tells at which row each number ended up: whoever keeps the numbers (edge_spool.h) need
+// not read the input a second time to look the ids up.
 #pragma once
 
 #include <array>
@@ -17,6 +21,7 @@
 #include "compile/job.h"
 #include "compile/spill/run_file.h"
 #include "store/matrix_format.h"
+#include "store/matrix_writer.h"
 
 namespace graphzero::compile {
 
@@ -33,39 +38,126 @@ struct IdCounts {
   }
 };
 
-// Used by one thread.
-class IntegerIdCollector {
+// Integers in the order of their numbers.
+class IntegerStore {
  public:
-  explicit IntegerIdCollector(const Resources& resources);
+  using Value = int64_t;
 
-  void Add(std::span<const int64_t> ids, uint8_t sides = 0);
-  // Creates `path`: int64, one dimension, ascending. Ends the collector.
-  IdCounts Write(const std::string& path, store::Role role, Progress* progress);
+  size_t size() const { return ids_.size(); }
+  uint64_t bytes() const { return ids_.size() * sizeof(int64_t); }
+  int64_t operator[](uint32_t number) const { return ids_[number]; }
+  void Append(int64_t id) { ids_.push_back(id); }
+  void Prefetch(uint32_t number) const { __builtin_prefetch(&ids_[number]); }
+  void PrefetchValue(uint32_t) const {}
+  void Clear() { ids_ = {}; }
+
+  static store::MatrixWriter Create(const std::string& path, store::Role role, size_t width);
+  static std::span<const std::byte> BytesOf(const int64_t& id) {
+    return std::as_bytes(std::span(&id, 1));
+  }
+  // One value of a run.
+  static void Append(RunFile* file, int64_t id, uint8_t sides);
+  static bool Read(RunFile::Reader* reader, int64_t* id, uint8_t* sides);
 
  private:
-  struct Entry {
-    int64_t id;
-    uint8_t sides;
-  };
+  std::vector<int64_t> ids_;
+};
 
-  void Insert(int64_t id, uint8_t sides);
+// Texts in the order of their numbers.
+class TextStore {
+ public:
+  using Value = std::string;
+
+  size_t size() const { return offsets_.size() - 1; }
+  uint64_t bytes() const { return offsets_.size() * sizeof(uint64_t) + arena_.size(); }
+  std::string_view operator[](uint32_t number) const {
+    return {arena_.data() + offsets_[number], offsets_[number + 1] - offsets_[number]};
+  }
+  void Append(std::string_view text) {
+    arena_.insert(arena_.end(), text.begin(), text.end());
+    offsets_.push_back(arena_.size());
+  }
+  void Prefetch(uint32_t number) const { __builtin_prefetch(&offsets_[number]); }
+  void PrefetchValue(uint32_t number) const {
+    __builtin_prefetch(arena_.data() + offsets_[number]);
+  }
+  void Clear() {
+    offsets_ = {0};
+    arena_ = {};
+  }
+
+  static store::MatrixWriter Create(const std::string& path, store::Role role, size_t width);
+  static std::span<const std::byte> BytesOf(std::string_view text) {
+    return std::as_bytes(std::span(text));
+  }
+  static void Append(RunFile* file, std::string_view text, uint8_t sides);
+  static bool Read(RunFile::Reader* reader, std::string* text, uint8_t* sides);
+
+ private:
+  std::vector<uint64_t> offsets_{0};
+  std::vector<char> arena_;
+};
+
+// Used by one thread.
+template <class Store>
+class IdCollector {
+ public:
+  // Whether every id that was added has kept its number: nothing went to the disk yet.
+  bool numbered() const { return runs_.empty(); }
+
+  // Creates `path`, which see below. Ends the collector.
+  IdCounts Write(const std::string& path, store::Role role, Progress* progress);
+  // After Write(), if numbered(): the row of each id by its number.
+  std::vector<uint32_t> TakeRows() { return std::move(rows_); }
+
+ protected:
+  // Spills when the table takes more than `most_bytes`.
+  IdCollector(const Resources& resources, uint64_t most_bytes);
+
+  // Keys is an array of ids. Their numbers go to `numbers` unless it is null.
+  template <class Keys>
+  void AddAll(const Keys& keys, uint8_t sides, uint32_t* numbers);
+
+ private:
+  struct Slot {
+    uint32_t number;  // kFree: none
+    uint32_t tag;     // part of the hash: most different ids are told apart without looking at them
+  };
+  static constexpr uint32_t kFree = UINT32_MAX;
+
+  uint64_t bytes(uint64_t slots) const {
+    return slots * sizeof(Slot) + sides_.size() + ids_.bytes();
+  }
+  void MakeRoom(size_t count);
   void Grow();
-  std::vector<Entry> TakeSorted();
+  template <class Key>
+  uint32_t FindOrAdd(const Key& key, uint64_t hash, uint8_t sides);
+  // Calls visit(id, sides, number) in ascending order.
+  template <class Visit>
+  void VisitSorted(const Visit& visit);
   void Spill();
 
-  const Resources resources_;
-  const uint64_t most_slots_;
-  std::vector<int64_t> slots_;
-  std::vector<uint8_t> sides_;  // of the ids in slots_
-  uint64_t used_ = 0;
-  bool has_marker_ = false;  // the id that stands for a free slot
-  uint8_t marker_sides_ = 0;
+  const std::string temp_dir_;
+  const uint64_t most_bytes_;
+  std::vector<Slot> slots_;
+  Store ids_;
+  std::vector<uint8_t> sides_;  // by number
+  size_t width_ = 1;            // of the longest id, in bytes
+  std::vector<uint32_t> rows_;
   std::unique_ptr<RunFile> file_;
   std::vector<RunFile::Run> runs_;
 };
 
-// Used by one thread.
-class TextIdCollector {
+// Writes int64, one dimension, ascending.
+class IntegerIdCollector : public IdCollector<IntegerStore> {
+ public:
+  explicit IntegerIdCollector(const Resources& resources);
+
+  void Add(std::span<const int64_t> ids, uint8_t sides = 0, uint32_t* numbers = nullptr);
+};
+
+// Writes uint8, a row for each text, zeros after its end, in the order of the bytes.
+class TextIdCollector : public IdCollector<TextStore> {
  public:
   // A longer id is taken as a mistake: every row of the result is as wide as the longest.
   static constexpr size_t kMaxBytes = 1024;
@@ -75,35 +167,7 @@ class TextIdCollector {
   // Throws InputError for a text that is empty, too long, or has a zero byte; its position counts
   // from `first_row`, and `what` is what the message calls it: "id".
   void Add(const base::TextView& ids, const RowPlaces& places, uint64_t first_row,
-           const std::string& what, uint8_t sides = 0);
-  // Creates `path`: uint8, a row for each text, zeros after its end, in the order of the bytes.
-  // Ends the collector.
-  IdCounts Write(const std::string& path, store::Role role, Progress* progress);
-
- private:
-  struct Entry {  // of arena_
-    uint64_t offset;
-    uint16_t bytes;  // at most kMaxBytes
-    uint8_t sides;
-    uint32_t tag;  // part of the hash: most different texts are told apart without looking at them
-  };
-
-  std::string_view TextOf(const Entry& entry) const {
-    return {arena_.data() + entry.offset, entry.bytes};
-  }
-  void Insert(std::string_view text, uint8_t sides);
-  void Grow();
-  std::vector<Entry> TakeSorted();
-  void Spill();
-
-  const Resources resources_;
-  const uint64_t most_bytes_;
-  std::vector<Entry> slots_;  // of zero bytes: free
-  uint64_t used_ = 0;
-  std::vector<char> arena_;
-  size_t width_ = 0;
-  std::unique_ptr<RunFile> file_;
-  std::vector<RunFile::Run> runs_;
+           const std::string& what, uint8_t sides = 0, uint32_t* numbers = nullptr);
 };
 
 }  // namespace graphzero::compile

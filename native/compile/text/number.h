@@ -59,6 +59,16 @@ inline const char* ParseUnsigned(const char* p, uint64_t* value) {
   uint64_t result = first.Value(count);
   p += count;
   if (count == 8) {
+    constexpr uint64_t kPowers[] = {1,       10,        100,        1'000,      10'000,
+                                    100'000, 1'000'000, 10'000'000, 100'000'000};
+    const EightDigits second(p);
+    const unsigned more = second.Count();
+    if (more > 0) result = result * kPowers[more] + second.Value(more);
+    p += more;
+    if (more < 8) {
+      *value = result;
+      return p;
+    }
     for (unsigned digit; (digit = static_cast<unsigned char>(*p) - unsigned{'0'}) < 10; ++p) {
       if (result > UINT64_MAX / 10) return nullptr;
       result *= 10;
@@ -103,6 +113,26 @@ inline const char* FindEither(const char* p, char a, char b) {
 #else
   while (*p != a && *p != b) ++p;
   return p;
+#endif
+}
+
+// Whether all of the `size` characters at `p` are printable ASCII.
+inline bool IsPrintable(const char* p, size_t size) {
+#if defined(__SSE2__)
+  for (size_t at = 0; at < size; at += 16) {
+    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at));
+    // As signed numbers, those from 0x80 on are below the blank too.
+    const __m128i bad = _mm_or_si128(_mm_cmplt_epi8(text, _mm_set1_epi8(' ')),
+                                     _mm_cmpeq_epi8(text, _mm_set1_epi8(0x7f)));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(bad));
+    const unsigned own = size - at < 16 ? (1u << (size - at)) - 1 : 0xffff;
+    if ((mask & own) != 0) return false;
+  }
+  return true;
+#else
+  bool printable = true;
+  for (size_t at = 0; at < size; ++at) printable &= p[at] >= ' ' && p[at] <= '~';
+  return printable;
 #endif
 }
 

@@ -13,7 +13,7 @@ from graphzero.conversion.inputs.locations import has_stream
 from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.inputs.opening import edge_table, open_table
 from graphzero.conversion.inputs.options import ReadOptions
-from graphzero.conversion.inputs.relabel import ids_of_edges, ids_of_rows, write_original_ids
+from graphzero.conversion.inputs.relabel import ids_of_rows, write_original_ids
 from graphzero.conversion.inputs.rows import id_column_of, open_rows, split_with_ids, table_ids
 from graphzero.conversion.inputs.sides import Sides, overlap_note
 from graphzero.conversion.inputs.streams import EdgeStream, RowStream
@@ -83,7 +83,7 @@ def with_new_ids(
     ids_file = directory / f"{ORIGINAL_IDS}{COLUMN_SUFFIX}"
     mapping = write_original_ids(
         ids_file,
-        ids_of_edges(edges),
+        edges,
         [ids_of_rows(stream, side_of(stream)) for stream in own],
         resources,
         report,

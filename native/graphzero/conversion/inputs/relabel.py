@@ -33,28 +33,21 @@ from graphzero.conversion.inputs.streams import (
 from graphzero.conversion.inputs.tables import ReadTally
 from graphzero.files.original_ids import texts_of_rows
 
+Numbers = npt.NDArray[np.uint32]
+
 # At which ends of edges an id was met, as bits.
 SOURCE, TARGET = 1, 2
 
 
 class IdSource(NamedTuple):
-    """Something that has ids to collect."""
+    """Rows that have ids to collect."""
 
     name: str
-    chunks: Callable[[], Iterator[tuple[IdColumn, ...]]]  # columns of one length
+    chunks: Callable[[], Iterator[IdColumn]]
     texts: bool
     place: Callable[[int], str]  # what messages call a row
     num_rows: int = 0  # 0: not known
-    sides: tuple[int, ...] = (0,)  # of the columns
-    tally: ReadTally | None = None
-
-
-def ids_of_edges(edges: EdgeStream) -> IdSource:
-    def chunks() -> Iterator[tuple[IdColumn, ...]]:
-        return ((chunk.src, chunk.dst) for chunk in edges.open())
-
-    sides = (SOURCE, TARGET)
-    return IdSource(edges.name, chunks, edges.texts, edges.place, edges.count, sides, edges.tally)
+    side: int = 0
 
 
 def ids_of_rows(rows: RowStream, side: int = 0) -> IdSource:
@@ -64,21 +57,77 @@ def ids_of_rows(rows: RowStream, side: int = 0) -> IdSource:
             "with --relabel a row's place does not tell its node; --id-column names it"
         )
 
-    def chunks() -> Iterator[tuple[IdColumn, ...]]:
+    def chunks() -> Iterator[IdColumn]:
         if rows.open_ids is not None:
-            return ((ids,) for ids in rows.open_ids())
-        return ((chunk.ids,) for chunk in rows.open() if chunk.ids is not None)
+            return rows.open_ids()
+        return (chunk.ids for chunk in rows.open() if chunk.ids is not None)
 
-    return IdSource(rows.name, chunks, rows.texts, rows.place, rows.rows or 0, (side,))
+    return IdSource(rows.name, chunks, rows.texts, rows.place, rows.rows or 0, side)
+
+
+class _Ids:
+    """Collects ids, all of them integers or all texts."""
+
+    def __init__(self, texts: bool, resources: _engine.Resources) -> None:
+        self._integers = _engine.IntegerIdCollector(resources)
+        self._texts = _engine.TextIdCollector(resources)
+        self.collector = self._texts if texts else self._integers
+
+    def add(self, ids: IdColumn, place: Callable[[int], str], row: int, side: int) -> None:
+        """`row` is that of the first, which `place` gives messages a name for."""
+        if isinstance(ids, Texts):
+            self._texts.add(*ids, place=place, first_row=row, sides=side)
+        else:
+            self._integers.add(as_int64(ids, place, row), sides=side)
+
+    def number(
+        self, ids: IdColumn, place: Callable[[int], str], row: int, side: int
+    ) -> Numbers | None:
+        """Adds ids and gives their numbers; None if memory does not hold all of them."""
+        if isinstance(ids, Texts):
+            return self._texts.number(*ids, place=place, first_row=row, sides=side)
+        return self._integers.number(as_int64(ids, place, row), sides=side)
+
+
+class _Spool:
+    """The edges as they were read while ids were collected, in a temporary file, so that nothing is
+    read twice."""
+
+    def __init__(self, resources: _engine.Resources) -> None:
+        self._spool = _engine.EdgeSpool(resources)
+        self._rest: list[EdgeChunk] = []  # what belongs to a chunk beside its arrays
+
+    def add(self, chunk: EdgeChunk, src: Numbers, dst: Numbers) -> None:
+        """`src`, `dst`: the numbers of the ends."""
+        rows = None if chunk.numbers is None else np.ascontiguousarray(chunk.numbers, np.int64)
+        self._spool.add(src, dst, weights=chunk.weights, rows=rows)
+        weights = None if chunk.weights is None else chunk.weights[:0]
+        self._rest.append(chunk._replace(src=src[:0], dst=dst[:0], weights=weights, numbers=None))
+
+    def finish(self, ids: _engine.IntegerIdCollector | _engine.TextIdCollector) -> None:
+        """When the new ids are written."""
+        self._spool.finish(ids)
+
+    def chunks(self) -> Iterator[EdgeChunk]:
+        for i, chunk in enumerate(self._rest):
+            src, dst, weights, rows = self._spool.read(i)
+            if weights is None:  # also of a chunk without edges
+                weights = chunk.weights
+            yield chunk._replace(src=src, dst=dst, weights=weights, numbers=rows)
 
 
 class Relabelling:
     """The new ids of a dataset in the making."""
 
     def __init__(
-        self, ids_file: Path, counts: _engine.IdCounts, resources: _engine.Resources
+        self,
+        ids_file: Path,
+        counts: _engine.IdCounts,
+        spool: _Spool | None,
+        resources: _engine.Resources,
     ) -> None:
         self.counts = counts
+        self._spool = spool
         self._matrix = _engine.Matrix.open(str(ids_file))
         self.num_nodes = self._matrix.rows
         self._index = _engine.IdIndex(
@@ -96,7 +145,9 @@ class Relabelling:
         return words_for_nothing(self._index)
 
     def edges(self, edges: EdgeStream) -> EdgeStream:
-        """The same edges with new ids."""
+        """The edges whose ids were collected, with new ids."""
+        if self._spool is not None:
+            return replace(edges, open=self._spool.chunks, texts=False)
 
         def chunks() -> Iterator[EdgeChunk]:
             row = 0
@@ -149,7 +200,7 @@ class Relabelling:
 
 def write_original_ids(
     ids_file: Path,
-    edges: IdSource,
+    edges: EdgeStream,
     columns: Sequence[IdSource],
     resources: _engine.Resources,
     report: Report | None,
@@ -162,42 +213,54 @@ def write_original_ids(
                 f"{column.name}: found {kinds[column.texts]} as ids, expected "
                 f"{kinds[edges.texts]} as in {edges.name}"
             )
-    counts = _collect(ids_file, [edges, *columns], resources, report)
-    return Relabelling(ids_file, counts, resources)
-
-
-def _collect(
-    ids_file: Path,
-    sources: Sequence[IdSource],
-    resources: _engine.Resources,
-    report: Report | None,
-) -> _engine.IdCounts:
-    known = all(source.num_rows for source in sources)
-    total = sum(source.num_rows for source in sources) if known else 0
+    ids = _Ids(edges.texts, resources)
+    known = edges.count and all(column.num_rows for column in columns)
+    total = edges.count + sum(column.num_rows for column in columns) if known else 0
     done = 0
-    integer_ids = _engine.IntegerIdCollector(resources)
-    text_ids = _engine.TextIdCollector(resources)
-    for source in sources:
+
+    def advance(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if report is not None:
+            report("collecting ids", done, total)
+
+    spool = _collect_ends(ids, edges, resources, advance)
+    for column in columns:
         row = 0
-        for columns in source.chunks():
-            for ids, side in zip(columns, source.sides, strict=True):
-                if isinstance(ids, Texts):
-                    text_ids.add(*ids, place=source.place, first_row=row, sides=side)
-                else:
-                    integer_ids.add(as_int64(ids, source.place, row), sides=side)
-            row += id_count(columns[0])
-            done += id_count(columns[0])
-            if report is not None:
-                report("collecting ids", done, total)
-    collector = text_ids if sources[0].texts else integer_ids
-    counts = collector.write(str(ids_file), report=report)
+        for chunk in column.chunks():
+            ids.add(chunk, column.place, row, column.side)
+            row += id_count(chunk)
+            advance(id_count(chunk))
+    counts = ids.collector.write(str(ids_file), report=report)
     if counts.total == 0:
-        raise InputError(f"{sources[0].name}: found no ids, expected edges{_skipped(sources[0])}")
-    return counts
+        raise InputError(f"{edges.name}: found no ids, expected edges{_skipped(edges.tally)}")
+    if spool is not None and ids.collector.numbered:
+        spool.finish(ids.collector)
+    else:
+        spool = None
+    return Relabelling(ids_file, counts, spool, resources)
 
 
-def _skipped(source: IdSource) -> str:
-    tally = source.tally
+def _collect_ends(
+    ids: _Ids, edges: EdgeStream, resources: _engine.Resources, advance: Callable[[int], None]
+) -> _Spool | None:
+    """Collects the ids of edges. None if they are too many to be numbered in memory: then the edges
+    are read again when the new ids are known."""
+    spool: _Spool | None = _Spool(resources)
+    row = 0
+    for chunk in edges.open():
+        src = ids.number(chunk.src, edges.place, row, SOURCE)
+        dst = ids.number(chunk.dst, edges.place, row, TARGET)
+        if src is None or dst is None:
+            spool = None
+        elif spool is not None:
+            spool.add(chunk, src, dst)
+        row += id_count(chunk.src)
+        advance(id_count(chunk.src))
+    return spool
+
+
+def _skipped(tally: ReadTally | None) -> str:
     if tally is None or not tally.skipped:
         return ""
     return f"; all lines were skipped, {tally.skipped} of them, the first: {tally.messages[0]}"

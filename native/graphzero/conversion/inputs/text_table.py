@@ -39,7 +39,7 @@ _KINDS = {
     "time": _engine.FieldKind.TIME,
     "text": _engine.FieldKind.TEXT,
 }
-# Of what a survey of fields found, see FieldLook in text_table.h.
+# Of what a survey of fields found, see FieldLook in native/compile/text/field_values.h.
 _INTEGER, _PADDED, _NUMBER, _BOOL, _TIME, _TEXT = (1 << bit for bit in range(1, 7))
 
 

@@ -1,0 +1,104 @@
+// Records of a text table -> values by groups of columns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compile/edges/edge_source.h"
+#include "compile/text/field_values.h"
+#include "compile/text/time_text.h"
+
+namespace graphzero::compile {
+
+// What fields are read as.
+enum class FieldKind {
+  kIntegerId,  // int64, an original id
+  kTextId,     // UTF-8 of 1 to TextIdCollector::kMaxBytes bytes, an original id
+  kNodeId,     // int64, from 0 to below TextTableFormat::id_limit
+  kWeight,     // float64, finite and not negative
+  kNumber,     // float64, NaN where it is missing
+  kInteger,    // int64
+  kBool,       // int64, 0 or 1
+  kTime,       // int64 in FieldGroup::unit; an integer in the text counts as one in that unit
+  kText,       // UTF-8
+  kSurvey,     // no values, only what the fields look like: see FieldLook
+};
+
+// Columns that are read in the same way and come as one array, row by row.
+struct FieldGroup {
+  FieldKind kind;
+  std::vector<size_t> columns;      // places in the line
+  std::vector<std::string> labels;  // what messages call the columns
+  TimeUnit unit = TimeUnit::kSecond;
+  // Else a field that is missing makes its line a bad one. Ids and weights are never missing.
+  bool may_be_missing = false;
+  std::string missing_hint{};  // what messages about such a line advise
+  std::string text_hint{};     // the same for a text where a number is expected
+};
+
+struct TextTableFormat {
+  bool has_header = false;  // the first line names the columns
+  // A line is one field, blanks and all, unless something else than blanks separates fields.
+  bool whole_lines = false;
+  size_t columns = 1;  // of every line
+  std::vector<FieldGroup> groups;
+  // Texts that stand for a missing value in every column, beside the empty one. In columns of
+  // numbers, times and truth values also NA, NaN, NULL and the like do.
+  std::vector<std::string> missing;
+  uint64_t id_limit = kIdLimit;
+  bool skip_bad_lines = false;
+};
+
+// Values of a group for the rows of a batch, as many for each row as the group has columns.
+struct GroupValues {
+  std::vector<int64_t> integers;    // kIntegerId, kNodeId, kInteger, kBool, kTime
+  std::vector<double> numbers;      // kWeight, kNumber
+  std::vector<int64_t> offsets{0};  // kTextId, kText
+  std::vector<uint8_t> texts;       // the same
+  std::vector<uint8_t> missing;     // 1 where a value is missing; kInteger, kBool, kTime, kText
+  std::vector<uint8_t> looks;       // kSurvey: FieldLook bits, for each column
+  uint64_t rounded = 0;             // times that were finer than the unit
+
+  void Append(const GroupValues& other);
+  // Leaves the first `rows` rows.
+  void Truncate(size_t rows, size_t columns);
+};
+
+// Of no rows yet. A survey has something to say about each column even then.
+std::vector<GroupValues> NoValues(const TextTableFormat& format);
+
+struct BadRecord {
+  uint64_t offset;
+  std::string message;  // without file and line
+};
+// What a stretch of text gave.
+struct ParsedRecords {
+  std::vector<int64_t> rows;  // counted from the first of this stretch
+  std::vector<uint64_t> offsets;
+  std::vector<GroupValues> groups;
+  uint64_t num_records = 0;  // bad ones counted
+  uint64_t bad_count = 0;
+  std::vector<BadRecord> bad;
+  size_t unfinished;  // where the record begins that goes on beyond the text; its size if none
+
+  // Forgets everything and keeps the memory.
+  void Reset(const TextTableFormat& format);
+};
+
+// A record that goes on over lines is at most so long; a quote that would make it longer is taken
+// as a mistake.
+inline constexpr size_t kMostRecordBytes = size_t{1} << 20;
+// Messages about bad records that are kept.
+inline constexpr size_t kShownBad = 5;
+// Of a record in whose text quotes are wrong.
+inline constexpr const char* kBadQuote = "found a quote that does not end with its field";
+
+// Parses the records of `text`, which lies at `offset` of the whole text and in a TextChunk or has
+// as many readable bytes after it; what lies before `data_offset` of the whole is no data.
+// `at_end`: nothing follows, so that a quote which is still open is a mistake.
+void ParseRecords(const TextTableFormat& format, char delimiter, uint64_t data_offset,
+                  std::string_view text, uint64_t offset, bool at_end, ParsedRecords* parsed);
+
+}  // namespace graphzero::compile
