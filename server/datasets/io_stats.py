@@ -24,8 +24,8 @@ def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=dataset.graph.path.name,
-                path=dataset.graph.plan.path,
-                reason=dataset.graph.plan.reason,
+                path=dataset.graph.reading.path,
+                reason=dataset.graph.reading.reason,
                 gathers=staged.calls,
                 rows=staged.items,
                 reads=staged.reads,

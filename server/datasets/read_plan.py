@@ -9,9 +9,9 @@ from graphzero import _engine
 from graphzero.base.resources import available_memory
 from graphzero.base.text import size_text
 from graphzero.files import topology_io
-from graphzero.files.column_io import IoPlan, engine_problem, path_text, plan_io
+from graphzero.files.column_io import ColumnReading, choose_reading, engine_problem, path_text
 from graphzero.files.dataset import Dataset
-from graphzero.files.topology_io import TopologyPlan
+from graphzero.files.topology_io import TopologyReading
 from graphzero.server.memory.division import MemoryDivision
 from graphzero.server.settings.config import IoConfig
 
@@ -23,12 +23,12 @@ _SHARE_IF_NOT = 0.5
 class DatasetPlan:
     """How the files of one dataset are to be read."""
 
-    graph: TopologyPlan
-    columns: dict[str, IoPlan]
+    graph: TopologyReading
+    columns: dict[str, ColumnReading]
 
     def holds_for(self, dataset: Dataset) -> bool:
         """Whether the dataset is read in this way already; reasons may have changed."""
-        return dataset.graph.plan.path == self.graph.path and all(
+        return dataset.graph.reading.path == self.graph.path and all(
             column.planned == self.columns[name].path for name, column in dataset.columns.items()
         )
 
@@ -56,10 +56,10 @@ class ReadPlan:
         total = sum(dataset.byte_size for dataset in datasets)
         all_fit = total <= memory * _SHARE_IF_ALL_FIT
         room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
-        graphs: dict[int, TopologyPlan] = {}
-        columns: dict[int, dict[str, IoPlan]] = {at: {} for at in range(len(datasets))}
+        graphs: dict[int, TopologyReading] = {}
+        columns: dict[int, dict[str, ColumnReading]] = {at: {} for at in range(len(datasets))}
         for size, at in sorted((d.graph.byte_size, at) for at, d in enumerate(datasets)):
-            graphs[at] = topology_io.plan_io(self._config.topology_io, size, room)
+            graphs[at] = topology_io.choose_reading(self._config.topology_io, size, room)
             if not graphs[at].staged:
                 room = max(0, room - size)
         by_size = sorted(
@@ -68,7 +68,7 @@ class ReadPlan:
             for name, column in dataset.columns.items()
         )
         for size, at, name in by_size:
-            columns[at][name] = plan_io(self._config.feature_io, size, room)
+            columns[at][name] = choose_reading(self._config.feature_io, size, room)
             if columns[at][name].path != _engine.ColumnPath.DIRECT:
                 room = max(0, room - size)
         return [DatasetPlan(graphs[at], columns[at]) for at in range(len(datasets))]
@@ -94,7 +94,7 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
     """Whether requests will wait for the disk all the time, not only until memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
     return any(
-        dataset.graph.plan.staged
+        dataset.graph.reading.staged
         or any(column.reader.path in waiting for column in dataset.columns.values())
         for dataset in datasets
     )
@@ -123,7 +123,7 @@ def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) ->
     in_memory, others = [], []
     for dataset in datasets:
         graph = dataset.graph
-        ways = [(graph.path.name, graph.plan.path, graph.plan.reason, graph.plan.fits)]
+        ways = [(graph.path.name, graph.reading.path, graph.reading.reason, graph.reading.fits)]
         for name, column in dataset.columns.items():
             rows = column.reader
             fits = rows.path == _engine.ColumnPath.ADAPTIVE

@@ -9,7 +9,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero.files.column_io import plan_io
+from graphzero.files.column_io import choose_reading
 from system_calls import forbid_io_uring
 
 Path_ = _engine.ColumnPath
@@ -24,10 +24,10 @@ def stats(store):
     [(100, 100, Path_.ADAPTIVE), (101, 100, Path_.DIRECT), (0, 0, Path_.ADAPTIVE)],
 )
 def test_auto_goes_by_size_against_memory(byte_size, memory, path):
-    assert plan_io("auto", byte_size, memory).path == path
-    assert plan_io("mapped", byte_size, memory).path == Path_.MAPPED
-    assert plan_io("cached", byte_size, memory).path == Path_.CACHED
-    assert plan_io("direct", byte_size, memory).path == Path_.DIRECT
+    assert choose_reading("auto", byte_size, memory).path == path
+    assert choose_reading("mapped", byte_size, memory).path == Path_.MAPPED
+    assert choose_reading("cached", byte_size, memory).path == Path_.CACHED
+    assert choose_reading("direct", byte_size, memory).path == Path_.DIRECT
 
 
 def test_auto_copies_from_the_mapping_when_rows_are_in_memory(make_column):

@@ -12,9 +12,9 @@ import pytest
 from commands import run_graphzero
 from contents import column
 from graphzero import InputError, _engine
-from graphzero.conversion.inputs.arrow_values import _as_texts
+from graphzero.conversion.inputs.arrow_texts import texts_of
 from graphzero.conversion.inputs.matrix_columns import Filling, MatrixColumn, matrix_rows
-from graphzero.conversion.inputs.matrix_plan import plan_matrix
+from graphzero.conversion.inputs.matrix_type import matrix_type
 from graphzero.conversion.inputs.opening import open_table
 from graphzero.conversion.inputs.options import ReadOptions
 from pyarrow import parquet
@@ -172,7 +172,7 @@ def test_codes_do_not_depend_on_memory_or_threads(tmp_path: Path) -> None:
         folder = tmp_path / str(memory)
         folder.mkdir()
         table = open_table(str(tmp_path / "c.csv"), ReadOptions(threads=threads))
-        made = MatrixColumn(plan_matrix("w", table, ["word"], "category", None), Filling())
+        made = MatrixColumn(matrix_type("w", table, ["word"], "category", None), Filling())
         resources = _engine.Resources.make_for_tests(
             memory=memory, threads=threads, temp_dir=str(folder)
         )
@@ -214,4 +214,4 @@ def test_texts_that_are_stored_as_views(tmp_path: Path, edges: Path) -> None:
     found = gz.Categories(tmp_path / "ds/v.gd").gather(column(tmp_path / "ds", "v"))
     assert found == [text or None for text in reversed(texts)]
     sliced = pa.array(texts, pa.string_view())[1:5]
-    assert _as_texts(sliced, "v").take(np.array([0, 1, 3])).text(1) == "thirteen byte"
+    assert texts_of(sliced, "v").take(np.array([0, 1, 3])).text(1) == "thirteen byte"

@@ -15,7 +15,7 @@ from contents import column, file_bytes
 from graphzero import InputError
 from graphzero.conversion.compile_graph import GraphOptions
 from graphzero.conversion.convert import convert as convert_plan
-from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Work
+from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, WorkOptions
 from input_graphs import convert
 from pyarrow import parquet
 
@@ -362,7 +362,7 @@ def test_a_table_that_changes_while_it_is_read_is_refused(
             tmp_path / "ds",
             graph_options=GraphOptions(),
             column_options=ColumnOptions(),
-            work=Work(),
+            work=WorkOptions(),
             show_progress=change,
         )
     assert not (tmp_path / "ds").exists()

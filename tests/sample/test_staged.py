@@ -146,11 +146,11 @@ def test_a_file_that_was_cut_is_an_error_with_file_and_offset(make_graph):
 
 def test_auto_goes_by_size(make_graph, monkeypatch):
     path = make_graph()
-    assert gz.Graph(path, io="auto")._file.plan.path == "mapped"
+    assert gz.Graph(path, io="auto")._file.reading.path == "mapped"
     size = path.stat().st_size
     for room, expected in ((size - 1, "staged"), (size, "mapped")):
         monkeypatch.setattr("graphzero.files.topology_file.room_for_a_file", lambda room=room: room)
-        assert gz.Graph(path, io="auto")._file.plan.path == expected
+        assert gz.Graph(path, io="auto")._file.reading.path == expected
 
 
 def test_unknown_io_is_refused(make_graph):

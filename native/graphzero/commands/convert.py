@@ -10,8 +10,8 @@ from graphzero.commands.convert_report import print_report
 from graphzero.commands.convert_sources import parse_fill, plan_of
 from graphzero.conversion.convert import convert
 from graphzero.conversion.inputs.names import EdgeNames
-from graphzero.conversion.plan import ColumnOptions, Work, with_fill
-from graphzero.files.matrix_types import FLOAT_DTYPES
+from graphzero.conversion.plan import ColumnOptions, WorkOptions, with_fill
+from graphzero.files.column_types import FLOAT_DTYPES
 
 EPILOG = """\
 examples:
@@ -203,7 +203,7 @@ def run(args: argparse.Namespace) -> int:
             edge_ids=args.edge_ids,
         ),
         column_options=ColumnOptions(args.row_align, args.nan, fill, args.dtype),
-        work=Work(
+        work=WorkOptions(
             args.memory, args.threads, args.on_error, args.overwrite, missing=tuple(args.missing)
         ),
         edge_names=EdgeNames(args.source, args.target, args.weight),

@@ -89,7 +89,7 @@ def compile_column(
     """Compiles `source` into `out_file`, which must not exist.
 
     A text table has a row id and values on each line. What the columns of a table become is said in
-    inputs/matrix_plan.py. When it raises, an unfinished `out_file` may be left: write where nobody
+    inputs/matrix_type.py. When it raises, an unfinished `out_file` may be left: write where nobody
     looks.
     """
     from graphzero.conversion.inputs.texts import TextInput

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.tables import Wanted
     from graphzero.conversion.inputs.texts import TextInput
 
-Direction = Literal["in", "out", "both"]
+StoredDirection = Literal["in", "out", "both"]
 
 
 class GraphOptions(NamedTuple):
     """What to store of the edges: the options of `graphzero convert`, and what a source says."""
 
     undirected: bool = False
-    direction: Direction = "both"
+    direction: StoredDirection = "both"
     num_nodes: int | None = None
     dedup: bool = False
     edge_ids: bool = False
@@ -135,7 +135,7 @@ def write_graph(
     weights: npt.ArrayLike | None = None,
     num_nodes: int | None = None,
     undirected: bool = False,
-    direction: Direction = "both",
+    direction: StoredDirection = "both",
     dedup: bool = False,
     edge_ids: bool = False,
     overwrite: bool = False,

@@ -22,7 +22,7 @@ from graphzero.conversion.matrix_arrays import (
     row_bytes,
     write_pieces,
 )
-from graphzero.files.matrix_types import FLOAT_DTYPES, MATRIX_DTYPES
+from graphzero.files.column_types import FLOAT_DTYPES, MATRIX_DTYPES
 
 
 def compile_rows(
@@ -90,9 +90,9 @@ class _Job:
                 times = (read.first_time, read.last_time)
             facts |= {
                 "missing": read.missing,
-                "categories": matrix.num_categories if matrix.plan.category else None,
+                "categories": matrix.num_categories if matrix.type.category else None,
                 "words_for_nothing": tuple(matrix.words_for_nothing),
-                "unit": matrix.plan.unit,
+                "unit": matrix.type.unit,
                 "times": times,
                 "rounded_times": read.rounded_times,
                 "rounded_integers": read.rounded_integers,
@@ -229,7 +229,7 @@ class _Job:
             fill_floats=request.fill_floats,
             name=stream.name,
             place=stream.place,
-            columns=stream.matrix.plan.columns if stream.matrix is not None else (),
+            columns=stream.matrix.type.columns if stream.matrix is not None else (),
             description=self._description(),
         )
         spec.check()
@@ -242,7 +242,7 @@ class _Job:
     def _dtype(self) -> str:
         stream, request = self._stream, self._request
         if stream.matrix is not None:
-            return stream.matrix.plan.dtype
+            return stream.matrix.type.dtype
         if request.dtype is not None:
             return dtype_name(request.dtype)
         own = dtype_name(stream.dtype)

@@ -13,9 +13,9 @@ from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.resources import make_resources
 from graphzero.conversion.compile_graph import GraphOptions, GraphReport, compile_edges
 from graphzero.conversion.inputs.locations import Location, stored_bytes
-from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, Work
+from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, WorkOptions
 from graphzero.files.column_names import check_column_name
-from graphzero.files.matrix_types import FLOAT_DTYPES
+from graphzero.files.column_types import FLOAT_DTYPES
 from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero.files.publish import StrPath, new_dataset
 
@@ -44,7 +44,7 @@ def convert(
     *,
     graph_options: GraphOptions,
     column_options: ColumnOptions,
-    work: Work,
+    work: WorkOptions,
     edge_names: EdgeNames | None = None,
     show_progress: ShowProgress = no_progress,
 ) -> ConversionReport:
@@ -114,7 +114,7 @@ class _Step:
     def __init__(
         self,
         directory: Path,
-        work: Work,
+        work: WorkOptions,
         resources: _engine.Resources,
         options: ColumnOptions,
         show_progress: ShowProgress,
@@ -229,7 +229,7 @@ def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
         row += len(ids)
 
 
-def _check_skipping(plan: Plan, work: Work) -> None:
+def _check_skipping(plan: Plan, work: WorkOptions) -> None:
     """Only lines of text can be skipped."""
     if work.on_error != "skip":
         return

@@ -17,35 +17,33 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from graphzero.base.errors import InputError
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
-from graphzero.conversion.compile_graph import Direction, GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions, StoredDirection
 from graphzero.conversion.convert import ConversionReport, convert
-from graphzero.conversion.inputs.locations import Location
+from graphzero.conversion.import_arguments import (
+    ColumnInput,
+    check_object,
+    check_paths,
+    checked_texts,
+    column_sources,
+    relabel_kind,
+)
 from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.plan import (
     ColumnOptions,
-    ColumnSource,
     Plan,
     Relabel,
-    Role,
-    Work,
+    WorkOptions,
     with_fill,
 )
-from graphzero.files.column_types import COLUMN_TYPES
-from graphzero.files.paths import is_dataset
 from graphzero.files.publish import StrPath
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from graphzero.conversion.compile_column import Number
-
-# A file, or names of columns of a table that is given elsewhere.
-ColumnInput: TypeAlias = "StrPath | Sequence[str]"
 
 __all__ = [
     "import_dgl",
@@ -84,7 +82,7 @@ def import_files(
     separate_ids: bool = False,
     num_nodes: int | None = None,
     undirected: bool = False,
-    direction: Direction | None = None,
+    direction: StoredDirection | None = None,
     dedup: bool = False,
     edge_ids: bool = False,
     nan: float | None = None,
@@ -116,8 +114,8 @@ def import_files(
     on_error: "skip" leaves out bad lines of text, and the report counts them.
     Options: dtype, overwrite, memory, threads, progress.
     """
-    _check_paths("import_files(edges, out)", edges, out)
-    found = _columns(columns, edge_columns, splits, dtypes, {"node": nodes, "edge": edges})
+    check_paths("import_files(edges, out)", edges, out)
+    found = column_sources(columns, edge_columns, splits, dtypes, {"node": nodes, "edge": edges})
     own_fill = fill if isinstance(fill, Mapping) else {}
     plan = Plan(
         edges,
@@ -129,7 +127,7 @@ def import_files(
             own_fill,
         ),
         num_nodes,
-        relabel=_relabel_kind(relabel) or ("auto" if separate_ids else None),
+        relabel=relabel_kind(relabel) or ("auto" if separate_ids else None),
         separate_ids=separate_ids,
         nodes=None if nodes is None else os.fspath(nodes),
         id_column=id_column,
@@ -147,7 +145,7 @@ def import_files(
         options,
         names,
         ColumnOptions(nan=nan, fill=general),
-        Work(on_error=on_error, missing=_texts("missing", missing)),
+        WorkOptions(on_error=on_error, missing=checked_texts("missing", missing)),
     )
 
 
@@ -156,7 +154,7 @@ def import_folder(
     out: StrPath,
     *,
     undirected: bool = False,
-    direction: Direction | None = None,
+    direction: StoredDirection | None = None,
     dedup: bool = False,
     edge_ids: bool = False,
     **options: Unpack[ImportOptions],
@@ -169,7 +167,7 @@ def import_folder(
     `edge_attr`; splits keep their names. An export becomes the dataset that it came from.
     Options: dtype, overwrite, memory, threads, progress.
     """
-    _check_paths("import_folder(folder, out)", folder, out)
+    check_paths("import_folder(folder, out)", folder, out)
     from graphzero.conversion.inputs.layouts import plan_folder
 
     plan = plan_folder(str(folder))
@@ -184,7 +182,7 @@ def import_pyg(
     out: StrPath,
     *,
     weight_attr: str | None = "edge_weight",
-    direction: Direction | None = None,
+    direction: StoredDirection | None = None,
     **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a torch_geometric Data, or a dataset of one.
@@ -197,7 +195,7 @@ def import_pyg(
     column too where that has more: another type, another name.
     Options: dtype, overwrite, memory, threads, progress.
     """
-    _check_object("import_pyg(data, out)", data, out)
+    check_object("import_pyg(data, out)", data, out)
     from graphzero.conversion.inputs.objects import plan_pyg
 
     plan = plan_pyg(data, weight_attr)
@@ -210,7 +208,7 @@ def import_dgl(
     graph: Any,
     out: StrPath,
     *,
-    direction: Direction | None = None,
+    direction: StoredDirection | None = None,
     **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a homogeneous DGL graph: ndata and edata become columns, `feat` and `label` become `x`
@@ -218,7 +216,7 @@ def import_dgl(
 
     Options: dtype, overwrite, memory, threads, progress.
     """
-    _check_object("import_dgl(graph, out)", graph, out)
+    check_object("import_dgl(graph, out)", graph, out)
     from graphzero.conversion.inputs.objects import plan_dgl
 
     plan = plan_dgl(graph)
@@ -234,7 +232,7 @@ def import_scipy(
     columns: Mapping[str, Any] | None = None,
     weights: bool | None = None,
     undirected: bool = False,
-    direction: Direction | None = None,
+    direction: StoredDirection | None = None,
     **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a square scipy sparse matrix: entry (i, j) is an edge from i to j.
@@ -242,7 +240,7 @@ def import_scipy(
     columns: arrays with a row for each node. weights: whether values are weights; None: if any of
     them is not 1. Options: dtype, overwrite, memory, threads, progress.
     """
-    _check_object("import_scipy(matrix, out)", matrix, out)
+    check_object("import_scipy(matrix, out)", matrix, out)
     from graphzero.conversion.inputs.objects import plan_scipy
 
     plan = plan_scipy(matrix, columns or {}, weights)
@@ -256,7 +254,7 @@ def import_networkx(
     *,
     columns: Sequence[str] = (),
     weight: str | None = None,
-    direction: Direction | None = None,
+    direction: StoredDirection | None = None,
     **options: Unpack[ImportOptions],
 ) -> ConversionReport:
     """From a networkx graph, directed or not, also with parallel edges, whose nodes are int or str.
@@ -267,7 +265,7 @@ def import_networkx(
     Nodes that are not 0 to N - 1 are numbered in sorted order, and their names stored as original
     ids. Options: dtype, overwrite, memory, threads, progress.
     """
-    _check_object("import_networkx(graph, out)", graph, out)
+    check_object("import_networkx(graph, out)", graph, out)
     from graphzero.conversion.inputs.networkx_graph import plan_networkx
 
     plan = plan_networkx(graph, columns, weight)
@@ -282,7 +280,7 @@ def _run(
     options: ImportOptions,
     names: EdgeNames | None = None,
     column_options: ColumnOptions | None = None,
-    work: Work | None = None,
+    work: WorkOptions | None = None,
 ) -> ConversionReport:
     if plan.notes:
         warnings.warn(f"{function}(): " + "; ".join(plan.notes), stacklevel=3)
@@ -295,7 +293,7 @@ def _run(
         out,
         graph_options=graph_options,
         column_options=(column_options or ColumnOptions())._replace(dtype=options.get("dtype")),
-        work=(work or Work())._replace(
+        work=(work or WorkOptions())._replace(
             memory=options.get("memory"),
             threads=options.get("threads"),
             overwrite=options.get("overwrite", False),
@@ -303,90 +301,3 @@ def _run(
         edge_names=names,
         show_progress=show_progress,
     )
-
-
-def _columns(
-    columns: Mapping[str, ColumnInput] | None,
-    edge_columns: Mapping[str, ColumnInput] | None,
-    splits: Mapping[str, StrPath] | None,
-    dtypes: Mapping[str, str] | None,
-    tables: Mapping[str, StrPath | None],
-) -> list[ColumnSource]:
-    """`tables`: where columns that are given as lists of names come from, by the role."""
-    roles: list[tuple[Role, Mapping[str, ColumnInput] | None]] = [
-        ("node", columns), ("edge", edge_columns), ("ids", splits),
-    ]  # fmt: skip
-    types = dict(dtypes or {})
-    sources = [
-        _column(name, file, types.pop(name, None) if role != "ids" else None, role, tables)
-        for role, files in roles
-        for name, file in (files or {}).items()
-    ]
-    for name in types:
-        known = ", ".join(source.name for source in sources if source.role != "ids") or "none"
-        raise ValueError(f"dtypes: found {name!r}, expected names of columns: {known}")
-    return sources
-
-
-def _column(
-    name: str,
-    file: ColumnInput,
-    dtype: str | None,
-    role: Role,
-    tables: Mapping[str, StrPath | None],
-) -> ColumnSource:
-    if dtype is not None and dtype not in COLUMN_TYPES:
-        expected = ", ".join(COLUMN_TYPES)
-        raise ValueError(f"dtypes[{name!r}]: found {dtype!r}, expected one of {expected}")
-    table = tables.get(role)
-    if isinstance(file, str | os.PathLike):
-        path = Location.parse(os.fspath(file)).path
-        if role == "node" and table is not None and not Path(path).exists():
-            raise FileNotFoundError(
-                f"column {name!r}: found no file {path}; columns of {os.fspath(table)} are taken "
-                f"by a list of their names: [{path!r}]"
-            )
-        return ColumnSource(name, os.fspath(file), dtype, role)
-    names = _texts(f"column {name!r}", file)
-    if table is None or not names:
-        hint = "nodes=FILE says of which table" if names else "expected one at least"
-        raise ValueError(f"column {name!r}: found {len(names)} names of columns; {hint}")
-    return ColumnSource(name, os.fspath(table), dtype, role, columns=names)
-
-
-def _texts(what: str, values: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"{what}: found {values!r}, expected a list of str")
-    return tuple(values)
-
-
-def _relabel_kind(relabel: Relabel | bool) -> Relabel | None:
-    if isinstance(relabel, bool):
-        return "auto" if relabel else None
-    if relabel not in get_args(Relabel):
-        raise ValueError(
-            f"relabel: found {relabel!r}, expected True, False, 'auto', 'integer' or 'text'"
-        )
-    return relabel
-
-
-def _check_paths(call: str, source: StrPath, out: StrPath) -> None:
-    """Arguments in the wrong order show: the first does not exist, and the second does."""
-    for value in (source, out):
-        if not isinstance(value, str | os.PathLike):
-            raise TypeError(f"{call}: found {type(value).__name__}, expected a path")
-    source_path = Location.parse(os.fspath(source)).path
-    is_source = Path(out).is_file() or (Path(out).is_dir() and not is_dataset(Path(out)))
-    if is_source and not Path(source_path).exists():
-        raise InputError(
-            f"{call}: found no {source_path}, but {os.fspath(out)}, expected the source first and "
-            "the dataset to make second"
-        )
-
-
-def _check_object(call: str, source: Any, out: StrPath) -> None:
-    if isinstance(source, str | os.PathLike) or not isinstance(out, str | os.PathLike):
-        raise TypeError(
-            f"{call}: found {type(source).__name__} and {type(out).__name__}, expected an object "
-            "and the path of the dataset to make"
-        )

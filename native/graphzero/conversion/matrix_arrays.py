@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
-from graphzero.files.matrix_types import MATRIX_DTYPES
+from graphzero.files.column_types import MATRIX_DTYPES
 
 _ITEM_SIZES = {"bfloat16": 2} | {
     name: np.dtype(name).itemsize for name in MATRIX_DTYPES if name != "bfloat16"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from graphzero.base.errors import InputError
-from graphzero.conversion.compile_graph import Direction, GraphOptions
+from graphzero.conversion.compile_graph import GraphOptions, StoredDirection
 from graphzero.files.publish import StrPath
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class ColumnSource(NamedTuple):
 
     name: str
     source: str | RowStream  # a file, or its rows
-    dtype: str | None = None  # one of _column_types
+    dtype: str | None = None  # one of files/column_types.py
     role: Role = "node"
     nan: Number | None = None  # instead of that of all columns
     fill: Number | None = None  # the same
@@ -65,7 +65,7 @@ class ColumnOptions(NamedTuple):
     dtype: str | None = None  # of floating columns that do not say themselves
 
 
-class Work(NamedTuple):
+class WorkOptions(NamedTuple):
     """How to go about it. Does not change the result, except for on_error."""
 
     memory: int | None = None
@@ -85,7 +85,7 @@ class Plan(NamedTuple):
     notes: tuple[str, ...] = ()  # what is left out, and why
     # As the graph was stored that the files come from, unless the user says otherwise.
     undirected: bool = False
-    direction: Direction | None = None
+    direction: StoredDirection | None = None
     dedup: bool = False
     edge_ids: bool = False
     weight_name: str | None = None  # what the weights are called where they come from
@@ -100,7 +100,7 @@ class Plan(NamedTuple):
         self,
         *,
         undirected: bool = False,
-        direction: Direction | None = None,
+        direction: StoredDirection | None = None,
         num_nodes: int | None = None,
         dedup: bool = False,
         edge_ids: bool = False,

@@ -18,11 +18,11 @@ from graphzero import _engine
 from graphzero.base.ids import Ids, id_array
 from graphzero.base.lazy_torch import import_torch
 from graphzero.files.column_io import (
-    IoPlan,
+    ColumnReading,
     checked_io,
+    choose_reading,
     default_io,
     default_row_cache,
-    plan_io,
     room_for_a_file,
     warn_of_problems,
 )
@@ -76,11 +76,11 @@ class ColumnFile:
         self._reader: _engine.Column | None = None
         self._gave_views = False
 
-    def read_by(self, plan: IoPlan, cache: _engine.RowCache | None) -> None:
+    def read_by(self, reading: ColumnReading, cache: _engine.RowCache | None) -> None:
         """Makes `reader` read in that way from now on; the daemon plans for all its files."""
         with self._opening:
-            self._reader = _engine.Column.open(self.matrix, plan.path, cache, plan.reason)
-            self.planned = plan.path
+            self._reader = _engine.Column.open(self.matrix, reading.path, cache, reading.reason)
+            self.planned = reading.path
 
     @property
     def reader(self) -> _engine.Column:
@@ -93,14 +93,16 @@ class ColumnFile:
         return reader
 
     def _open_reader(self) -> _engine.Column:
-        plan = plan_io(self.io, self.byte_size, room_for_a_file())
-        if plan.path == _engine.ColumnPath.ADAPTIVE and self._gave_views:
-            plan = IoPlan(_engine.ColumnPath.MAPPED, "views of it may have been written to")
+        reading = choose_reading(self.io, self.byte_size, room_for_a_file())
+        if reading.path == _engine.ColumnPath.ADAPTIVE and self._gave_views:
+            reading = ColumnReading(
+                _engine.ColumnPath.MAPPED, "views of it may have been written to"
+            )
         cache = None
         size = default_row_cache() if self.row_cache is None else self.row_cache
-        if plan.path == _engine.ColumnPath.DIRECT and size > 0:
+        if reading.path == _engine.ColumnPath.DIRECT and size > 0:
             cache = _engine.RowCache(min(size, self.byte_size))
-        reader = _engine.Column.open(self.matrix, plan.path, cache, plan.reason)
+        reader = _engine.Column.open(self.matrix, reading.path, cache, reading.reason)
         warn_of_problems(reader, str(self.path))
         return reader
 

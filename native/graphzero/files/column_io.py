@@ -33,8 +33,8 @@ _ROW_CACHE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class IoPlan:
-    """The path of one column, and why."""
+class ColumnReading:
+    """How the rows of one column are read, and why."""
 
     path: _engine.ColumnPath
     reason: str
@@ -57,14 +57,14 @@ def room_for_a_file() -> int:
     return int(available_memory() * _CACHEABLE_SHARE)
 
 
-def plan_io(io: ColumnIo, byte_size: int, room: int) -> IoPlan:
+def choose_reading(io: ColumnIo, byte_size: int, room: int) -> ColumnReading:
     """For a column of `byte_size` bytes when `room` bytes of memory are there for it."""
     if io != "auto":
-        return IoPlan(_FORCED[io], "as asked for")
+        return ColumnReading(_FORCED[io], "as asked for")
     sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
     if byte_size <= room:
-        return IoPlan(_engine.ColumnPath.ADAPTIVE, f"fits into memory: {sizes}")
-    return IoPlan(_engine.ColumnPath.DIRECT, f"does not fit into memory: {sizes}")
+        return ColumnReading(_engine.ColumnPath.ADAPTIVE, f"fits into memory: {sizes}")
+    return ColumnReading(_engine.ColumnPath.DIRECT, f"does not fit into memory: {sizes}")
 
 
 def default_row_cache() -> int:

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from graphzero.files.matrix_types import MATRIX_DTYPES
+# The element types that a matrix may have.
+MATRIX_DTYPES = (
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "bool",
+)
+# Those that hold floating values.
+FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 # Units of dates and times, from coarse to fine, as NumPy and Arrow write them.
 TimeUnit: TypeAlias = Literal["D", "s", "ms", "us", "ns"]

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from graphzero import _engine
 from graphzero.files.column_io import room_for_a_file
 from graphzero.files.paths import require_sound
-from graphzero.files.topology_io import TopologyPlan, checked_io, default_io, plan_io
+from graphzero.files.topology_io import TopologyReading, checked_io, choose_reading, default_io
 from graphzero.files.warm import warm_file
 
 Direction: TypeAlias = Literal["in", "out"]
@@ -44,12 +44,12 @@ class TopologyFile:
         self.has_weights = self.topology.has_weights
         self.has_edge_ids = self.topology.has_edge_ids
         self.byte_size = self.topology.file_bytes
-        self.read_by(plan_io(self.io, self.byte_size, room_for_a_file()))
+        self.read_by(choose_reading(self.io, self.byte_size, room_for_a_file()))
 
-    def read_by(self, plan: TopologyPlan) -> None:
+    def read_by(self, reading: TopologyReading) -> None:
         """Makes sampling read in that way from now on; the daemon plans for all its files."""
-        self.plan = plan
-        self.staged = _engine.DiskTopology.open(self.topology) if plan.staged else None
+        self.reading = reading
+        self.staged = _engine.DiskTopology.open(self.topology) if reading.staged else None
 
     @property
     def fingerprint(self) -> str:

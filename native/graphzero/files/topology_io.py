@@ -15,13 +15,13 @@ IO_VARIABLE = "GRAPHZERO_TOPOLOGY_IO"
 
 
 @dataclass(frozen=True)
-class TopologyPlan:
-    """The way, and why."""
+class TopologyReading:
+    """How one topology is read, and why."""
 
     staged: bool
     reason: str
     fits: bool = False
-    """Into memory, and nobody asked for another way."""
+    """Whether it is mapped because it fits into memory, and not because someone asked for it."""
 
     @property
     def path(self) -> str:
@@ -40,11 +40,11 @@ def checked_io(io: str) -> TopologyIo:
     raise ValueError(f"io is {io!r}, expected one of {expected}")
 
 
-def plan_io(io: TopologyIo, byte_size: int, room: int) -> TopologyPlan:
+def choose_reading(io: TopologyIo, byte_size: int, room: int) -> TopologyReading:
     """For a file of `byte_size` bytes when `room` bytes of memory are there for it."""
     if io != "auto":
-        return TopologyPlan(io == "staged", "as asked for")
+        return TopologyReading(io == "staged", "as asked for")
     sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
     if byte_size <= room:
-        return TopologyPlan(False, f"fits into memory: {sizes}", fits=True)
-    return TopologyPlan(True, f"does not fit into memory: {sizes}")
+        return TopologyReading(False, f"fits into memory: {sizes}", fits=True)
+    return TopologyReading(True, f"does not fit into memory: {sizes}")

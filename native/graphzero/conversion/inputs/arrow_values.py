@@ -7,17 +7,15 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
-from graphzero.conversion.inputs.arrow_types import is_list, is_text_view, kind_of, width_of
+from graphzero.conversion.inputs.arrow_texts import offsets_of, texts_of
+from graphzero.conversion.inputs.arrow_types import is_list, kind_of, width_of
 from graphzero.conversion.inputs.streams import Array, IdColumn, Texts
 from graphzero.conversion.inputs.tables import Values, Wanted
 from graphzero.files.column_types import TIME_UNITS, TimeUnit
 
-# Bytes of a text that a view has in itself.
-_VIEWED_INLINE = 12
 # So many of each unit are one of the unit before it.
 _STEPS = {"s": 86_400, "ms": 1_000, "us": 1_000, "ns": 1_000}
 
@@ -30,11 +28,11 @@ class Piece(NamedTuple):
     first_row: int  # in that file
     mapped: _engine.ForeignFile | None  # the file, if the batch lies in a mapping of it
 
-    def column(self, name: str) -> Column:
-        return Column(self.batch.column(name), f"{self.file} column {name!r}", self.first_row)
+    def column(self, name: str) -> ArrowColumn:
+        return ArrowColumn(self.batch.column(name), f"{self.file} column {name!r}", self.first_row)
 
 
-class Column(NamedTuple):
+class ArrowColumn(NamedTuple):
     """Values of one column in consecutive rows."""
 
     values: Any  # a pyarrow.Array
@@ -91,7 +89,7 @@ def _read(piece: Piece, wanted: Wanted) -> Values:
         return Values(_numbers(piece.column(wanted.columns[0]), wanted).array)
     if wanted.read_as == "text":
         return _texts(piece.column(wanted.columns[0]), wanted)
-    readers: dict[str, Callable[[Column, Wanted], Values]] = {
+    readers: dict[str, Callable[[ArrowColumn, Wanted], Values]] = {
         "number": _numbers,
         "integer": _integers,
         "bool": _bools,
@@ -115,105 +113,28 @@ def _side_by_side(columns: list[Values]) -> Values:
     return Values(values, missing, sum(column.rounded for column in columns))
 
 
-def _ids(column: Column) -> IdColumn:
+def _ids(column: ArrowColumn) -> IdColumn:
     column.refuse_nulls()
     if column.what == "integer":
         integers: Array = _decoded(column).to_numpy(zero_copy_only=False)
         return integers
     if column.what != "text":
         raise column.unlike("integers or texts as ids")
-    return _as_texts(column.values, column.name)
+    return texts_of(column.values, column.name)
 
 
-def _decoded(column: Column) -> Any:
+def _decoded(column: ArrowColumn) -> Any:
     from pyarrow import types
 
     values = column.values
     return values.dictionary_decode() if types.is_dictionary(values.type) else values
 
 
-def _as_texts(column: Any, where: str) -> Texts:
-    """A copy: pyarrow's own functions trust offsets, which may be wrong in a file that changes."""
-    from pyarrow import types
-
-    if types.is_dictionary(column.type):
-        indices = column.indices.fill_null(0) if column.null_count else column.indices
-        places = np.array(indices.to_numpy(zero_copy_only=False))
-        words = _as_texts(column.dictionary, where)
-        if places.size and not 0 <= int(places.min()) <= int(places.max()) < words.num_texts:
-            raise InputError(f"{where}: found numbers of texts that are not there; copy it again")
-        return words.take(places)
-    if is_text_view(column.type):
-        return _viewed_texts(column, where)
-    offsets, data = _offsets(column, where), column.buffers()[2]
-    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    if offsets[-1] > len(content):
-        raise InputError(f"{where}: found texts that end beyond its data; copy it again")
-    return Texts(offsets - offsets[0], np.array(content[offsets[0] : offsets[-1]]))
-
-
-def _viewed_texts(column: Any, where: str) -> Texts:
-    """Of views, 16 bytes each: the length of a text, then the text itself if it has 12 bytes at
-    most; else its first 4 bytes, the number of a buffer, and where the text begins there."""
-    _, stored, *buffers = column.buffers()
-    if not len(column):
-        return Texts(np.zeros(1, np.int64), np.empty(0, np.uint8))
-    end = 16 * (column.offset + len(column))
-    own = np.array(np.frombuffer(stored, np.uint8)[16 * column.offset : end])  # a copy to check
-    views = own.view(np.int32).reshape(-1, 4).astype(np.int64)
-    if column.null_count:
-        views[column.is_null().to_numpy(zero_copy_only=False)] = 0
-    lengths, short = views[:, 0], views[:, 0] <= _VIEWED_INLINE
-    if (lengths < 0).any():
-        raise InputError(f"{where}: found texts of negative length; copy it again")
-    offsets = np.zeros(len(column) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    data = np.empty(offsets[-1], np.uint8)
-
-    def copy(rows: Array, source: Array, starts: Array) -> None:
-        if not rows.size:
-            return
-        # The place of each byte in its text.
-        places = np.arange(lengths[rows].sum())
-        places -= np.repeat(np.cumsum(lengths[rows]) - lengths[rows], lengths[rows])
-        to, begin = (np.repeat(first, lengths[rows]) for first in (offsets[rows], starts))
-        data[to + places] = source[begin + places]
-
-    rows = np.flatnonzero(short)
-    copy(rows, own, 16 * rows + 4)
-    for number in np.unique(views[~short, 2]):
-        rows = np.flatnonzero(~short & (views[:, 2] == number))
-        content: Array = np.empty(0, np.uint8)
-        if 0 <= number < len(buffers):
-            content = np.frombuffer(buffers[number], np.uint8)
-        starts = views[rows, 3]
-        if (starts < 0).any() or (starts + lengths[rows] > len(content)).any():
-            raise InputError(f"{where}: found texts that end beyond its data; copy it again")
-        copy(rows, content, starts)
-    return Texts(offsets, data)
-
-
-def _offsets(column: Any, where: str) -> npt.NDArray[np.int64]:
-    """Where the texts or lists of a column begin, and the last one ends, once they are known not to
-    fall."""
-    from pyarrow import types
-
-    is_large = types.is_large_string(column.type) or types.is_large_list(column.type)
-    buffer = column.buffers()[1]
-    if buffer is None:  # of a column without rows
-        return np.zeros(1, np.int64)
-    stored = np.frombuffer(buffer, np.int64 if is_large else np.int32)
-    offsets = stored[column.offset : column.offset + len(column) + 1].astype(np.int64)
-    if len(offsets) != len(column) + 1 or offsets[0] < 0 or (np.diff(offsets) < 0).any():
-        raise InputError(f"{where}: found falling offsets, expected rising ones; copy it again")
-    return offsets
-
-
-def _texts(column: Column, wanted: Wanted) -> Values:
+def _texts(column: ArrowColumn, wanted: Wanted) -> Values:
     if column.what != "text":
         raise column.unlike("texts")
     nulls = column.nulls()
-    texts = _as_texts(column.values, column.name) if nulls is None else _texts_or_empty(column)
+    texts = texts_of(column.values, column.name) if nulls is None else _texts_or_empty(column)
     empty = np.diff(texts.offsets) == 0
     if not empty.any():
         return Values(texts)
@@ -221,12 +142,12 @@ def _texts(column: Column, wanted: Wanted) -> Values:
     return Values(texts, empty)
 
 
-def _texts_or_empty(column: Column) -> Texts:
+def _texts_or_empty(column: ArrowColumn) -> Texts:
     """With an empty text for each null: what lies behind one is not said."""
     nulls = column.nulls()
     assert nulls is not None
     known = np.flatnonzero(~nulls)
-    texts = _as_texts(column.values, column.name).take(known)
+    texts = texts_of(column.values, column.name).take(known)
     lengths = np.zeros(len(nulls), np.int64)
     lengths[known] = np.diff(texts.offsets)
     offsets = np.zeros(len(nulls) + 1, np.int64)
@@ -234,7 +155,7 @@ def _texts_or_empty(column: Column) -> Texts:
     return Texts(offsets, texts.data)
 
 
-def _numbers(column: Column, wanted: Wanted) -> Values:
+def _numbers(column: ArrowColumn, wanted: Wanted) -> Values:
     import pyarrow
     from pyarrow import types
 
@@ -251,7 +172,7 @@ def _numbers(column: Column, wanted: Wanted) -> Values:
     return Values(numbers)
 
 
-def _integers(column: Column, wanted: Wanted) -> Values:
+def _integers(column: ArrowColumn, wanted: Wanted) -> Values:
     import pyarrow
 
     values = _decoded(column)
@@ -270,7 +191,7 @@ def _integers(column: Column, wanted: Wanted) -> Values:
     return Values(integers.astype(np.int64, copy=False), nulls)
 
 
-def _whole_numbers(column: Column, wanted: Wanted) -> Values:
+def _whole_numbers(column: ArrowColumn, wanted: Wanted) -> Values:
     """Integers that are stored as floating values, as pandas does where some are missing."""
     numbers = _numbers(column, wanted).array
     missing = np.isnan(numbers)
@@ -282,7 +203,7 @@ def _whole_numbers(column: Column, wanted: Wanted) -> Values:
     return Values(known.astype(np.int64), missing if missing.any() else None)
 
 
-def _bools(column: Column, wanted: Wanted) -> Values:
+def _bools(column: ArrowColumn, wanted: Wanted) -> Values:
     integers = _integers(column, wanted)
     outside = (integers.array != 0) & (integers.array != 1)
     if outside.any():
@@ -291,7 +212,7 @@ def _bools(column: Column, wanted: Wanted) -> Values:
     return Values(integers.array.astype(np.bool_), integers.missing)
 
 
-def _times(column: Column, wanted: Wanted) -> Values:
+def _times(column: ArrowColumn, wanted: Wanted) -> Values:
     if column.what in ("integer", "number"):  # counted in that unit already
         return _integers(column, wanted)
     if column.what == "text":
@@ -333,7 +254,7 @@ def in_unit(counts: Array, unit: TimeUnit, wanted: TimeUnit) -> tuple[Array, int
     return counts * factor, 0, (counts > limit) | (counts < -limit)
 
 
-def _parsed_times(column: Column, wanted: Wanted) -> Values:
+def _parsed_times(column: ArrowColumn, wanted: Wanted) -> Values:
     from graphzero.conversion.inputs.text_table import ENGINE_UNITS
 
     texts = _texts(column, wanted)
@@ -351,7 +272,7 @@ def _parsed_times(column: Column, wanted: Wanted) -> Values:
     return Values(values, texts.missing, int(np.count_nonzero(status == 1)))
 
 
-def _refuse_missing(column: Column, missing: Array, wanted: Wanted) -> None:
+def _refuse_missing(column: ArrowColumn, missing: Array, wanted: Wanted) -> None:
     if wanted.may_be_missing or not missing.any():
         return
     row = int(np.argmax(missing))
@@ -362,7 +283,7 @@ def _refuse_missing(column: Column, missing: Array, wanted: Wanted) -> None:
     )
 
 
-def _list_rows(column: Column, wanted: Wanted) -> Values:
+def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
     """Lists of one length as the rows of a matrix."""
     column.refuse_nulls()
     values = column.values
@@ -372,7 +293,7 @@ def _list_rows(column: Column, wanted: Wanted) -> Values:
     if width is not None:
         flat = values.flatten()
     else:
-        offsets = _offsets(values, column.name)
+        offsets = offsets_of(values, column.name)
         if offsets[-1] > len(values.values):
             raise InputError(
                 f"{column.name}: found lists that end beyond its values; copy it again"
@@ -386,7 +307,7 @@ def _list_rows(column: Column, wanted: Wanted) -> Values:
                 f"{column.at(row)}: found a list of {lengths[row]} values, expected {width} as in "
                 "the rows before"
             )
-    items = Column(flat, column.name, column.first_row)
+    items = ArrowColumn(flat, column.name, column.first_row)
     if items.what not in ("integer", "number", "bool", "time"):
         raise column.unlike("lists of numbers")
     if items.what != "number":

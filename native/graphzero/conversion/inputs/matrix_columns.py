@@ -20,7 +20,7 @@ from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.progress import Report
 from graphzero.conversion.compile_column import Number, parse_number
-from graphzero.conversion.inputs.matrix_plan import MatrixPlan
+from graphzero.conversion.inputs.matrix_type import MatrixType
 from graphzero.conversion.inputs.streams import (
     Array,
     IdColumn,
@@ -59,9 +59,9 @@ class MatrixColumn:
     categories there are.
     """
 
-    plan: MatrixPlan
+    type: MatrixType
     filling: Filling
-    described: ColumnDescription | None = None  # instead of what the plan knows
+    described: ColumnDescription | None = None  # instead of what the type says
     dictionary: Table | None = None  # of one column: the categories, instead of those that occur
     tally: ReadTally = field(default_factory=ReadTally)
     num_categories: int = 0
@@ -73,31 +73,31 @@ class MatrixColumn:
     @property
     def wanted(self) -> Wanted:
         """What the table is asked for."""
-        plan = self.plan
+        matrix = self.type
         return Wanted(
-            plan.read_as,
-            plan.columns,
-            unit=plan.unit or "s",
-            may_be_missing=plan.is_floating or plan.category or self._value_fill is not None,
+            matrix.read_as,
+            matrix.columns,
+            unit=matrix.unit or "s",
+            may_be_missing=matrix.is_floating or matrix.category or self._value_fill is not None,
             hint=self._hint(),
-            text_hint=" (type category takes texts)" if len(plan.columns) == 1 else "",
+            text_hint=" (type category takes texts)" if len(matrix.columns) == 1 else "",
         )
 
     def _hint(self) -> str:
-        text = f"; --fill {self.plan.name}=VALUE gives one"
-        return text if self.plan.unit else f"{text}, type float32 keeps it as NaN"
+        text = f"; --fill {self.type.name}=VALUE gives one"
+        return text if self.type.unit else f"{text}, type float32 keeps it as NaN"
 
     @property
     def _value_fill(self) -> Number | None:
-        if self.filling.everything is not None or self.plan.is_floating:
+        if self.filling.everything is not None or self.type.is_floating:
             return self.filling.everything
-        return None if self.plan.category else self.filling.values
+        return None if self.type.category else self.filling.values
 
     def prepare(
         self, directory: Path, resources: _engine.Resources, report: Report | None = None
     ) -> None:
         """Writes the dictionary of categories into `directory`, if there is one."""
-        if self.plan.category:
+        if self.type.category:
             self._collect_categories(directory, resources, report)
         given, rows = self._value_fill, self.filling.rows
         self._fill = self._fill_row = None
@@ -106,16 +106,16 @@ class MatrixColumn:
             if self.filling.everything is not None:
                 self._fill_row = self._fill
         if self.filling.everything is None and rows is not None:
-            self._fill_row = self._filled_with(None if self.plan.category else rows)
+            self._fill_row = self._filled_with(None if self.type.category else rows)
 
     @property
     def description(self) -> str:
         """What the file says about its values."""
-        plan = self.plan
+        matrix = self.type
         if self.described is not None:
             return self.described.to_json()
-        names = plan.columns if plan.table.has_names else ()
-        return ColumnDescription(names, plan.unit, plan.category).to_json()
+        names = matrix.columns if matrix.table.has_names else ()
+        return ColumnDescription(names, matrix.unit, matrix.category).to_json()
 
     def begin(self) -> None:
         """Counts from zero again."""
@@ -124,40 +124,40 @@ class MatrixColumn:
 
     def rows(self, found: Values) -> Array:
         """What was read of some rows, as rows of the matrix."""
-        plan = self.plan
+        matrix = self.type
         missing: Array | None
-        if plan.category:
+        if matrix.category:
             values, missing = self._codes(found)
         else:
             values = found.array
             missing = np.isnan(values) if values.dtype.kind == "f" else found.missing
         self.tally.rounded_times += found.rounded
-        if plan.unit is not None:
+        if matrix.unit is not None:
             self._note_times(values, missing)
-        if plan.dtype == "float32":
-            for at in plan.integers:
+        if matrix.dtype == "float32":
+            for at in matrix.integers:
                 column = values[:, at]
                 inexact = (column.astype(np.float32) != column) & ~np.isnan(column)
                 self.tally.rounded_integers += int(np.count_nonzero(inexact))
         self._count(missing)
         if missing is not None and self._fill is not None and missing.any():
             values = np.where(missing, self._fill, values)
-        return values.reshape(len(values), *plan.row_shape)
+        return values.reshape(len(values), *matrix.row_shape)
 
     @property
     def fill_row(self) -> Array | None:
         """The row of nodes that have none; None: that is an error."""
         if self._fill_row is None:
             return None
-        return self._fill_row.reshape(1, *self.plan.row_shape)
+        return self._fill_row.reshape(1, *self.type.row_shape)
 
     def _count(self, missing: Array | None) -> None:
         if missing is None or not missing.any():
             return
         counts = missing.sum(axis=0)
-        if self.plan.read_as == "list":
+        if self.type.read_as == "list":
             counts = counts.sum(keepdims=True)
-        for column, count in zip(self.plan.columns, counts, strict=True):
+        for column, count in zip(self.type.columns, counts, strict=True):
             if count:
                 before = self.tally.missing.get(column, 0)
                 self.tally.missing[column] = before + int(count)
@@ -169,7 +169,7 @@ class MatrixColumn:
         tally, low, high = self.tally, int(known.min()), int(known.max())
         if low == _NO_TIME:
             raise InputError(
-                f"{self.plan.table.name}: found the time {low} in {self.plan.name!r}, which stands "
+                f"{self.type.table.name}: found the time {low} in {self.type.name!r}, which stands "
                 "for none (NaT) elsewhere, expected times after it"
             )
         tally.first_time = low if tally.first_time is None else min(tally.first_time, low)
@@ -193,8 +193,8 @@ class MatrixColumn:
     def _collect_categories(
         self, directory: Path, resources: _engine.Resources, report: Report | None
     ) -> None:
-        plan, file = self.plan, categories_file(directory, self.plan.name)
-        texts = plan.read_as == "text"
+        matrix, file = self.type, categories_file(directory, self.type.name)
+        texts = matrix.read_as == "text"
         integer_ids = _engine.IntegerIdCollector(resources)
         text_ids = _engine.TextIdCollector(resources)
         given = self.filling.everything
@@ -202,7 +202,7 @@ class MatrixColumn:
             text_ids.add(*encode_texts([str(given)]), name=self._what, first_row=0, what="text")
         elif given is not None:
             integer_ids.add(np.array([self._integer(given)]))
-        table = plan.table if self.dictionary is None else self.dictionary
+        table = matrix.table if self.dictionary is None else self.dictionary
         wanted = self.wanted
         if self.dictionary is not None:
             wanted = wanted._replace(columns=tuple(self.dictionary.columns))
@@ -228,34 +228,34 @@ class MatrixColumn:
             self.words_for_nothing = words_for_nothing(self._index)
 
     def _place(self, row: int) -> str:
-        return f"{self.plan.table.place(row)} column {self.plan.columns[0]!r}"
+        return f"{self.type.table.place(row)} column {self.type.columns[0]!r}"
 
     def _filled_with(self, value: Number | None) -> Array:
         """A value for each column of the matrix."""
-        plan = self.plan
-        width = plan.row_shape[0] if plan.row_shape else 1
-        if plan.category:
+        matrix = self.type
+        width = matrix.row_shape[0] if matrix.row_shape else 1
+        if matrix.category:
             return np.full(width, NO_CATEGORY if value is None else self._code(value))
         assert value is not None
         if value == MEAN:
             return self._means()
-        if plan.is_floating:
+        if matrix.is_floating:
             return np.full(width, float(parse_number(value, self._what)))
-        if plan.unit is not None:
+        if matrix.unit is not None:
             return np.full(width, self._time(value))
-        if plan.dtype == "bool":
+        if matrix.dtype == "bool":
             if str(value).lower() not in ("true", "false", "0", "1"):
                 raise InputError(f"{self._what}: found {value!r}, expected true, false, 1 or 0")
             value = int(str(value).lower() in ("true", "1"))
         number = self._integer(value)
-        low, high = (0, 1) if plan.dtype == "bool" else _range(plan.dtype)
+        low, high = (0, 1) if matrix.dtype == "bool" else _range(matrix.dtype)
         if not low <= number <= high:
-            raise InputError(f"{self._what}: found {value}, which does not fit {plan.dtype}")
+            raise InputError(f"{self._what}: found {value}, which does not fit {matrix.dtype}")
         return np.full(width, number)
 
     @property
     def _what(self) -> str:
-        return f"fill value of {self.plan.name!r}"
+        return f"fill value of {self.type.name!r}"
 
     def _integer(self, value: Number) -> int:
         number = parse_number(value, self._what)
@@ -267,12 +267,12 @@ class MatrixColumn:
     def _time(self, value: Number) -> int:
         from graphzero.conversion.inputs.text_table import ENGINE_UNITS
 
-        assert self.plan.unit is not None
+        assert self.type.unit is not None
         text = str(value)
         if text.removeprefix("-").isdigit():
             return self._integer(value)
         times, status = _engine.parse_times(
-            *encode_texts([text]), unit=ENGINE_UNITS[self.plan.unit]
+            *encode_texts([text]), unit=ENGINE_UNITS[self.type.unit]
         )
         if status[0] > 1:
             raise InputError(
@@ -281,7 +281,7 @@ class MatrixColumn:
         return int(times[0])
 
     def _code(self, value: Number) -> int:
-        if self.plan.read_as == "text":
+        if self.type.read_as == "text":
             found = self._find(Texts(*encode_texts([str(value)])))
         else:
             found = self._find(np.array([self._integer(value)]))
@@ -290,28 +290,28 @@ class MatrixColumn:
     def _means(self) -> Array:
         """Of the values that are there. Sums are exact to the last bit but for the chunks that a
         table comes in, which depend on nothing but the table."""
-        plan = self.plan
-        if plan.read_as == "list":
+        matrix = self.type
+        if matrix.read_as == "list":
             raise InputError(f"{self._what}: found {MEAN!r}, expected a number: lists have no mean")
-        if plan.unit is not None:
+        if matrix.unit is not None:
             raise InputError(f"{self._what}: found {MEAN!r}, expected a date: dates have no mean")
-        if not plan.is_floating:
+        if not matrix.is_floating:
             raise InputError(
                 f"{self._what}: found {MEAN!r}, expected a number: only columns of floating values "
                 "have a mean; type float32 makes it one"
             )
-        sums: list[list[float]] = [[] for _ in plan.columns]
-        counts = np.zeros(len(plan.columns), np.int64)
-        for chunk in plan.table.read([self.wanted]):
+        sums: list[list[float]] = [[] for _ in matrix.columns]
+        counts = np.zeros(len(matrix.columns), np.int64)
+        for chunk in matrix.table.read([self.wanted]):
             values = chunk.groups[0].array.astype(np.float64, copy=False)
             known = ~np.isnan(values)
             counts += known.sum(axis=0)
             for at, total in enumerate(np.where(known, values, 0.0).sum(axis=0)):
                 sums[at].append(float(total))
-        for column, count in zip(plan.columns, counts, strict=True):
+        for column, count in zip(matrix.columns, counts, strict=True):
             if not count:
                 raise InputError(
-                    f"{plan.table.name} column {column!r}: found no value, so there is no mean"
+                    f"{matrix.table.name} column {column!r}: found no value, so there is no mean"
                 )
         return np.array([math.fsum(parts) for parts in sums]) / counts
 
@@ -324,7 +324,7 @@ def _range(dtype: str) -> tuple[int, int]:
 def matrix_rows(column: MatrixColumn, ids: Wanted | None, *, role: str) -> RowStream:
     """The rows of the matrix. `ids`: the column that tells whose they are; None: they come in
     order."""
-    plan, table = column.plan, column.plan.table
+    matrix, table = column.type, column.type.table
     wanted = [column.wanted] if ids is None else [ids, column.wanted]
 
     def chunks() -> Iterator[RowChunk]:
@@ -343,12 +343,12 @@ def matrix_rows(column: MatrixColumn, ids: Wanted | None, *, role: str) -> RowSt
     return RowStream(
         table.name,
         chunks,
-        plan.row_shape,
-        plan.dtype,
+        matrix.row_shape,
+        matrix.dtype,
         rows=table.num_rows,
         has_ids=ids is not None,
         texts=ids is not None and ids.texts,
-        stored_bytes=table.bytes_of(plan.columns),
+        stored_bytes=table.bytes_of(matrix.columns),
         place_of=table.place,
         tally=column.tally,
         # Where bad lines are skipped, a line counts only if all of it is good.

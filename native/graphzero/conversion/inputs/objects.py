@@ -13,7 +13,7 @@ from graphzero.conversion.inputs.streams import Array, array_edges, array_rows
 from graphzero.conversion.matrix_arrays import dtype_name
 from graphzero.conversion.plan import ColumnSource, Plan, Role
 from graphzero.files.column_names import RESERVED, is_column_name
-from graphzero.files.matrix_types import MATRIX_DTYPES
+from graphzero.files.column_types import MATRIX_DTYPES
 
 _MASK = "_mask"
 # What batches call the weights that a graph stores.

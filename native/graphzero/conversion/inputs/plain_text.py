@@ -18,8 +18,8 @@ from graphzero.conversion.inputs.texts import (
     sample_fields,
     text_input,
 )
+from graphzero.files.column_types import MATRIX_DTYPES
 from graphzero.files.description import ColumnDescription
-from graphzero.files.matrix_types import MATRIX_DTYPES
 
 if TYPE_CHECKING:
     from graphzero.conversion.plan import ColumnSource

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.locations import Location, has_stream, is_table, require_no_member
 from graphzero.conversion.inputs.matrix_columns import Filling, MatrixColumn, matrix_rows
-from graphzero.conversion.inputs.matrix_plan import plan_matrix
+from graphzero.conversion.inputs.matrix_type import matrix_type
 from graphzero.conversion.inputs.names import ID_NAMES, likely_ids, usual_column
 from graphzero.conversion.inputs.opening import node_table, open_table, split_table
 from graphzero.conversion.inputs.options import ReadOptions
@@ -137,8 +137,8 @@ class _Opener(NamedTuple):
         ids = self._ids(table, table.columns[0]) if has_ids(column) else None
         rows = self._rows(table, _all_but(table, ids), ids)
         assert rows.matrix is not None
-        if texts is None and takes_plain(column, self.options) and not rows.matrix.plan.category:
-            dtype = rows.matrix.plan.dtype
+        if texts is None and takes_plain(column, self.options) and not rows.matrix.type.category:
+            dtype = rows.matrix.type.dtype
             return OpenedRows(text, dtype, header_description(column, first))
         return OpenedRows(rows)
 
@@ -159,9 +159,9 @@ class _Opener(NamedTuple):
 
     def _rows(self, table: Table, names: Sequence[str], ids: Wanted | None) -> RowStream:
         column = self.column
-        plan = plan_matrix(column.name, table, names, column.dtype, self.float_dtype)
+        matrix = matrix_type(column.name, table, names, column.dtype, self.float_dtype)
         filling = Filling(column.fill_all, column.nan, column.fill)
-        return matrix_rows(MatrixColumn(plan, filling), ids, role=column.role)
+        return matrix_rows(MatrixColumn(matrix, filling), ids, role=column.role)
 
 
 def _names(column: ColumnSource, location: Location) -> tuple[str, ...] | None:
@@ -335,6 +335,6 @@ def described_column(
         texts = table.kinds_of([id_column])[0].what == "text"
         ids = Wanted("id", (id_column,), texts=texts)
     asked = dtype if description.unit is None else f"date[{description.unit}]"
-    plan = plan_matrix(name, table, [name], "category" if dictionary else asked, None)
-    column = MatrixColumn(plan, Filling(), described=description, dictionary=dictionary)
+    matrix = matrix_type(name, table, [name], "category" if dictionary else asked, None)
+    column = MatrixColumn(matrix, Filling(), described=description, dictionary=dictionary)
     return matrix_rows(column, ids, role=role)

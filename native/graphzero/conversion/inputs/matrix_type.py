@@ -17,12 +17,11 @@ from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.tables import Kind, ReadAs, Table
-from graphzero.files.column_types import ColumnType, TimeUnit, parse_column_type
-from graphzero.files.matrix_types import FLOAT_DTYPES
+from graphzero.files.column_types import FLOAT_DTYPES, ColumnType, TimeUnit, parse_column_type
 
 
 @dataclass(frozen=True)
-class MatrixPlan:
+class MatrixType:
     """What columns of a table are to become."""
 
     name: str  # of the matrix
@@ -40,25 +39,25 @@ class MatrixPlan:
         return self.dtype in FLOAT_DTYPES
 
 
-def plan_matrix(
+def matrix_type(
     name: str, table: Table, columns: Sequence[str], asked: str | None, float_dtype: str | None
-) -> MatrixPlan:
-    """`asked`: a type, see _column_types. `float_dtype`: what floating values become without."""
+) -> MatrixType:
+    """`asked`: one of COLUMN_TYPES. `float_dtype`: what floating values become without one."""
     table.require(columns)
     wanted = ColumnType() if asked is None else parse_column_type(asked)
     # Text does not say what its columns hold: it is read for that only where it matters.
     look = table.says_kinds or (wanted.dtype is None and wanted.unit is None)
     kinds = tuple(table.kinds_of(columns)) if look else ()
-    planner = _Planner(name, table, tuple(columns), kinds, float_dtype or "float32")
+    deduction = _Deduction(name, table, tuple(columns), kinds, float_dtype or "float32")
     if any(kind.what == "list" for kind in kinds):
-        return planner.of_lists(wanted)
+        return deduction.of_lists(wanted)
     if wanted.category:
-        return planner.of_categories(also_dates=True)
+        return deduction.of_categories(also_dates=True)
     if wanted.unit is not None:
-        return planner.plan("time", "int64", unit=wanted.unit)
+        return deduction.make("time", "int64", unit=wanted.unit)
     if wanted.dtype is not None:
-        return planner.plan(_read_as(wanted.dtype), wanted.dtype)
-    return planner.by_kinds()
+        return deduction.make(_read_as(wanted.dtype), wanted.dtype)
+    return deduction.by_kinds()
 
 
 def _read_as(dtype: str) -> ReadAs:
@@ -68,18 +67,20 @@ def _read_as(dtype: str) -> ReadAs:
 
 
 @dataclass(frozen=True)
-class _Planner:
+class _Deduction:
+    """From what the columns hold, and what was asked for, to the type of their matrix."""
+
     name: str
     table: Table
     columns: tuple[str, ...]
     kinds: tuple[Kind, ...]
     float_dtype: str
 
-    def plan(self, read_as: ReadAs, dtype: str, **details: Any) -> MatrixPlan:
+    def make(self, read_as: ReadAs, dtype: str, **details: Any) -> MatrixType:
         shape = () if len(self.columns) == 1 else (len(self.columns),)
-        return MatrixPlan(self.name, self.table, self.columns, read_as, dtype, shape, **details)
+        return MatrixType(self.name, self.table, self.columns, read_as, dtype, shape, **details)
 
-    def by_kinds(self) -> MatrixPlan:
+    def by_kinds(self) -> MatrixType:
         """By what the columns hold."""
         # A text among numbers is more often a mistake than a category: reading numbers names it.
         found = {"number" if kind.mixed else kind.what for kind in self.kinds}
@@ -100,19 +101,19 @@ class _Planner:
                 )
         if len(self.columns) > 1 or found == {"number"}:
             integers = [at for at, kind in enumerate(self.kinds) if kind.what == "integer"]
-            return self.plan("number", self.float_dtype, integers=tuple(integers))
-        return self.plan("bool", "bool") if found == {"bool"} else self.plan("integer", "int64")
+            return self.make("number", self.float_dtype, integers=tuple(integers))
+        return self.make("bool", "bool") if found == {"bool"} else self.make("integer", "int64")
 
-    def _of_times(self) -> MatrixPlan:
+    def _of_times(self) -> MatrixType:
         units = {kind.unit for kind in self.kinds if kind.unit is not None}
         if len(units) != 1:
             raise InputError(
                 f"{self.table.name}: found dates in {' and '.join(sorted(units))} for "
                 f"{self.name!r}, expected one unit; name it, such as date[s]"
             )
-        return self.plan("time", "int64", unit=units.pop())
+        return self.make("time", "int64", unit=units.pop())
 
-    def of_categories(self, *, also_dates: bool) -> MatrixPlan:
+    def of_categories(self, *, also_dates: bool) -> MatrixType:
         column, kind = self.columns[0], self.kinds[0]
         if len(self.columns) > 1:
             raise InputError(
@@ -131,9 +132,9 @@ class _Planner:
                 f"{self.table.name} column {column!r}: found {kind.name}, expected texts or "
                 "integers as categories"
             )
-        return self.plan("integer" if as_integers else "text", "int64", category=True)
+        return self.make("integer" if as_integers else "text", "int64", category=True)
 
-    def of_lists(self, wanted: ColumnType) -> MatrixPlan:
+    def of_lists(self, wanted: ColumnType) -> MatrixType:
         column, kind = self.columns[0], self.kinds[0]
         if len(self.columns) > 1:
             raise InputError(
@@ -154,4 +155,4 @@ class _Planner:
         shape = (self.table.width_of(column),)
         dtype = wanted.dtype or known[kind.items]
         unit = wanted.unit or kind.unit
-        return MatrixPlan(self.name, self.table, self.columns, "list", dtype, shape, unit)
+        return MatrixType(self.name, self.table, self.columns, "list", dtype, shape, unit)
