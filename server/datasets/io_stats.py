@@ -19,19 +19,19 @@ def column_stats(datasets: Iterable[Dataset], most: int) -> list[pb.ColumnStats]
 
 def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
     for dataset in datasets:
-        if dataset.graph.staged is not None:
-            staged = dataset.graph.staged.stats()
+        if dataset.graph.disk is not None:
+            read = dataset.graph.disk.stats()
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=dataset.graph.path.name,
                 path=dataset.graph.reading.path,
                 reason=dataset.graph.reading.reason,
-                gathers=staged.calls,
-                rows=staged.items,
-                reads=staged.reads,
-                read_byte_size=staged.read_bytes,
-                read_us=staged.read_nanoseconds // 1000,
-                read_latency=staged.latency,
+                gathers=read.calls,
+                rows=read.items,
+                reads=read.reads,
+                read_byte_size=read.read_bytes,
+                read_us=read.read_nanoseconds // 1000,
+                read_latency=read.latency,
             )
         for name, column in dataset.columns.items():
             counted = column.reader.stats()

@@ -60,7 +60,7 @@ class ReadPlan:
         columns: dict[int, dict[str, ColumnReading]] = {at: {} for at in range(len(datasets))}
         for size, at in sorted((d.graph.byte_size, at) for at, d in enumerate(datasets)):
             graphs[at] = topology_io.choose_reading(self._config.topology_io, size, room)
-            if not graphs[at].staged:
+            if not graphs[at].from_disk:
                 room = max(0, room - size)
         by_size = sorted(
             (column.byte_size, at, name)
@@ -94,7 +94,7 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
     """Whether requests will wait for the disk all the time, not only until memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
     return any(
-        dataset.graph.reading.staged
+        dataset.graph.reading.from_disk
         or any(column.reader.path in waiting for column in dataset.columns.values())
         for dataset in datasets
     )

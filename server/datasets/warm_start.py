@@ -76,7 +76,7 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
     graphs = [
         _File(dataset, dataset.graph.path.name, dataset.graph.topology)
         for dataset in datasets
-        if not dataset.graph.reading.staged  # which keeps what it needs in memory itself
+        if not dataset.graph.reading.from_disk  # which keeps what it needs in memory itself
     ]
     columns = [
         _File(dataset, column.path.name, column.matrix)

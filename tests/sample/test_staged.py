@@ -87,12 +87,12 @@ def test_places_of_one_page_are_read_once(make_graph):
     path = make_graph()
     graph = gz.Graph(path, io="staged")
     graph.sample(np.arange(5000), [1], seed=1)
-    stats = graph._file.staged.stats()
+    stats = graph._file.disk.stats()
     # 5000 pairs of 8 bytes lie in at most 11 pages; what is drawn, in as many as all edges fill;
     # edge ids and weights in as many again.
     assert stats.items >= 4 * 4000
     assert stats.reads < 11 + 3 * (60_000 * 4 // 4096 + 2)
-    assert graph._file.staged.stats().calls == 4
+    assert graph._file.disk.stats().calls == 4
 
 
 def test_a_damaged_row_is_the_same_error(tmp_path, make_graph):

@@ -352,7 +352,7 @@ def test_walkers_on_the_same_row_share_its_reads(graph_file: Path) -> None:
     graph.random_walk(np.zeros(5000, np.int64), 1, weighted=True, seed=1)
     row = 4 * graph.get_degree(0)
     # The bounds of the row, its weights, and the drawn neighbours, which lie in as many pages.
-    assert graph._file.staged.stats().read_bytes < 16 + row + 2 * (row + 4096)
+    assert graph._file.disk.stats().read_bytes < 16 + row + 2 * (row + 4096)
 
 
 MANY_CALLERS = """

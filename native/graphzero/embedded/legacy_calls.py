@@ -65,7 +65,7 @@ class LegacyCalls(LinkSamplingMixin):
             threads=0,
             neighbours=neighbours,
             counts=counts,
-            disk=self._file.staged,
+            disk=self._file.disk,
         )
         return (neighbours, counts) if return_counts else neighbours
 

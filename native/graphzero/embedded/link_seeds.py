@@ -138,5 +138,5 @@ def _draw_negatives(
         targets=targets,
         target_candidates=target_candidates,
         source_candidates=source_candidates,
-        disk=graph.staged,
+        disk=graph.disk,
     )

@@ -166,7 +166,7 @@ def draw(
         seed=seed,
         max_edges=max_edges,
         threads=thread_count(threads),
-        disk=graph.staged,
+        disk=graph.disk,
         disjoint=disjoint,
         subgraph=SUBGRAPHS[subgraph],
         exclude_sources=None if exclude is None else exclude[0],
@@ -225,7 +225,7 @@ def walk_into(
         threads=thread_count(threads),
         nodes=nodes,
         lengths=lengths,
-        disk=graph.staged,
+        disk=graph.disk,
     )
 
 

@@ -49,7 +49,8 @@ class TopologyFile:
     def read_by(self, reading: TopologyReading) -> None:
         """Makes sampling read in that way from now on; the daemon plans for all its files."""
         self.reading = reading
-        self.staged = _engine.DiskTopology.open(self.topology) if reading.staged else None
+        # Reads of a file that does not fit into memory; None for one that is mapped.
+        self.disk = _engine.DiskTopology.open(self.topology) if reading.from_disk else None
 
     @property
     def fingerprint(self) -> str:

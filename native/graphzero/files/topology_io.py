@@ -1,4 +1,7 @@
-"""How a topology is read while sampling: through the mapping, or staged, step by step."""
+"""How a topology is read while sampling: through the mapping, or from disk, many places at a time.
+
+Users call the second way "staged".
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ IO_VARIABLE = "GRAPHZERO_TOPOLOGY_IO"
 class TopologyReading:
     """How one topology is read, and why."""
 
-    staged: bool
+    from_disk: bool
     reason: str
     fits: bool = False
     """Whether it is mapped because it fits into memory, and not because someone asked for it."""
 
     @property
     def path(self) -> str:
-        return "staged" if self.staged else "mapped"
+        return "staged" if self.from_disk else "mapped"
 
 
 def default_io() -> str:

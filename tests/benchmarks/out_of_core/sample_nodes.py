@@ -42,8 +42,8 @@ def main() -> None:
         count = sum(pool.map(work, range(args.callers)))
     seconds = time.perf_counter() - started
     result = {"nodes_per_second": count / seconds}
-    if graph._file.staged is not None:
-        stats = graph._file.staged.stats()
+    if graph._file.disk is not None:
+        stats = graph._file.disk.stats()
         result["reads_per_node"] = stats.reads / count
         result["latency_us"] = stats.read_nanoseconds / max(stats.reads, 1) / 1000
     print(json.dumps(result))
