@@ -1,4 +1,4 @@
-"""Numbers that a caller gives as arguments: a text or a fraction is an error that names them."""
+"""Arguments that a caller gives: numbers, and choices among texts; errors name the argument."""
 
 from __future__ import annotations
 
@@ -28,3 +28,11 @@ def seconds(value: Any, name: str) -> float:
     if number < 0:
         raise ValueError(f"{name} is {value}, expected seconds, not negative")
     return number
+
+
+def one_of(value: str, name: str, known: tuple[Any, ...]) -> Any:
+    """The value, which is one of the known ones; the caller knows their type."""
+    if value not in known:
+        expected = ", ".join(map(repr, known))
+        raise ValueError(f"{name} is {value!r}, expected one of {expected}")
+    return value

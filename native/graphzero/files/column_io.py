@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from graphzero import _engine
+from graphzero.base.numbers import one_of
 from graphzero.base.resources import available_memory
 from graphzero.base.text import size_text
 
@@ -45,11 +46,8 @@ def default_io() -> str:
 
 
 def checked_io(io: str) -> ColumnIo:
-    for known in get_args(ColumnIo):
-        if io == known:
-            return known  # type: ignore[no-any-return]
-    expected = ", ".join(repr(known) for known in get_args(ColumnIo))
-    raise ValueError(f"io is {io!r}, expected one of {expected}")
+    checked: ColumnIo = one_of(io, "io", get_args(ColumnIo))
+    return checked
 
 
 def room_for_a_file() -> int:

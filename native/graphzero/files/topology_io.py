@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from graphzero.base.numbers import one_of
 from graphzero.base.text import size_text
 
 TopologyIo = Literal["auto", "mapped", "staged"]
@@ -36,11 +37,8 @@ def default_io() -> str:
 
 
 def checked_io(io: str) -> TopologyIo:
-    for known in get_args(TopologyIo):
-        if io == known:
-            return known  # type: ignore[no-any-return]
-    expected = ", ".join(repr(known) for known in get_args(TopologyIo))
-    raise ValueError(f"io is {io!r}, expected one of {expected}")
+    checked: TopologyIo = one_of(io, "io", get_args(TopologyIo))
+    return checked
 
 
 def choose_reading(io: TopologyIo, byte_size: int, room: int) -> TopologyReading:
