@@ -13,8 +13,8 @@ from graphzero.files.column_file import ROLES
 from graphzero.files.dtypes import DataType, widen
 from graphzero.files.paths import COLUMN_SUFFIX, ORIGINAL_IDS
 
-# A column with more bytes is looked at in pieces all over it, of so many bytes together: `info`
-# should answer at once, whatever the size of the file.
+# Of a larger column, this many bytes are read, in pieces from all over it: `info` should answer at
+# once, whatever the size of the file.
 _MOST_BYTES = 64 << 20
 _PIECES = 256
 # More distinct values than this are no classes.

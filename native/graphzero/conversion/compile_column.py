@@ -54,14 +54,16 @@ class ColumnRequest:
     temp_dir: str  # for what does not fit into that memory
     role: str = "node"
     num_rows: int | None = None  # that the file must have; None: the largest id + 1
-    split_nodes: int = 2**63  # ids of a split are below this, and a mask has so many values
+    split_nodes: int = (
+        2**63
+    )  # nodes of the graph: bounds the ids of a split, and is the length of a mask
     dtype: str | None = None  # one of COLUMN_TYPES; None: arrays keep theirs, tables are guessed
     float_dtype: str | None = None  # what floating values become where there is no dtype
     columns: tuple[str, ...] | None = None  # of a table, that make the rows; None: all
     id_column: str | None = None  # of a table, that tells whose a row is
     text_has_ids: bool = True  # lines of text begin with an id; else line i is row i
     always_2d: bool = False  # a text with one value per line makes (n, 1)
-    row_align: int | None = None  # rows are padded to a multiple of so many bytes
+    row_align: int | None = None  # each row is padded to a multiple of this many bytes
     nan: Number | None = None  # what NaN becomes in an integer column; None: that is an error
     fill: Number | None = None  # the values of a row that the source lacks; None: that is an error
     fill_all: Number | None = None  # both of these at once, in floating columns too

@@ -31,7 +31,7 @@ def write_features(
 
     A value that an integer dtype cannot hold is refused, NaN too unless `nan` says what stands for
     it. `role` is "node", "edge" or "ids" (a split: int64 in one dimension). `row_align` pads each
-    row to a multiple of so many bytes.
+    row to a multiple of that many bytes.
     """
     from graphzero.conversion.matrix_arrays import MatrixSpec, dtype_name, pieces_of, write_pieces
 

@@ -50,7 +50,8 @@ def convert(
 ) -> ConversionReport:
     """Compiles everything into a new directory, which becomes `out` when all of it is complete.
 
-    Of the plan, `graph_options` are what counts for the graph.
+    The graph is stored as `graph_options` say, which Plan.graph_options() makes of the plan and of
+    what the user asks for; the plan's own fields about that are not looked at again.
     """
     started = time.monotonic()
     edges: StrPath | EdgeStream = plan.edges

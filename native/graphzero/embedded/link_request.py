@@ -81,7 +81,7 @@ class Negatives:
         )
 
     def count(self, num_links: int) -> int:
-        """How many for so many links."""
+        """How many negatives belong to this number of links."""
         return math.ceil(num_links * self.amount)
 
 
@@ -162,7 +162,8 @@ class LinkRequest:
     sources: Int64Array
     targets: Int64Array
     num_links: int
-    """The first so many sources and targets are links; what follows are negatives as given."""
+    """How many of the sources and targets, from the first on, are links; the rest are negatives
+    that the caller gives."""
     negative_kind: NegativeKind | None
     num_negatives: int
     """To be drawn: in all, for "targets" a multiple of num_links."""

@@ -53,7 +53,8 @@ def draw_links(
     negatives = request.num_negatives
     num_sources = len(request.sources) + (negatives if request.negative_kind == "pairs" else 0)
     num_targets = len(request.targets) + negatives
-    # All sources, then all targets. Arrays of this size are the engine's, which counts them.
+    # All sources, then all targets. The engine allocates arrays of this size, so that they count
+    # against the memory that a request may use.
     ends = _engine.work_ids(num_sources + num_targets)
     _copy(request.sources, ends[: len(request.sources)])
     _copy(request.targets, ends[num_sources : num_sources + len(request.targets)])
@@ -71,8 +72,8 @@ def draw_links(
     return LinkSeeds(seeds, index[:num_sources], index[num_sources:])
 
 
-# Ids that are copied between two looks at whether the call is to end. Arrays of this size are made
-# on the way, and nobody counts those.
+# How many ids are copied before the call looks again whether it is to stop. Arrays of this size are
+# made on the way, without counting against the memory of the request: they are small.
 _COPIED_AT_ONCE = 1 << 17
 
 

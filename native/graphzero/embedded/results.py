@@ -79,7 +79,8 @@ class SampledLinks(SampledSubgraph):
     """
 
     num_links: int = 0
-    """The first so many of source_index and target_index are the links, the rest negatives."""
+    """How many entries of source_index and target_index, from the first on, are links; the rest are
+    negatives."""
 
     @property
     def sample(self) -> SampledSubgraph:

@@ -144,7 +144,7 @@ class ColumnFile:
             yield self.as_users_type(piece)
 
     def new_array(self, rows: int) -> npt.NDArray[Any]:
-        """Room for so many rows."""
+        """An array with room for that number of rows; its values are undefined."""
         return np.empty((rows, *self.shape[1:]), self.dtype.storage)
 
     def as_users_type(self, array: npt.NDArray[Any]) -> Any:

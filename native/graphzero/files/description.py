@@ -14,7 +14,7 @@ class ColumnDescription(NamedTuple):
 
     # The columns of the table that a row was made of; one also stands for lists of values.
     columns: tuple[str, ...] = ()
-    unit: str | None = None  # values are times: so many of these since 1970, in UTC
+    unit: str | None = None  # if values are times: they count this unit since 1970, in UTC
     categories: bool = False  # values are codes, places in the dictionary beside the file
 
     def to_json(self) -> str:

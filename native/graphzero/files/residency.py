@@ -9,7 +9,8 @@ pages to someone else, so three signs are looked at:
   places that it will read: after a night without requests, nothing may be left;
 - after each of them, whether its thread had to wait for a disk (a page fault that read, a read).
 
-Once a small request has met a disk, workers run them, until so many in a row have met none.
+Once a small request had to wait for a disk, workers run such requests, until enough of them in a
+row (at first 64) have not.
 """
 
 from __future__ import annotations

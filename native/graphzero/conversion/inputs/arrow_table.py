@@ -20,7 +20,7 @@ from graphzero.conversion.inputs.tables import Kind, ReadTally, Table, TableChun
 
 _PARQUET = (".parquet", ".pq")
 _READ_BYTES = 1 << 20
-# A list column does not say how long its lists are: so many rows are looked at, at most.
+# A list column does not say how long its lists are. At most this many rows are read to find out.
 _PEEK_ROWS = 1024
 
 
@@ -125,7 +125,7 @@ class ArrowTable(Table):
                     )
 
     def _pieces(self, columns: Sequence[str], rows: int) -> Iterator[Piece]:
-        """At most so many rows at a time, with these columns in this order."""
+        """Batches of these columns in this order, each of at most the given number of rows."""
         for file in self._files:
             row = 0
             opened = self._batches(file.path, columns, rows)
