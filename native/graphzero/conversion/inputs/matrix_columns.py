@@ -9,7 +9,6 @@ their order. The dataset keeps the dictionary beside the column.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,8 @@ import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.progress import Report
-from graphzero.conversion.compile_column import Number, parse_number
+from graphzero.conversion.compile_column import Number
+from graphzero.conversion.inputs.fill_values import fill_integer, fill_name, fill_values
 from graphzero.conversion.inputs.matrix_type import MatrixType
 from graphzero.conversion.inputs.streams import (
     Array,
@@ -38,7 +38,6 @@ from graphzero.files.paths import categories_file
 
 # What a category becomes that is missing: no code has this number.
 NO_CATEGORY = -1
-MEAN = "mean"
 _NO_TIME = -(2**63)
 
 
@@ -199,9 +198,11 @@ class MatrixColumn:
         text_ids = _engine.TextIdCollector(resources)
         given = self.filling.everything
         if given is not None and texts:
-            text_ids.add(*encode_texts([str(given)]), name=self._what, first_row=0, what="text")
+            text_ids.add(
+                *encode_texts([str(given)]), name=fill_name(self.type), first_row=0, what="text"
+            )
         elif given is not None:
-            integer_ids.add(np.array([self._integer(given)]))
+            integer_ids.add(np.array([fill_integer(self.type, given)]))
         table = matrix.table if self.dictionary is None else self.dictionary
         wanted = self.wanted
         if self.dictionary is not None:
@@ -232,93 +233,17 @@ class MatrixColumn:
 
     def _filled_with(self, value: Number | None) -> Array:
         """A value for each column of the matrix."""
-        matrix = self.type
-        width = matrix.row_shape[0] if matrix.row_shape else 1
-        if matrix.category:
-            return np.full(width, NO_CATEGORY if value is None else self._code(value))
+        if self.type.category:
+            return np.full(1, NO_CATEGORY if value is None else self._code(value))
         assert value is not None
-        if value == MEAN:
-            return self._means()
-        if matrix.is_floating:
-            return np.full(width, float(parse_number(value, self._what)))
-        if matrix.unit is not None:
-            return np.full(width, self._time(value))
-        if matrix.dtype == "bool":
-            if str(value).lower() not in ("true", "false", "0", "1"):
-                raise InputError(f"{self._what}: found {value!r}, expected true, false, 1 or 0")
-            value = int(str(value).lower() in ("true", "1"))
-        number = self._integer(value)
-        low, high = (0, 1) if matrix.dtype == "bool" else _range(matrix.dtype)
-        if not low <= number <= high:
-            raise InputError(f"{self._what}: found {value}, which does not fit {matrix.dtype}")
-        return np.full(width, number)
-
-    @property
-    def _what(self) -> str:
-        return f"fill value of {self.type.name!r}"
-
-    def _integer(self, value: Number) -> int:
-        number = parse_number(value, self._what)
-        # NaN and infinity are no integers either, and int() of them raises.
-        if not math.isfinite(number) or number != int(number) or not -(2**63) <= number < 2**63:
-            raise InputError(f"{self._what}: found {value}, expected an integer")
-        return int(number)
-
-    def _time(self, value: Number) -> int:
-        from graphzero.conversion.inputs.text_table import ENGINE_UNITS
-
-        assert self.type.unit is not None
-        text = str(value)
-        if text.removeprefix("-").isdigit():
-            return self._integer(value)
-        times, status = _engine.parse_times(
-            *encode_texts([text]), unit=ENGINE_UNITS[self.type.unit]
-        )
-        if status[0] > 1:
-            raise InputError(
-                f"{self._what}: found {text!r}, expected a date such as 2013-01-31, or an integer"
-            )
-        return int(times[0])
+        return fill_values(self.type, value, self.wanted)
 
     def _code(self, value: Number) -> int:
         if self.type.read_as == "text":
             found = self._find(Texts(*encode_texts([str(value)])))
         else:
-            found = self._find(np.array([self._integer(value)]))
+            found = self._find(np.array([fill_integer(self.type, value)]))
         return int(found[0])
-
-    def _means(self) -> Array:
-        """Of the values that are there. Sums are exact to the last bit but for the chunks that a
-        table comes in, which depend on nothing but the table."""
-        matrix = self.type
-        if matrix.read_as == "list":
-            raise InputError(f"{self._what}: found {MEAN!r}, expected a number: lists have no mean")
-        if matrix.unit is not None:
-            raise InputError(f"{self._what}: found {MEAN!r}, expected a date: dates have no mean")
-        if not matrix.is_floating:
-            raise InputError(
-                f"{self._what}: found {MEAN!r}, expected a number: only columns of floating values "
-                "have a mean; type float32 makes it one"
-            )
-        sums: list[list[float]] = [[] for _ in matrix.columns]
-        counts = np.zeros(len(matrix.columns), np.int64)
-        for chunk in matrix.table.read([self.wanted]):
-            values = chunk.groups[0].array.astype(np.float64, copy=False)
-            known = ~np.isnan(values)
-            counts += known.sum(axis=0)
-            for at, total in enumerate(np.where(known, values, 0.0).sum(axis=0)):
-                sums[at].append(float(total))
-        for column, count in zip(matrix.columns, counts, strict=True):
-            if not count:
-                raise InputError(
-                    f"{matrix.table.name} column {column!r}: found no value, so there is no mean"
-                )
-        return np.array([math.fsum(parts) for parts in sums]) / counts
-
-
-def _range(dtype: str) -> tuple[int, int]:
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
 
 
 def matrix_rows(column: MatrixColumn, ids: Wanted | None, *, role: str) -> RowStream:
