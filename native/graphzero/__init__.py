@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graphzero.client.loader import Loader
     from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
     from graphzero.conversion.compile_graph import convert_csv_to_gl, write_graph
+    from graphzero.conversion.convert import ConversionReport
     from graphzero.conversion.generate import GenerationReport, generate
     from graphzero.conversion.imports import (
         import_dgl,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from graphzero.embedded.graph import Graph
     from graphzero.embedded.link_request import Negatives
     from graphzero.embedded.results import SampledLinks, SampledSubgraph, SampleResult, Walks
-    from graphzero.exporting.export import export_dataset
+    from graphzero.exporting.export import ExportReport, export_dataset
     from graphzero.files.categories import Categories
     from graphzero.files.dtypes import DataType
     from graphzero.files.original_ids import OriginalIds
@@ -61,9 +62,11 @@ _HOMES = {
     "ClientError": "client.errors",
     "ClientInfo": "client.info",
     "ColumnInfo": "client.info",
+    "ConversionReport": "conversion.convert",
     "DataType": "files.dtypes",
     "DatasetChanged": "client.errors",
     "DatasetInfo": "client.info",
+    "ExportReport": "exporting.export",
     "FeatureStore": "embedded.features",
     "FormatError": "base.errors",
     "GenerationReport": "conversion.generate",
@@ -115,9 +118,11 @@ __all__ = [
     "ClientError",
     "ClientInfo",
     "ColumnInfo",
+    "ConversionReport",
     "DataType",
     "DatasetChanged",
     "DatasetInfo",
+    "ExportReport",
     "FeatureStore",
     "FormatError",
     "GenerationReport",

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from graphzero.base.errors import InputError
+from graphzero.files.column_file import ROLES
 from graphzero.files.dtypes import DataType
 
 MANIFEST = "graphzero.json"
 VERSION = 1
 # How edges and nodes are called in the files: by original ids, or by 0 to N - 1, with the original
 # ones in a column of their own or without any.
-Ids: TypeAlias = Literal["original", "column", "none"]
+NodeIds: TypeAlias = Literal["original", "column", "none"]
 
 
 _CHOICES = {
@@ -25,7 +26,6 @@ _CHOICES = {
     "direction": ("in", "out", "both"),
     "ids": ("original", "column", "none"),
 }
-_ROLES = ("node", "edge", "ids", "categories")
 _ITEM_BYTES = {dtype.label: dtype.storage.itemsize for dtype in DataType}
 
 
@@ -49,7 +49,7 @@ class Manifest(NamedTuple):
     dedup: bool
     weights: bool
     edge_ids: bool
-    ids: Ids
+    ids: NodeIds
     columns: dict[str, ExportedColumn]
     weight_name: str | None = None  # what the weights are called in the dataset
     weight_column: str | None = None  # what they are called here, if their usual name is taken
@@ -102,7 +102,7 @@ def _check(manifest: Manifest) -> None:
         value = getattr(manifest, name)
         _require(value is None or isinstance(value, str), name, value, "a name")
     for name, (role, dtype, row_bytes, row_shape, description) in manifest.columns.items():
-        _require(role in _ROLES, f"columns.{name}.role", role, "node, edge, ids or categories")
+        _require(role in ROLES, f"columns.{name}.role", role, "node, edge, ids or categories")
         is_text = description is None or isinstance(description, str)
         _require(is_text, f"columns.{name}.description", description, "a text")
         _require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from graphzero.base.progress import Report
 from graphzero.exporting.edges import Edges
-from graphzero.exporting.manifest import Ids
+from graphzero.exporting.manifest import NodeIds
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType, widen
@@ -28,7 +28,7 @@ class NodeNames:
 
     def __init__(self, dataset: Dataset, original: bool) -> None:
         self.original = dataset.original_ids if original else None
-        self.kind: Ids = "none"
+        self.kind: NodeIds = "none"
         if dataset.original_ids is not None:
             self.kind = "original" if original else "column"
 
