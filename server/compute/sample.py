@@ -63,11 +63,7 @@ class SampleComputation(Computation):
         sends_weights = self._drawn.has_weights and not recipe.replaces_weights
         self._weight = add(WEIGHTS, "float32", (edges,)) if sends_weights else None
         self._batch = add("batch", "int64", (nodes,)) if recipe.disjoint else None
-        ends = (
-            {"source_index": links.source_index, "target_index": links.target_index}
-            if links
-            else {}
-        )
+        ends = links.indices() if links else {}
         self._link_ends = [(add(name, "int64", (len(of),)), of) for name, of in ends.items()]
         rows = {"node": nodes, "edge": edges, "seed": len(self._seeds)}
         self._gathers = [
