@@ -23,15 +23,16 @@ class ColumnSource(NamedTuple):
 
     name: str
     source: str | RowStream  # a file, or its rows
-    dtype: str | None = None  # one of files/column_types.py
+    dtype: str | None = None  # one of COLUMN_TYPES
     role: Role = "node"
-    nan: Number | None = None  # instead of that of all columns
-    fill: Number | None = None  # the same
-    row_align: int | None = None  # the same
-    text_has_ids: bool = True  # of text: lines begin with an id; else line i is row i
-    columns: tuple[str, ...] | None = None  # of a table, that make it together; None: all
+    # Where these three are None, the options of all columns say it: see ColumnOptions.
+    nan: Number | None = None
+    fill: Number | None = None
+    row_align: int | None = None
+    text_has_ids: bool = True  # lines of text begin with an id; else line i is row i
+    columns: tuple[str, ...] | None = None  # of a table, that make the rows together; None: all
     id_column: str | None = None  # of a table, that tells whose a row is; None: one of a usual name
-    fill_all: Number | None = None  # of all that is missing, values and rows; "mean" too
+    fill_all: Number | None = None  # what missing values and missing rows become; also "mean"
     description: str = ""  # what the file is to say about the values of an array
 
     def with_general(self, options: ColumnOptions) -> ColumnSource:
@@ -57,16 +58,16 @@ def with_fill(columns: Sequence[ColumnSource], fill: Mapping[str, Number]) -> li
 
 
 class ColumnOptions(NamedTuple):
-    """What holds for every column. Field for field the options of `graphzero convert`."""
+    """Options of `graphzero convert` that hold for each column that does not say otherwise."""
 
-    row_align: int | None = None
-    nan: Number | None = None
-    fill: Number | None = None
-    dtype: str | None = None  # of floating columns that do not say themselves
+    row_align: int | None = None  # each row is padded to a multiple of this many bytes
+    nan: Number | None = None  # what NaN becomes in columns of integers
+    fill: Number | None = None  # the values of nodes that the source has no row for
+    dtype: str | None = None  # of columns with floating values
 
 
 class WorkOptions(NamedTuple):
-    """How to go about it. Does not change the result, except for on_error."""
+    """How to do the work. Of these, only on_error and missing can change the result."""
 
     memory: int | None = None
     threads: int | None = None
@@ -76,24 +77,26 @@ class WorkOptions(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a folder or an object has to convert."""
+    """What is to be converted: the files, folder or object that the user named, as its reader
+    understands it."""
 
     edges: StrPath | EdgeStream
     columns: list[ColumnSource]
-    num_nodes: int | None = None  # if it says so itself
+    num_nodes: int | None = None  # if the source says how many there are
     original_ids: RowStream | None = None
     notes: tuple[str, ...] = ()  # what is left out, and why
-    # As the graph was stored that the files come from, unless the user says otherwise.
+    # How the graph is stored unless the user says otherwise: an export says how it was before.
     undirected: bool = False
     direction: StoredDirection | None = None
     dedup: bool = False
     edge_ids: bool = False
     weight_name: str | None = None  # what the weights are called where they come from
-    # Ids are original ones; all of them, with those that have no edge.
-    relabel: Relabel | None = None
-    node_ids: RowStream | None = None
+    relabel: Relabel | None = (
+        None  # whether ids are original ones, to be numbered, and of which kind
+    )
+    node_ids: RowStream | None = None  # the original ids of all nodes, also of those without edges
     nodes: str | None = None  # a table of nodes, which has the ids of all
-    id_column: str | None = None  # of that
+    id_column: str | None = None  # the column of that table with the ids
     separate_ids: bool = False  # sources and targets are different things, also with equal ids
 
     def graph_options(
