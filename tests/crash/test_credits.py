@@ -218,19 +218,24 @@ def test_inline_results_that_nobody_reads_are_bounded_and_the_rest_is_told_so(
     print(f"{grown / MIB:.1f} MiB more")
     assert grown < 256 * MIB
     other = RawSession(daemon.address, transport=pb.TRANSPORT_INLINE)  # 80 MB and more
-    other.sample(2, WIDE_SEEDS, [2500], columns=[], replace=True, timeout_ms=1000)
-    assert "other sessions hold" in other.receive().error.message
+    for request_id in itertools.count(2):
+        other.sample(request_id, WIDE_SEEDS, [2500], columns=[], replace=True, timeout_ms=1000)
+        error = other.receive().error
+        if error.code != DEADLINE:  # a busy machine may not have drawn it in time
+            break
+    assert "other sessions hold" in error.message
     other.close()
     answered: dict[int, str] = {}
     while len(answered) < len(asked):
         answer = session.receive()
         kind = answer.WhichOneof("body")
-        if kind == "error":
+        if kind == "error" and answer.error.code != DEADLINE:
             assert "wait until the client has read them" in answer.error.message
-        if kind in ("error", "result"):
+            kind = "told"
+        if kind != "chunk":
             answered[answer.request_id] = kind
     assert sorted(answered) == list(asked)
-    assert set(answered.values()) == {"error", "result"}
+    assert {"told", "result"} <= set(answered.values())
     session.close()
     watch.close()
 
