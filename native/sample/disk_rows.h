@@ -18,15 +18,16 @@
 
 namespace graphzero::sample {
 
-// What one lane waits for.
+// What one lane waits for: a short read, or, if `bytes` is 0, ranges.
 struct DiskAsked {
   static constexpr size_t kBlockBytes = 512;
 
-  // A short read, at this address of the mapping, into `block`; or
+  // The short read: from the place of the file with this address in the mapping, to `block`.
   const void* place = nullptr;
   size_t bytes = 0;
   alignas(uint64_t) std::array<std::byte, kBlockBytes> block;
-  // ranges of the mapping, and then copies of them, which are gone after the turn.
+  // Addresses in the mapping while the lane waits; then copies in memory, which are gone after the
+  // turn.
   std::array<std::span<const std::byte>, 3> ranges;
   bool waiting = false;
 
@@ -62,7 +63,7 @@ class DiskRows {
   using Id = IdType;
   using Asked = DiskAsked;
   // Enough lanes that a round keeps a disk busy to its end and that lanes on the same pages share
-  // reads; each takes a kilobyte.
+  // reads; each takes a kilobyte or two.
   static constexpr size_t kSide = 8192;
   static constexpr uint64_t kBlockBytes = DiskAsked::kBlockBytes;  // a page holds several
   static constexpr size_t kSlotsAtOnce = size_t{1} << 21;

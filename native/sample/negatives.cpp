@@ -9,10 +9,10 @@
 
 #include "base/buffer.h"
 #include "base/errors.h"
-#include "sample/node2vec.h"
 #include "sample/random.h"
 #include "sample/row_batches.h"
 #include "sample/row_lanes.h"
+#include "sample/row_search.h"
 
 namespace graphzero::sample {
 namespace {

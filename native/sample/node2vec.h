@@ -17,6 +17,7 @@
 
 #include "base/threads.h"
 #include "sample/random.h"
+#include "sample/row_search.h"
 
 namespace graphzero::sample {
 
@@ -59,13 +60,6 @@ class Node2VecBias {
   uint64_t near_threshold_;
   uint64_t far_threshold_;
 };
-
-// True if x is among the ids of a row: by halving where rows are sorted, else by reading all of it.
-template <class Id>
-bool Contains(std::span<const Id> row, bool sorted, uint64_t x) {
-  if (sorted) return std::binary_search(row.begin(), row.end(), x);
-  return std::find(row.begin(), row.end(), x) != row.end();
-}
 
 // One step along a row with the bias of having come from `previous`.
 template <class Id>

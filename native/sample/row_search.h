@@ -1,4 +1,5 @@
-// Searching rising numbers of a file with few reads, each of which brings a block of them.
+// Whether a row has an edge to some node: searching rising numbers of a file with few reads, each
+// of which brings a block of them, or a row that is at hand.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace graphzero::sample {
 
 // Looks for x among array[begin, end), an array in the mapping; finds what std::lower_bound would.
-// In a damaged file whose numbers do not rise it is some position in the range. Somebody else reads
+// In a damaged file whose numbers do not rise it is some position in the range. The caller reads
 // the blocks, until it is done.
 //
 // Where a block lies is guessed in turns from the size of x, because ids and edge counts are spread
@@ -17,11 +18,8 @@ namespace graphzero::sample {
 template <class T>
 class RowSearch {
  public:
-  static constexpr uint64_t kCounted = 16;
-
   RowSearch() = default;
-  // No number of the array is above `bound`; a block has at most `most` numbers, a
-  // power of two.
+  // No number of the array is above `bound`. A block has at most `most` numbers, a power of two.
   RowSearch(const T* array, uint64_t begin, uint64_t end, uint64_t x, uint64_t bound, uint64_t most)
       : array_(array), most_(most), x_(x), begin_(begin), end_(end), high_(bound) {
     ChooseBlock();
@@ -52,6 +50,10 @@ class RowSearch {
   }
 
  private:
+  // In blocks of at most so many numbers the smaller ones are counted instead of halving: a cache
+  // line of 4-byte ids.
+  static constexpr uint64_t kCounted = 16;
+
   uint64_t CountBelow(const T* numbers, uint64_t count) const {
     if (count > kCounted) {
       return static_cast<uint64_t>(std::lower_bound(numbers, numbers + count, x_) - numbers);
@@ -91,5 +93,12 @@ class RowSearch {
   bool equal_ = false;
   bool guess_ = true;
 };
+
+// True if x is among the ids of a row: by halving where rows are sorted, else by reading all of it.
+template <class Id>
+bool Contains(std::span<const Id> row, bool sorted, uint64_t x) {
+  if (sorted) return std::binary_search(row.begin(), row.end(), x);
+  return std::find(row.begin(), row.end(), x) != row.end();
+}
 
 }  // namespace graphzero::sample
