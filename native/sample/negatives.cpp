@@ -269,6 +269,17 @@ class PairDrawer {
   std::vector<Exhausted> exhausted_;
 };
 
+// Draws negatives [begin, end) for which nothing is read. In lanes, which PairDrawer needs for its
+// reads, they would take 1.3 times as long.
+void DrawWithoutReading(const NegativeContext& context, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    Draws draws = context.draws.Child(i);
+    const std::optional<uint64_t> given = context.Given(i);
+    const uint64_t source = given ? *given : context.sources[draws.Below(context.sources.size())];
+    context.out.Write(i, source, context.targets[draws.Below(context.targets.size())]);
+  }
+}
+
 // Draws negatives that had all their pairs rejected: uniformly among all targets that make a
 // negative with the source, which takes the edges of the source.
 class ExhaustedDrawer {
@@ -464,6 +475,11 @@ void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& re
   const NegativeContext context{request, rows, {sources, targets}};
   ReadRows(rows, [&] {
     base::ThreadLease lease(request.threads);
+    if (!request.reject && request.weights == NegativeWeights::kUniform) {
+      lease.For(targets.size(), kGrain,
+                [&](int, size_t begin, size_t end) { DrawWithoutReading(context, begin, end); });
+      return;
+    }
     std::mutex mutex;
     std::vector<Exhausted> exhausted;
     WithRowSource(rows, lease, targets.size(), kGrain,

@@ -244,7 +244,7 @@ class FakeRequest:
 
 
 def test_those_who_used_the_least_time_go_first() -> None:
-    line, ran = WorkingMemoryLine(1000), []
+    line, ran = WorkingMemoryLine(1000, newcomers_seconds=lambda: 0.0), []
     busy, modest = (FakeRequest(seconds, ran) for seconds in (5.0, 1.0))
     line.wait(busy)
     line.wait(modest)
@@ -272,7 +272,7 @@ def test_newcomers_do_not_overtake_one_who_waits_for_ever() -> None:
 
 
 def test_small_requests_do_not_wait_behind_a_large_one_each_session_with_one_at_a_time() -> None:
-    line, ran = WorkingMemoryLine(1000), []
+    line, ran = WorkingMemoryLine(1000, newcomers_seconds=lambda: 0.0), []
     line.sessions = 2
     large = FakeRequest(0.0, ran, needed=700, session_id=1)
     small, next_one = (FakeRequest(5.0, ran, needed=10, session_id=2) for _ in range(2))
@@ -290,7 +290,7 @@ def test_small_requests_do_not_wait_behind_a_large_one_each_session_with_one_at_
 
 
 def test_an_answered_request_leaves_the_line() -> None:
-    line, ran = WorkingMemoryLine(1000), []
+    line, ran = WorkingMemoryLine(1000, newcomers_seconds=lambda: 0.0), []
     given_up = FakeRequest(0.0, ran)
     line.wait(given_up)
     line.serve()
@@ -301,7 +301,7 @@ def test_an_answered_request_leaves_the_line() -> None:
 
 
 def test_one_request_may_have_all_memory_only_while_nobody_else_is_there() -> None:
-    line = WorkingMemoryLine(1000)
+    line = WorkingMemoryLine(1000, newcomers_seconds=lambda: 0.0)
     assert line.largest == 1000
     line.sessions = 2
     assert line.largest == 750
