@@ -187,17 +187,24 @@ async def _on_a_thread(work: Callable[[], T]) -> T:
     """
     future: Future[T] = Future()
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-        _wake(waiter)
-
-    threading.Thread(target=run, name="graphzero-work", daemon=True).start()
+    threading.Thread(
+        target=_work_for, args=(work, future, waiter), name="graphzero-work", daemon=True
+    ).start()
     await waiter
-    return future.result()
+    try:
+        return future.result()
+    finally:
+        del future  # or an exception of it would be in a cycle of references
+
+
+def _work_for(work: Callable[[], T], future: Future[T], waiter: asyncio.Future[None]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)
+    finally:
+        del future  # as above: the traceback has this frame too
+    _wake(waiter)
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

@@ -18,9 +18,10 @@ import os
 import threading
 import time
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import ClientError, RequestCancelled, ServerUnavailable
@@ -40,13 +41,20 @@ T = TypeVar("T")
 _MOST_IN_FLIGHT = 64
 
 
+class _Unsent(NamedTuple):
+    request: Request[Any]
+    future: RequestFuture[Any]
+    time_s: float
+    """What the daemon gets for it, however long there is no daemon to send it to."""
+
+
 class Connection:
     """Requests to one daemon through one session at a time. Thread-safe."""
 
     # Made anew in a forked child; _lock guards those below it.
     _opening: threading.RLock
     _lock: threading.RLock
-    _unsent: dict[int, tuple[Request[Any], RequestFuture[Any]]]  # by request id, the oldest first
+    _unsent: OrderedDict[int, _Unsent]  # by request id, the oldest first
     _pending: dict[int, PendingRequest]  # sent and not answered
     _session: Session | None
     _reconnecting: bool
@@ -112,9 +120,11 @@ class Connection:
             self._require_not_closed()
             opens = self._session is None and not self._reconnecting
             self._reconnecting = self._reconnecting or opens
-        future = self._send(request)
-        if opens:
-            self._open_in_background()
+        try:
+            future = self._send(request)
+        finally:  # whatever happened: others may count on it
+            if opens:
+                self._open_in_background()
         return future
 
     def end(self) -> list[Session]:
@@ -143,8 +153,10 @@ class Connection:
             request.deadline,
             self._opener.patience.retry_timeout or 0.0,
         )
+        # Not under the lock: the clock has one of its own.
+        unsent = _Unsent(request, future, request.deadline.remaining())
         with self._lock:
-            self._unsent[request_id] = request, future
+            self._unsent[request_id] = unsent
             self._send_next()
             session, reconnecting = self._session, self._reconnecting
         if session is not None:
@@ -155,19 +167,17 @@ class Connection:
 
     def _send_next(self) -> None:
         """Sends what there is a session and room for. Called with the lock held."""
-        while self._unsent and self._session is not None and len(self._pending) < _MOST_IN_FLIGHT:
-            request_id = next(iter(self._unsent))
-            found = self._unsent.pop(request_id, None)
-            if found is None:  # given up by a finalizer at this moment
-                continue
-            request, future = found
-            wait_s = request.deadline.remaining()
+        while (session := self._session) is not None and len(self._pending) < _MOST_IN_FLIGHT:
+            try:  # at any moment a finalizer may give up what was there a moment before
+                request_id, (request, future, time_s) = self._unsent.popitem(last=False)
+            except KeyError:
+                return
             for message in request.messages:
                 message.request_id = request_id
-                message.timeout_ms = max(1, int(min(wait_s * 1000, 2**32 - 1)))
-            answer_by = time.monotonic() + wait_s
+                message.timeout_ms = max(1, int(min(time_s * 1000, 2**32 - 1)))
+            answer_by = time.monotonic() + time_s
             self._pending[request_id] = PendingRequest(request, future, answer_by)
-            self._session.send(request.messages)
+            session.send(request.messages)
 
     def _install(self, session: Session) -> None:
         """Makes it the connection's session, and sends what is not answered yet."""
@@ -217,8 +227,10 @@ class Connection:
                 self._ask_again(request_id, pending, self._session)
                 return None
             del self._pending[request_id]
-            self._send_next()
-        pending.resolve(answer)
+        pending.resolve(answer)  # first: nothing that happens to the others keeps it from that
+        if self._unsent:
+            with self._lock:
+                self._send_next()
         return pending.future.holds_users_objects()
 
     def _ask_again(self, request_id: int, pending: PendingRequest, session: Session) -> None:
@@ -263,15 +275,15 @@ class Connection:
         with self._lock:
             unsent = self._unsent.pop(request_id, None)
         if unsent is not None:
-            unsent[1].fail(error)
+            unsent.future.fail(error)
 
     def _fail_pending(self, error: ClientError) -> None:
         """Fails what waits for an answer, when there is no session and none will be opened."""
         with self._lock:
             self._reconnecting = False
             futures = [pending.future for pending in self._pending.values()]
-            futures += [future for _, future in self._unsent.values()]
-            self._pending, self._unsent = {}, {}
+            futures += [unsent.future for unsent in self._unsent.values()]
+            self._pending, self._unsent = {}, OrderedDict()
         for future in futures:
             # One for each: to raise an exception changes it.
             future.fail(type(error)(*error.args))
@@ -280,7 +292,7 @@ class Connection:
         # Re-entrant: the collector may run while it is held, and cancel what an iterator left.
         self._lock = threading.RLock()
         self._opening = threading.RLock()
-        self._unsent = {}
+        self._unsent = OrderedDict()
         self._pending = {}
         self._session = None
         self._reconnecting = False

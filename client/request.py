@@ -111,13 +111,12 @@ class RequestFuture(Future[T]):
                     self.exception(patience.step())  # waits
                 if not self.done() and not patience.remaining():
                     raise self.not_answered()
-            error = self.exception()
-            if error is not None:
-                raise error
             return self.result()
         except BaseException:
             self.cancel()
             raise
+        finally:
+            del self  # or an exception, whose traceback has this frame, would be in a cycle with it
 
     def holds_users_objects(self) -> object:
         """Of what this future holds, that whose end may run a user's code or close a client.

@@ -4,6 +4,7 @@ import doctest
 from pathlib import Path
 
 import graphzero as gz
+import numpy as np
 import pytest
 from graphzero.commands.cli import main
 
@@ -89,3 +90,10 @@ def test_verify_of_nothing_is_an_error(tmp_path: Path) -> None:
         gz.verify(tmp_path / "absent")
     with pytest.raises(gz.InputError):
         gz.verify(tmp_path)
+
+
+def test_verify_reports_original_ids_of_another_type(tmp_path: Path) -> None:
+    gz.generate(tmp_path / "ds", nodes=10, edges=20, dim=2, classes=2)
+    gz.write_features(tmp_path / "ds" / "original_id.gd", np.ones((10, 3), np.float32))
+    (problem,) = gz.verify(tmp_path / "ds").problems
+    assert "original_id.gd: found float32 in 2 dimensions, expected ids as int64" in problem

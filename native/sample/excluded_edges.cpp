@@ -11,8 +11,12 @@ namespace {
 constexpr size_t kGrain = 256;
 
 // A damaged row could give a slot twice, and the caller subtracts their number from the degree.
-void SortAndDropRepeats(std::vector<uint64_t>* slots) {
-  std::sort(slots->begin(), slots->end());
+void SortAndDropRepeats(ExcludedEdges::Slots* slots) {
+  base::CheckedLoop loop;
+  std::sort(slots->begin(), slots->end(), [&](uint64_t a, uint64_t b) {
+    loop.Next();
+    return a < b;
+  });
   slots->erase(std::unique(slots->begin(), slots->end()), slots->end());
 }
 
@@ -39,9 +43,9 @@ ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int6
 std::span<const ExcludedEdges::Pair> ExcludedEdges::Run(uint64_t node) const {
   const LocalId first = runs_.Find(node);
   if (first == IdTable<uint64_t>::kNone) return {};
-  size_t last = first;
-  while (last < pairs_.size() && pairs_[last].row == node) ++last;
-  return {pairs_.data() + first, last - first};
+  const auto begin = pairs_.begin() + first;
+  // A search: the run of a hub is long, and this is asked for each of its edges.
+  return {begin, std::upper_bound(begin, pairs_.end(), Pair{node, UINT64_MAX})};
 }
 
 bool ExcludedEdges::Contains(uint64_t node, uint64_t neighbour) const {
@@ -55,7 +59,7 @@ template <class Source>
 class SlotFinder {
  public:
   SlotFinder(const ExcludedEdges& excluded, Source& source, std::span<const uint64_t> nodes,
-             std::span<const store::SlotRange> ranges, std::span<std::vector<uint64_t>> slots)
+             std::span<const store::SlotRange> ranges, std::span<ExcludedEdges::Slots> slots)
       : excluded_(excluded), source_(source), nodes_(nodes), ranges_(ranges), slots_(slots) {}
 
   struct Lane {
@@ -70,6 +74,7 @@ class SlotFinder {
 
   bool Begin(Lane& lane, size_t number) {
     lane.number = number;
+    if (ranges_[number].size() == 0) return false;
     lane.left = excluded_.Run(nodes_[number]);
     if (source_.rows().sorted) return StartPair(lane);
     source_.AskRanges(lane.asked, RowIds(lane));
@@ -103,7 +108,10 @@ class SlotFinder {
     while (lane.search.done()) {
       if (lane.has_begin || !lane.search.found()) {
         const uint64_t end = lane.has_begin ? lane.search.position() : 0;
-        for (uint64_t slot = lane.begin; slot < end; ++slot) slots_[lane.number].push_back(slot);
+        for (uint64_t slot = lane.begin; slot < end; ++slot) {
+          loop_.Next();
+          slots_[lane.number].push_back(slot);
+        }
         lane.left = lane.left.subspan(1);
         return StartPair(lane);
       }
@@ -118,9 +126,9 @@ class SlotFinder {
 
   bool FilterRow(Lane& lane) {
     const std::span<const Id> ids = source_.Loaded(lane.asked, 0, RowIds(lane));
-    base::CheckedLoop loop;
+    base::CheckPoint();  // a turn that reads a whole row
     for (size_t i = 0; i < ids.size(); ++i) {
-      loop.Next();
+      loop_.Next();
       const ExcludedEdges::Pair pair{nodes_[lane.number], ids[i]};
       if (std::binary_search(lane.left.begin(), lane.left.end(), pair)) {
         slots_[lane.number].push_back(ranges_[lane.number].begin + i);
@@ -133,13 +141,14 @@ class SlotFinder {
   Source& source_;
   const std::span<const uint64_t> nodes_;
   const std::span<const store::SlotRange> ranges_;
-  const std::span<std::vector<uint64_t>> slots_;
+  const std::span<ExcludedEdges::Slots> slots_;
+  base::CheckedLoop loop_;
 };
 
-std::vector<std::vector<uint64_t>> ExcludedEdges::FindSlots(
+base::WorkVector<ExcludedEdges::Slots> ExcludedEdges::FindSlots(
     const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
     std::span<const store::SlotRange> ranges) const {
-  std::vector<std::vector<uint64_t>> slots(nodes.size());
+  base::WorkVector<Slots> slots(nodes.size());
   WithRowSource(rows, lease, nodes.size(), kGrain,
                 [&]<class Source>(Source& source, size_t begin, size_t end) {
                   SlotFinder<Source> finder(*this, source, nodes, ranges, slots);

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "base/buffer.h"
 #include "base/threads.h"
 #include "sample/id_table.h"
 #include "sample/rows.h"
@@ -15,6 +15,9 @@ namespace graphzero::sample {
 // parallel ones too. Pairs that are no edges exclude nothing. Thread-safe after the constructor.
 class ExcludedEdges {
  public:
+  // Slots of one row. As many as a request makes of them, so they are counted.
+  using Slots = base::WorkVector<uint64_t>;
+
   // Needs as many rows as neighbours; ids that are no nodes are harmless.
   ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours);
 
@@ -28,9 +31,9 @@ class ExcludedEdges {
 
   // slots[i] are those of the excluded edges of nodes[i], whose row is ranges[i]: rising and each
   // once. Reads the rows.
-  std::vector<std::vector<uint64_t>> FindSlots(const Rows& rows, base::ThreadLease& lease,
-                                               std::span<const uint64_t> nodes,
-                                               std::span<const store::SlotRange> ranges) const;
+  base::WorkVector<Slots> FindSlots(const Rows& rows, base::ThreadLease& lease,
+                                    std::span<const uint64_t> nodes,
+                                    std::span<const store::SlotRange> ranges) const;
 
  private:
   template <class Source>

@@ -47,9 +47,9 @@ uint64_t HopDrawer::Count() {
 }
 
 void HopDrawer::LeaveExcludedOut() {
-  std::vector<size_t> places;
-  std::vector<uint64_t> nodes;
-  std::vector<store::SlotRange> rows;
+  base::WorkVector<size_t> places;
+  base::WorkVector<uint64_t> nodes;
+  base::WorkVector<store::SlotRange> rows;
   base::ForEach(spec_.size(), [&](size_t i) {
     if (!spec_.excluded->Touches(Node(i))) return;
     places.push_back(i);

@@ -105,7 +105,7 @@ class HopDrawer {
   base::ThreadLease& lease_;
   const Domain domain_;
   const Draws draws_;
-  std::unordered_map<size_t, std::vector<uint64_t>> excluded_;  // slots by node, of those with any
+  std::unordered_map<size_t, ExcludedEdges::Slots> excluded_;  // slots by node, of those with any
 };
 
 }  // namespace graphzero::sample

@@ -288,8 +288,11 @@ class ExhaustedDrawer {
       : context_(context), rows_(context.rows), lease_(lease) {}
 
   void Run(std::vector<Exhausted> exhausted) {
-    std::sort(exhausted.begin(), exhausted.end(),
-              [](const Exhausted& a, const Exhausted& b) { return a.number < b.number; });
+    base::CheckedLoop loop;
+    std::sort(exhausted.begin(), exhausted.end(), [&](const Exhausted& a, const Exhausted& b) {
+      loop.Next();
+      return a.number < b.number;
+    });
     for (size_t begin = 0; begin < exhausted.size(); begin += kCountedAtOnce) {
       const size_t end = std::min(begin + kCountedAtOnce, exhausted.size());
       RunSome(std::span(exhausted).subspan(begin, end - begin));
@@ -299,6 +302,15 @@ class ExhaustedDrawer {
  private:
   // Their size follows the row of a node that a request chooses.
   using Targets = base::WorkVector<uint64_t>;
+
+  // Of hubs, these are long.
+  static void Sort(Targets* targets) {
+    base::CheckedLoop loop;
+    std::sort(targets->begin(), targets->end(), [&](uint64_t a, uint64_t b) {
+      loop.Next();
+      return a < b;
+    });
+  }
 
   struct Negative {
     Exhausted exhausted;
@@ -391,9 +403,10 @@ class ExhaustedDrawer {
     });
     for (size_t k = 0; k < sources.size(); ++k) {
       Targets& targets = linked[k];
+      base::CheckPoint();
       std::erase_if(targets, [&](uint64_t id) { return id >= rows_.adjacency.rows; });  // damaged
       targets.push_back(sources[k]);
-      std::sort(targets.begin(), targets.end());
+      Sort(&targets);
       targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     }
     return linked;
@@ -406,7 +419,7 @@ class ExhaustedDrawer {
     if (!context_.targets.all()) {
       const auto& list = context_.request.target_candidates;
       listed.assign(list.begin(), list.end());
-      std::sort(listed.begin(), listed.end());
+      Sort(&listed);
       listed.erase(std::unique(listed.begin(), listed.end()), listed.end());
     }
     const uint64_t count = context_.targets.all() ? rows_.adjacency.rows : listed.size();

@@ -42,6 +42,7 @@ class FanoutDrawer {
         std::max<size_t>(1, Source::kSlotsAtOnce / std::max<uint64_t>(1, request_.count));
     for (size_t first = begin; first < end; first += at_once) {
       const size_t last = std::min(first + at_once, end);
+      base::CheckPoint();
       Pick(first, last);
       Read(first, last);
     }

@@ -50,12 +50,14 @@ void ForRanges(const Rows& rows, base::ThreadLease& lease, const T* array, size_
     return;
   }
   base::Buffer<T> read;
-  std::vector<std::span<const T>> spans;
-  std::vector<io::WantedRange> wanted;
+  base::WorkVector<std::span<const T>> spans;
+  base::WorkVector<io::WantedRange> wanted;
+  base::CheckedLoop loop;
   size_t last = 0;
   for (size_t first = 0; first < count; first = last) {
     uint64_t held = 0;
     for (last = first; last < count; ++last) {
+      loop.Next();
       const uint64_t more = range_of(last).size();
       if (last > first && (held + more) * sizeof(T) > kAtOnceBytes) break;
       held += more;
@@ -65,6 +67,7 @@ void ForRanges(const Rows& rows, base::ThreadLease& lease, const T* array, size_
     wanted.clear();
     T* to = read.data();
     for (size_t i = first; i < last; ++i) {
+      loop.Next();
       const store::SlotRange range = range_of(i);
       spans.emplace_back(to, range.size());
       if (range.size() == 0) continue;

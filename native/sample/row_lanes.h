@@ -42,7 +42,7 @@ void RunLanes(Source& source, Algorithm& algorithm, size_t begin, size_t end, si
     Lane lane;
     size_t number;
   };
-  std::vector<Numbered> lanes(std::min(side, end - begin));
+  base::WorkVector<Numbered> lanes(std::min(side, end - begin));
   std::exception_ptr error;
   base::CheckedLoop loop;
   // Whether the lane goes on. When an item fails, those from it on are of no interest any more.

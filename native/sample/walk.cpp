@@ -151,6 +151,7 @@ class Walks {
   bool StartStep(Lane& w) {
     int64_t* const walk = context_.Walk(w.number);
     for (; w.step < context_.request.length; walk[++w.step] = static_cast<int64_t>(w.node)) {
+      loop_.Next();  // a walk that always restarts never waits for a read
       w.draws = context_.StepDraws(w.step, w.number);
       if (!context_.Restarts(w.draws)) {
         AskRow(source_, w.asked, w.node);
@@ -268,6 +269,7 @@ class Walks {
   }
 
   bool ChooseFromWholeRow(Lane& w) {
+    base::CheckPoint();  // a turn that reads a whole row
     const auto weights = weighted_ ? rows_.Weights(w.row) : std::span<const float>();
     const SecondOrderStep<Id> step{
         .bias = bias_,
@@ -288,6 +290,7 @@ class Walks {
   const bool weighted_;
   const bool second_order_;
   WeightedPicker weights_;  // of the lane whose turn it is
+  base::CheckedLoop loop_;
 };
 
 void CheckBias(const char* name, double value) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,8 +71,19 @@ class Running:
                 self.error = error
 
     def wait_for_work(self, seconds: float) -> None:
-        """Until its client has used so much time of threads, or it has ended."""
-        wait_until(lambda: self.ended or self._share.seconds > seconds, "work under way")
+        """Until its thread has used this much of a processor, or has ended.
+
+        The share would tell too late: it is counted when a loop of the engine ends.
+        """
+        wait_until(lambda: self.ended or self._processor_seconds() > seconds, "work under way")
+
+    def _processor_seconds(self) -> float:
+        try:
+            text = Path(f"/proc/self/task/{self._thread.native_id}/stat").read_text()
+        except FileNotFoundError:  # it has ended
+            return 0.0
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     @property
     def ended(self) -> bool:
@@ -104,6 +116,9 @@ LONG_WORK: dict[str, Callable[[gz.Graph], Any]] = {
     ),
     "uniform walks": lambda graph: graph.random_walk(everything(64), 10**7),
     "second-order walks": lambda graph: graph.random_walk(everything(64), 10**6, p=0.01, q=100.0),
+    "walks that always restart": lambda graph: graph.random_walk(
+        everything(64), 2 * 10**6, p=2.0, restart=1.0
+    ),
     "weighted walks": lambda graph: graph.random_walk(everything(64), 10**6, weighted=True),
 }
 

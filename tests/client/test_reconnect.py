@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
 import signal
 import tempfile
 import threading
+import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,9 @@ import pytest
 import torch
 from contents import batch_contents
 from daemon_process import DaemonProcess
+from graphzero.client.session import Session
 from graphzero.files.publish import new_dataset
+from waiting import wait_until
 
 FANOUT = [3, 2]
 
@@ -267,3 +272,43 @@ def test_batch_numbers_are_not_shared_between_links(daemon: Any) -> None:
         two = client.loader(range(100, 200), FANOUT, 10)
         for a, b in itertools.zip_longest(one, two):
             assert a.n_id[0] < 100 <= b.n_id[0]
+
+
+def test_a_request_made_while_the_daemon_is_away_gets_all_its_time_from_the_next(
+    mortal: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    send = Session.send
+
+    def record(self: Session, messages: Any) -> None:
+        sent.extend(message.timeout_ms for message in messages)
+        send(self, messages)
+
+    monkeypatch.setattr(Session, "send", record)
+    with gz.connect(mortal.address, retry=True) as client:
+        mortal.kill()
+        connection = client._pool.direct()
+        wait_until(lambda: connection._session is None, "the client notices")
+        timeout_s = 0.3
+        future = client.sample_async([1], FANOUT, timeout=timeout_s)
+        over = time.monotonic() + timeout_s
+        wait_until(lambda: time.monotonic() > over, "its time would be over")
+        mortal.start()
+        wait_until(lambda: sent, "the request is sent")
+        future.cancel()
+    assert sent[0] > 1  # what would be left of it
+
+
+def test_a_failed_call_keeps_nothing_until_the_garbage_collector_comes(
+    mortal: DaemonProcess,
+) -> None:
+    client = gz.connect(mortal.address)
+    reference = weakref.ref(client)
+    gc.disable()
+    try:
+        with pytest.raises(gz.InvalidRequest):
+            client.sample([-1], FANOUT)
+        del client
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -18,6 +18,7 @@ from graphzero.base.errors import FormatError, InputError
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
 from graphzero.files.categories import Categories
 from graphzero.files.column_file import ColumnFile
+from graphzero.files.dtypes import DataType
 from graphzero.files.paths import (
     COLUMN_SUFFIX,
     GRAPH_FILE,
@@ -65,8 +66,8 @@ def verify(path: StrPath, *, progress: bool = False) -> VerificationReport:
     verify` does: checksums, bounds, and whether the columns of a dataset fit its graph.
 
     What is damaged or cannot be read is in the report, and raises nothing; a path that does not
-    exist raises FileNotFoundError, a directory without data files InputError. `progress` shows
-    progress on stderr.
+    exist raises FileNotFoundError, a directory without data files and a file of another kind
+    InputError. `progress` shows progress on stderr.
 
         >>> gz.verify("products").ok
         True
@@ -95,9 +96,9 @@ def verify_all(path: Path, show_progress: ShowProgress) -> Iterator[Verified]:
             sound = sound and not result.problems
             yield result
         if sound and (dataset / GRAPH_FILE).exists():
-            problems = tuple(_mismatches(dataset))
-            if problems:
-                yield Verified(dataset, 0, problems)
+            result = _verify_together(dataset)
+            if result.problems:
+                yield result
 
 
 def _verify_file(path: Path, show_progress: ShowProgress) -> Verified:
@@ -108,11 +109,25 @@ def _verify_file(path: Path, show_progress: ShowProgress) -> Verified:
         size = file.file_bytes
         with show_progress(path.name) as report:
             problems = find_problems(file, report)
+        if not problems and path.suffix == COLUMN_SUFFIX:
+            ColumnFile(path)  # which reads what the file says of itself
     except OSError as error:
         return Verified(path, size, (error_text(error),), unreadable=True)
     except FormatError as error:
         problems = [error_text(error)]
     return Verified(path, size, tuple(problems))
+
+
+def _verify_together(dataset: Path) -> Verified:
+    """Files that are sound one by one."""
+    problems: list[str] = []
+    try:
+        problems.extend(_mismatches(dataset))
+    except OSError as error:
+        return Verified(dataset, 0, (*problems, error_text(error)), unreadable=True)
+    except (FormatError, InputError) as error:
+        problems.append(error_text(error))
+    return Verified(dataset, 0, tuple(problems))
 
 
 def _mismatches(dataset: Path) -> Iterator[str]:
@@ -138,6 +153,12 @@ def _mismatches(dataset: Path) -> Iterator[str]:
 
 def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
     """Original ids and categories are found by bisection."""
+    if (column.dtype, len(column.shape)) not in ((DataType.INT64, 1), (DataType.UINT8, 2)):
+        yield (
+            f"{column.path}: found {column.dtype.label} in {len(column.shape)} dimensions, "
+            f"expected {what} as int64, or as texts of equal length"
+        )
+        return
     row = 0  # of the first id of `ids`
     before: npt.NDArray[Any] | None = None  # the last id of the piece before
     for piece in column.pieces():
