@@ -93,22 +93,23 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments, and attack a daemon, for a quarter of an hour
 	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 GRAPHZERO_HOSTILE_S=10 \
 	  GRAPHZERO_CHANGED_ROUNDS=20 GRAPHZERO_CUTS=200 GRAPHZERO_PAUSE_S=100 GRAPHZERO_EXITS=20 GRAPHZERO_LEFT_EPOCHS=150 \
-	  $(PYTEST) -s --timeout 3600 tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
-	  tests/client/test_fork.py $(PYTEST_ARGS)
+	  GRAPHZERO_FORKS=200 $(PYTEST) -s --timeout 3600 tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
+	  tests/client/test_fork.py tests/base/test_fork.py $(PYTEST_ARGS)
 
+# Without the slow tests, which name their way to read or are about none.
 .PHONY: test-paths
 test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every way to read files
 	@for io in mapped:mapped cached:mapped direct:staged; do \
 	  echo "==> Reading features $${io%:*}, graphs $${io#*:}"; \
-	  GRAPHZERO_FEATURE_IO=$${io%:*} GRAPHZERO_TOPOLOGY_IO=$${io#*:} $(PYTEST) -q tests/sample tests/client tests/server \
-	    $(PYTEST_ARGS) || exit 1; \
+	  GRAPHZERO_FEATURE_IO=$${io%:*} GRAPHZERO_TOPOLOGY_IO=$${io#*:} $(PYTEST) -q -n $(TEST_PROCESSES) --dist loadfile \
+	    -m "not slow" tests/sample tests/client tests/server $(PYTEST_ARGS) || exit 1; \
 	done
 
 .PHONY: test-peers
 test-peers: $(PACKAGE) $(PEERS)/.installed ## compare with PyG's own loaders and DGL, which it installs (4 GB); nothing is skipped
 	@echo "==> Comparing with PyG and DGL"
 	@GRAPHZERO_NO_SKIPS=1 GRAPHZERO_DGL_PYTHON=$(CURDIR)/$(PEERS)/dgl/bin/python PYTHONPATH=$(CURDIR)/$(PEERS)/pyg \
-	  $(PYTEST) tests/client/test_pyg_peer.py tests/client/test_pyg_sampler.py tests/client/test_layers.py \
+	  $(PYTEST) tests/client/test_pyg_peer.py tests/client/test_pyg_typed_peer.py tests/client/test_pyg_sampler.py tests/client/test_layers.py tests/client/test_typed_dgl.py \
 	  tests/inputs/test_objects.py $(PYTEST_ARGS)
 
 .PHONY: test-pyg

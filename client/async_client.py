@@ -18,6 +18,7 @@ from graphzero.client.connect import ConnectOptions, open_client
 from graphzero.client.info import DatasetInfo
 from graphzero.client.request import Call, RequestFuture
 from graphzero.client.signatures import with_arguments_of
+from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.results import Walks
 
 T = TypeVar("T")
@@ -51,12 +52,12 @@ class AsyncClient(ClientCalls):
         self._connection = self._pool.direct()
 
     @with_arguments_of(ClientCalls._sample_request)
-    def sample(self, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Batch]:
+    def sample(self, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Batch | TypedBatch]:
         """As Client.sample()."""
         return self._run(self._sample(*args, **kwargs))
 
     @with_arguments_of(ClientCalls._sample_links)
-    def sample_links(self, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Batch]:
+    def sample_links(self, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Batch | TypedBatch]:
         """As Client.sample_links()."""
         return self._run(self._sample_links(*args, **kwargs))
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
-from functools import cache
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 from graphzero.base.extras import require_pyg
-from graphzero.base.lazy_torch import has_accelerator, import_torch
+from graphzero.base.lazy_torch import import_torch
 from graphzero.client.layers import Layer, dgl_blocks, nested_layers
 from graphzero.client.results import Reply, Tensor
+from graphzero.client.tensors import (
+    as_numpy,
+    as_torch,
+    clone,
+    pack,
+    require_accelerator,
+    unpack,
+    users_tensor,
+)
 from graphzero.embedded.results import SampleResult, Walks
-from graphzero.files.dtypes import DataType, widen
+from graphzero.embedded.typed_results import shape_of
 
 _TOPOLOGY = (
     "n_id", "edge_index", "e_id", "edge_weight", "batch", "source_index", "target_index",
+    "seed_time",
 )  # fmt: skip
 
 
@@ -85,28 +92,24 @@ class Batch(SampleResult):
 
     def numpy(self) -> Batch:
         """The same batch with NumPy arrays over the same memory."""
-        return self._map(_as_numpy)
+        return self._map(as_numpy)
 
     def to(self, device: Any, non_blocking: bool = False) -> Batch:
         """The batch on a torch device. On the device where it is already, the same tensors."""
         import_torch("a device needs torch")
-        return self._map(lambda tensor: _as_torch(tensor).to(device, non_blocking=non_blocking))
+        return self._map(lambda tensor: as_torch(tensor).to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
         """A copy in page-locked memory, from which copies to a GPU do not block.
 
         Raises RuntimeError where torch finds no GPU or other accelerator.
         """
-        if not has_accelerator(import_torch("pinned memory needs torch")):
-            raise RuntimeError(
-                "pin_memory() is for copies to an accelerator, and torch finds none; use the batch "
-                "as it is"
-            )
-        return self._map(lambda tensor: _as_torch(tensor).pin_memory())
+        require_accelerator()
+        return self._map(lambda tensor: as_torch(tensor).pin_memory())
 
     def clone(self) -> Batch:
         """A copy in memory of its own, which costs the daemon nothing however long it is kept."""
-        return self._map(lambda t: t.clone() if hasattr(t, "clone") else t.copy())
+        return self._map(clone)
 
     def release(self) -> None:
         """Drops the batch's own references, so that the block is free once no other view is left.
@@ -132,9 +135,9 @@ class Batch(SampleResult):
         Its fields are those of PyG's NeighborLoader, which graphzero.pyg.NeighborLoader gives too.
         """
         require_pyg("to_pyg()")
-        from graphzero.client.pyg.data import data_of, fields_of
+        from graphzero.client.pyg.data import data_of_batch
 
-        return data_of({**fields_of(self), "batch_size": self.batch_size})
+        return data_of_batch(self)
 
     def layers(self) -> list[Layer]:
         """The batch as one bipartite graph for each layer of a network, input layer first.
@@ -162,13 +165,13 @@ class Batch(SampleResult):
         return dgl_blocks(self.layers())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        packed = {name: _pack(self[name]) for name in self}
+        packed = {name: pack(self[name]) for name in self}
         return _unpickle, (packed, self._facts())
 
     def __repr__(self) -> str:
         if self._tensors is None:
             return "Batch(released)"
-        shapes = ", ".join(f"{name}={list(_shape(t))}" for name, t in self._tensors.items())
+        shapes = ", ".join(f"{name}={list(shape_of(t))}" for name, t in self._tensors.items())
         return f"Batch(batch_size={self.batch_size}, {shapes})"
 
     def _held(self) -> dict[str, Any]:
@@ -209,66 +212,5 @@ def walks_of_reply(reply: Reply) -> Walks:
     )
 
 
-def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:
-    """A torch tensor over the array when torch is installed, else the array.
-
-    `upcast`: values of a 16-bit floating type as float32, in memory of their own.
-    """
-    if upcast and tensor.dtype.is_half:
-        if _has_torch():
-            return users_tensor(tensor).float()
-        return widen(tensor.array, tensor.dtype)
-    if not _has_torch():
-        if tensor.dtype is DataType.BFLOAT16:
-            import_torch("NumPy has no bfloat16")
-        return tensor.array
-    import torch
-
-    shared = torch.from_numpy(tensor.array)
-    return shared.view(torch.bfloat16) if tensor.dtype is DataType.BFLOAT16 else shared
-
-
-@cache
-def _has_torch() -> bool:
-    return importlib.util.find_spec("torch") is not None
-
-
-def _as_numpy(tensor: Any) -> Any:
-    if isinstance(tensor, np.ndarray):
-        return tensor
-    if str(tensor.dtype) == "torch.bfloat16":
-        raise TypeError("NumPy has no bfloat16: leave the column out, or convert it with .float()")
-    return tensor.numpy()
-
-
-def _as_torch(tensor: Any) -> Any:
-    import torch
-
-    return torch.from_numpy(tensor) if isinstance(tensor, np.ndarray) else tensor
-
-
-def _shape(tensor: Any) -> tuple[int, ...]:
-    return tuple(tensor.array.shape if isinstance(tensor, Tensor) else tensor.shape)
-
-
-def _pack(tensor: Any) -> tuple[str, Any]:
-    # By value and through NumPy: torch would move a tensor to shared memory of its own.
-    if isinstance(tensor, np.ndarray):
-        return "numpy", np.array(tensor)
-    if str(tensor.dtype) == "torch.bfloat16":
-        import torch
-
-        return "bfloat16", tensor.cpu().view(torch.int16).numpy().copy()
-    return "torch", tensor.detach().cpu().numpy().copy()
-
-
-def _unpack(kind: str, array: Any) -> Any:
-    if kind == "numpy":
-        return array
-    torch = import_torch("a batch of torch tensors needs torch")
-    tensor = torch.from_numpy(array)
-    return tensor.view(torch.bfloat16) if kind == "bfloat16" else tensor
-
-
 def _unpickle(packed: dict[str, tuple[str, Any]], facts: dict[str, Any]) -> Batch:
-    return Batch({name: _unpack(*value) for name, value in packed.items()}, **facts)
+    return Batch({name: unpack(*value) for name, value in packed.items()}, **facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from graphzero.base.ids import Ids
 from graphzero.client.batch import Batch
 from graphzero.client.calls import ClientCalls
+from graphzero.client.column_choice import Columns
 from graphzero.client.info import DatasetInfo
 from graphzero.client.request import Call
 from graphzero.client.signatures import with_arguments_of
+from graphzero.client.temporal import TimedDraws
+from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.results import Walks
+from graphzero.embedded.sample_calls import TemporalStrategy
 from graphzero.embedded.sampling import Subgraph
+from graphzero.embedded.typed_arguments import Fanout, Times
 from graphzero.files.topology_file import Direction
 
 if TYPE_CHECKING:
@@ -40,7 +45,7 @@ class Client(ClientCalls):
     """
 
     @with_arguments_of(ClientCalls._sample_request)
-    def sample_async(self, *args: Any, **kwargs: Any) -> Future[Batch]:
+    def sample_async(self, *args: Any, **kwargs: Any) -> Future[Batch | TypedBatch]:
         """As sample(), without waiting: a future, whose cancel() also frees the daemon's work.
 
         Its callbacks run on a thread of their own, one after the other, and may use the client. The
@@ -53,13 +58,22 @@ class Client(ClientCalls):
         return future
 
     @with_arguments_of(ClientCalls._sample_request)
-    def sample(self, *args: Any, **kwargs: Any) -> Batch:
+    def sample(self, *args: Any, **kwargs: Any) -> Batch | TypedBatch:
         """Draws up to fanout[h] edges for each node that hop h - 1 found, and gathers columns.
 
-        fanout: -1 takes all edges of a node, 0 none.
+        seeds: ids of nodes; of a graph with types {type: ids} or (type, ids). The batch is then a
+        TypedBatch, which reads like PyG's HeteroData.
+        fanout: -1 takes all edges of a node, 0 none. One list for all relations of a graph with
+        types, or one for each, {(source, name, target): list}, with default_fanout for the others.
+        time: the time of each seed (integers on the graph's scale, or dates), or one for all of
+        them; "own" for the time that each has in the graph, or the name of a column that has it.
+        Nothing later is in the seed's tree, and disjoint is implied. time_strict leaves out what is
+        exactly as late; time_window, what is older than that long before; temporal_strategy "last"
+        takes the latest edges instead of any.
         original_ids: seeds are original ids of a relabelled dataset; see find_nodes().
         columns: those to gather for every node, or by e_id for every edge; None: all node columns,
-        []: topology only.
+        []: topology only. Of a graph with types a name stands for all columns called so, "user/x"
+        for one, and {type or relation: names} for those of each.
         seed_columns: those to gather for the seeds alone, such as labels.
         replace, weighted: draw with replacement; in proportion to the edge weights.
         direction: "in" follows edges from target to source, as graph networks aggregate, and is the
@@ -75,14 +89,23 @@ class Client(ClientCalls):
         return self._run(self._sample(*args, **kwargs))
 
     @with_arguments_of(ClientCalls._sample_links)
-    def sample_links(self, *args: Any, **kwargs: Any) -> Batch:
+    def sample_links(self, *args: Any, **kwargs: Any) -> Batch | TypedBatch:
         """A batch around the ends of links, and of negatives that the daemon draws for them.
 
         The batch's source_index and target_index are local ids: of the links, then of the
         negatives. Seeds are the sorted different ends; if disjoint, all of them as they come.
+        relation: what the links are of, in a graph with types: sources are nodes of its source
+        type, targets of its target type, and the indices positions in n_id of these types.
+        time: of each link, or one for all; negatives exist at the time of their link.
         original_ids: ends of the links are original ids of a relabelled dataset.
-        exclude_seed_edges: True leaves edges that are links of this batch out of it, "both" their
-        reverses too: a model would otherwise see the answer. The rest is as in sample().
+        exclude_seed_edges: which edges to leave out, because a model would see the answer in them.
+          False   none
+          True    those from source to target of a link of this batch, "both" their reverses too
+          "pair"  all edges between the ends of a link; with times only in the trees of that link
+          "own"   of those, the ones that did not exist before its time: earlier ones are history
+          None    "own" with times, else False
+        link_edge_ids: of links with times that come after their edges: the ids of these, which are
+        left out in place of anything else. The rest is as in sample().
         """
         return self._run(self._sample_links(*args, **kwargs))
 
@@ -90,6 +113,8 @@ class Client(ClientCalls):
     def random_walk(self, *args: Any, **kwargs: Any) -> Walks:
         """Walks of `length` steps along out-edges, one per start; p and q are node2vec's.
 
+        metapath: relations that the steps follow one after the other, of a graph with types, which
+        needs them; starts are nodes of the first one's source type.
         original_ids: starts are original ids of a relabelled dataset; nodes of walks never are.
         """
         return self._run(self._random_walk(*args, **kwargs))
@@ -101,7 +126,10 @@ class Client(ClientCalls):
 
     @with_arguments_of(ClientCalls._original_ids)
     def original_ids(self, *args: Any, **kwargs: Any) -> Any:
-        """The ids that nodes had before the dataset was relabelled: int64, or a list of str."""
+        """The ids that nodes had before the dataset was relabelled: int64, or a list of str.
+
+        type: the nodes' type, of a graph with types.
+        """
         return self._run(self._original_ids(*args, **kwargs))
 
     @with_arguments_of(ClientCalls._categories)
@@ -112,7 +140,8 @@ class Client(ClientCalls):
 
     @with_arguments_of(ClientCalls._find_nodes)
     def find_nodes(self, *args: Any, **kwargs: Any) -> Any:
-        """The nodes of original ids (integers, or a list of str), in that order.
+        """The nodes of original ids (integers, or a list of str), in that order; of a graph with
+        types, nodes of `type`.
 
         Raises InvalidRequest for an id that no node has.
         """
@@ -131,10 +160,15 @@ class Client(ClientCalls):
 
     def loader(
         self,
-        seeds: Ids | str | None,
-        fanout: Iterable[int],
+        seeds: Ids | str | tuple[str, Any] | Mapping[str, Any] | None,
+        fanout: Fanout,
         batch_size: int | None = None,
         *,
+        default_fanout: Iterable[int] | None = None,
+        time: Times = None,
+        time_strict: bool = False,
+        time_window: Any = None,
+        temporal_strategy: TemporalStrategy = "uniform",
         original_ids: bool = False,
         shuffle: bool = False,
         seed: int = 0,
@@ -142,9 +176,9 @@ class Client(ClientCalls):
         rank: int = 0,
         world_size: int = 1,
         prefetch: int = 2,
-        batch_sampler: Iterable[Ids] | None = None,
-        columns: Sequence[str] | None = None,
-        seed_columns: Sequence[str] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        columns: Columns | None = None,
+        seed_columns: Columns | None = None,
         replace: bool = False,
         weighted: bool = False,
         direction: Direction | None = None,
@@ -156,27 +190,33 @@ class Client(ClientCalls):
         """Batches for epochs of training, prepared ahead; see Loader.
 
         seeds: node ids, a bool mask over the nodes, the name of a split (a column of ids, or a bool
-        node column), or None for all nodes.
+        node column), or None for all nodes. Of a graph with types ("user", one of these), such as
+        ("user", "train"); the name of a type for all its nodes; or {type: one of these} for several
+        types, whose seeds an epoch then mixes.
+        time: as in sample(); times that are given are in the order of the seeds.
         original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
         drop_last: leave out what does not fill a batch on every rank.
         rank, world_size: this trainer's place among those that share an epoch.
         prefetch: batches in the making ahead of the one in use.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
-        batch_size, shuffle and drop_last.
+        batch_size, shuffle and drop_last; of a graph with types, of what sample() takes as seeds.
         The rest is as in sample().
         """
-        from graphzero.client.loader import Loader, LoaderOptions
+        from graphzero.client.loader import Loader, LoaderOptions, LoaderSeeds
 
         if original_ids:
-            seeds = self._run(self._original_nodes(seeds, self._deadline(timeout)))
+            seeds = self._run(self._original_seeds(seeds, self._deadline(timeout)))
+        if time is not None:
+            self._require_features(["times"])
         return Loader(
             self,
-            seeds,
+            LoaderSeeds(seeds, time, batch_sampler),
             self._sample_options(
                 fanout,
                 columns,
                 seed_columns,
+                default_fanout=default_fanout,
                 replace=replace,
                 weighted=weighted,
                 direction=direction,
@@ -184,6 +224,7 @@ class Client(ClientCalls):
                 disjoint=disjoint,
                 subgraph=subgraph,
             ),
+            TimedDraws(time_strict, time_window, temporal_strategy),
             LoaderOptions(
                 batch_size=batch_size,
                 shuffle=shuffle,
@@ -194,7 +235,6 @@ class Client(ClientCalls):
                 prefetch=prefetch,
                 timeout=timeout,
             ),
-            batch_sampler,
         )
 
     def close(self) -> None:

@@ -1,10 +1,11 @@
 """A connection to the daemon that lasts: after the daemon's death, and in a forked child, its
 session is opened anew.
 
-It has the requests that are not answered yet, and sends no more of them at a time than a daemon
-takes. With `retry` it opens another session when one ends, makes sure that the data is the same,
-and sends them again: the seed of every request was chosen before it was first sent, so the answers
-are the same bytes. Without, they fail, and the next request opens a session.
+It has the requests that are not answered yet, and sends no more of them at a time than the daemon
+takes (Welcome.max_in_flight); the others wait for their turn. With `retry` it opens another session
+when one ends, makes sure that the data is the same, and sends them again: the seed of every request
+was chosen before it was first sent, so the answers are the same bytes. Without, they fail, and the
+next request opens a session.
 
 Finalizers run on any thread and in the middle of anything, also of what is here. They may call
 cancel() of a future and end() of a connection, so these never wait, and take re-entrant locks only.
@@ -36,9 +37,8 @@ from graphzero.proto.graphzero_pb2 import Welcome
 
 T = TypeVar("T")
 
-# What a daemon lets a session have under way unless its --max-in-flight says otherwise; more than
-# that wait here for their turn.
-_MOST_IN_FLIGHT = 64
+# What a daemon that does not tell lets a session have under way, unless it was told otherwise.
+_USUAL_IN_FLIGHT = 64
 
 
 class _Unsent(NamedTuple):
@@ -57,6 +57,7 @@ class Connection:
     _unsent: OrderedDict[int, _Unsent]  # by request id, the oldest first
     _pending: dict[int, PendingRequest]  # sent and not answered
     _session: Session | None
+    _most_in_flight: int
     _reconnecting: bool
 
     def __init__(
@@ -167,7 +168,7 @@ class Connection:
 
     def _send_next(self) -> None:
         """Sends what there is a session and room for. Called with the lock held."""
-        while (session := self._session) is not None and len(self._pending) < _MOST_IN_FLIGHT:
+        while (session := self._session) is not None and len(self._pending) < self._most_in_flight:
             try:  # at any moment a finalizer may give up what was there a moment before
                 request_id, (request, future, time_s) = self._unsent.popitem(last=False)
             except KeyError:
@@ -187,6 +188,8 @@ class Connection:
             wanted = not self._closed and self._session is None
             if wanted:
                 self._session = session
+                self._most_in_flight = session.welcome.max_in_flight or _USUAL_IN_FLIGHT
+                self._take_back_what_is_too_much()
                 for pending in list(self._pending.values()):
                     session.send(pending.request.messages)
                 self._send_next()
@@ -194,6 +197,16 @@ class Connection:
             session.end()
             self._require_not_closed()
         self._notice_end(session)
+
+    def _take_back_what_is_too_much(self) -> None:
+        """Another daemon may take fewer requests at a time than the last one, which had them all.
+        Called with the lock held."""
+        for request_id in reversed(list(self._pending)[self._most_in_flight :]):
+            pending = self._pending.pop(request_id, None)
+            if pending is not None:
+                time_s = pending.request.messages[0].timeout_ms / 1000
+                self._unsent[request_id] = _Unsent(pending.request, pending.future, time_s)
+                self._unsent.move_to_end(request_id, last=False)
 
     def _open_session(self) -> Session:
         return self._opener.open(_weakly(self._on_reply), _weakly(self._on_end))
@@ -295,6 +308,7 @@ class Connection:
         self._unsent = OrderedDict()
         self._pending = {}
         self._session = None
+        self._most_in_flight = _USUAL_IN_FLIGHT
         self._reconnecting = False
 
     def _after_fork(self) -> None:

@@ -19,6 +19,9 @@ Every message says what, where, found, expected and what to do, as far as that i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from graphzero.base.errors import GraphZeroError
 
 
@@ -89,6 +92,17 @@ EXCEPTIONS: dict[int, type[ClientError]] = {
     15: ServerError,  # DATA_LOSS
     16: AccessDenied,  # UNAUTHENTICATED
 }
+
+
+@contextmanager
+def as_invalid_request() -> Iterator[None]:
+    """What is wrong with a request is the same error whether it was found here or by the daemon."""
+    try:
+        yield
+    except ClientError:
+        raise
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from None
 
 
 def exception_for(code: int, message: str) -> ClientError:

@@ -10,6 +10,17 @@ from typing import Any
 
 from graphzero.base.extras import import_extra
 
+# Why a batch cannot be had as layers or blocks.
+NOT_BY_HOPS = (
+    "the edges of this batch are not in the order of hops, so it has no layers; sample it with "
+    'subgraph="directional"'
+)
+NOT_TO_SEEDS = (
+    "the edges of this batch do not point to its seeds, so it has no layers; sample it with "
+    'direction="in"'
+)
+NO_HOPS = "the batch has no hops, so there are no blocks"
+
 
 @dataclass(frozen=True, eq=False)
 class Layer:
@@ -48,10 +59,7 @@ def nested_layers(
     seeds.
     """
     if len(num_sampled_nodes) != len(num_sampled_edges) + 1:
-        raise ValueError(
-            "the edges of this batch are not in the order of hops, so it has no layers; sample it "
-            'with subgraph="directional"'
-        )
+        raise ValueError(NOT_BY_HOPS)
     layers = []
     for hops in range(len(num_sampled_edges), 0, -1):
         edges = sum(num_sampled_edges[:hops])
@@ -66,10 +74,7 @@ def nested_layers(
             )
         )
     if layers and edge_index.shape[1] and int(edge_index[1].max()) >= layers[0].num_dst:
-        raise ValueError(
-            "the edges of this batch do not point to its seeds, so it has no layers; sample it "
-            'with direction="in"'
-        )
+        raise ValueError(NOT_TO_SEEDS)
     return layers
 
 
@@ -77,7 +82,7 @@ def dgl_blocks(layers: list[Layer]) -> tuple[Any, Any, list[Any]]:
     """(input_nodes, output_nodes, blocks), input layer first. Raises ImportError without DGL."""
     dgl = import_extra("dgl", "dgl", "DGL blocks need DGL")
     if not layers:
-        raise ValueError("the batch has no hops, so there are no blocks")
+        raise ValueError(NO_HOPS)
     blocks = [_block(dgl, layer) for layer in layers]
     return blocks[0].srcdata[dgl.NID], blocks[-1].dstdata[dgl.NID], blocks
 

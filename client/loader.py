@@ -7,16 +7,15 @@ import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from graphzero.base.ids import Ids
 from graphzero.base.numbers import whole_number
-from graphzero.client.batch import Batch
+from graphzero.client.calls import AnyBatch
 from graphzero.client.connection import Connection
 from graphzero.client.info import DatasetInfo
 from graphzero.client.loader_state import count_in_state, require_fitting_state
-from graphzero.client.messages import SampleOptions, Seeds, sample_messages
+from graphzero.client.messages import SampleOptions, Seeds, TemporalOptions, sample_messages
 from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
 from graphzero.client.request import RAN_OUT, Request, RequestFuture
 from graphzero.client.seed_batches import (
@@ -25,7 +24,8 @@ from graphzero.client.seed_batches import (
     SamplerBatches,
     SeedBatches,
 )
-from graphzero.client.seeds import resolve_seeds
+from graphzero.client.seeds import seed_list
+from graphzero.client.temporal import TimedDraws, sampler_temporal_options, temporal_options
 from graphzero.embedded.sampling import resolve_seed
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ class LoaderOptions:
     timeout: float | None
 
 
+@dataclass(frozen=True, eq=False)
+class LoaderSeeds:
+    """What a loader goes through, as users say it."""
+
+    seeds: Any
+    time: Any
+    batch_sampler: Iterable[Any] | None
+
+
 class Loader:
     """An iterable of batches; each iter() is an epoch. Made by Client.loader().
 
@@ -69,25 +78,29 @@ class Loader:
     def __init__(
         self,
         client: Client,
-        seeds: Ids | str | None,
+        seeds: LoaderSeeds,
         sample: SampleOptions,
+        draws: TimedDraws,
         options: LoaderOptions,
-        batch_sampler: Iterable[Ids] | None,
     ) -> None:
         whole_number(options.prefetch, "prefetch", least=0)
         require_rank(options.rank, options.world_size)
         resolve_seed(options.seed)  # its range
         self._client = client
-        self._sample = sample
         self._options = options
         self._seed = options.seed
         self._connection = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
         self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
-        self._seed_batches: SeedBatches = (
-            _ordered_batches(seeds, client.info().dataset, self._connection, options)
-            if batch_sampler is None
-            else _sampler_batches(batch_sampler, seeds, options)
-        )
+        dataset = client.info().dataset
+        self._seed_batches: SeedBatches
+        if seeds.batch_sampler is None:
+            self._seed_batches, temporal = _ordered_batches(
+                seeds, dataset, self._connection, draws, options
+            )
+        else:
+            self._seed_batches = _sampler_batches(seeds, dataset, options)
+            temporal = sampler_temporal_options(dataset, seeds.time, draws)
+        self._sample = replace(sample, temporal=temporal)
         self._progress = Progress(epoch=0, handed_out=0)
         self._resume_at: Progress = self._progress
         self._running: weakref.ref[LoaderIterator] | None = None
@@ -165,7 +178,7 @@ class Loader:
         if running is not None:
             running.close(reason)
 
-    def _submit(self, seeds: Seeds, epoch: int, step: int) -> RequestFuture[Batch]:
+    def _submit(self, seeds: Seeds, epoch: int, step: int) -> RequestFuture[AnyBatch]:
         options = self._options
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
         messages = sample_messages(seeds, self._sample, drawn_by)
@@ -179,7 +192,7 @@ class _Ahead:
 
     step: int
     seeds: Seeds
-    future: RequestFuture[Batch] | None = None
+    future: RequestFuture[AnyBatch] | None = None
 
 
 class LoaderIterator:
@@ -209,7 +222,7 @@ class LoaderIterator:
     def __iter__(self) -> LoaderIterator:
         return self
 
-    def __next__(self) -> Batch:
+    def __next__(self) -> AnyBatch:
         if self._ended is not None:
             raise RuntimeError(self._ended)
         self._renew_after_fork()
@@ -240,7 +253,7 @@ class LoaderIterator:
     def __del__(self) -> None:
         self.close()
 
-    def _wait_for_first(self) -> Batch:
+    def _wait_for_first(self) -> AnyBatch:
         if not self._ahead:
             assert self._sampler_error is not None
             raise self._sampler_error
@@ -290,32 +303,40 @@ class LoaderIterator:
 
 
 def _ordered_batches(
-    seeds: Ids | str | None, dataset: DatasetInfo, connection: Connection, options: LoaderOptions
-) -> OrderedBatches:
+    seeds: LoaderSeeds,
+    dataset: DatasetInfo,
+    connection: Connection,
+    draws: TimedDraws,
+    options: LoaderOptions,
+) -> tuple[OrderedBatches, TemporalOptions | None]:
     if options.batch_size is None:
         raise ValueError("batch_size is missing")
     deadline = connection.deadline(options.timeout)
-    ids = connection.run(resolve_seeds(seeds, dataset, deadline))
-    count = dataset.num_nodes if ids is None else len(ids)
+    nodes = connection.run(seed_list(seeds.seeds, dataset, deadline))
+    sizes = [(part.type, range(part.count)) for part in nodes.parts]
+    temporal, times = temporal_options(dataset, seeds.time, sizes, draws)
+    nodes = replace(nodes, times=times)
     plan = EpochPlan(
-        num_seeds=count,
+        num_seeds=len(nodes),
         batch_size=options.batch_size,
         rank=options.rank,
         world_size=options.world_size,
         drop_last=options.drop_last,
     )
-    return OrderedBatches(plan, SeedOrder(count, ids, options.shuffle, options.seed))
+    order = SeedOrder(len(nodes), options.shuffle, options.seed)
+    return OrderedBatches(plan, order, nodes), temporal
 
 
 def _sampler_batches(
-    sampler: Iterable[Ids], seeds: Ids | str | None, options: LoaderOptions
+    seeds: LoaderSeeds, dataset: DatasetInfo, options: LoaderOptions
 ) -> SamplerBatches:
+    assert seeds.batch_sampler is not None
     given = {
-        "seeds": seeds is not None,
+        "seeds": seeds.seeds is not None,
         "batch_size": options.batch_size is not None,
         "shuffle": options.shuffle,
         "drop_last": options.drop_last,
     }
     for name in (name for name, is_given in given.items() if is_given):
         raise ValueError(f"batch_sampler and {name} exclude each other: it makes the batches")
-    return SamplerBatches(sampler)
+    return SamplerBatches(seeds.batch_sampler, dataset.schema)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from graphzero.base.ids import id_array
-from graphzero.client.errors import InvalidRequest
 from graphzero.embedded.link_request import LinkRequest
-from graphzero.embedded.sampling import SUBGRAPHS, Subgraph, as_fanout
+from graphzero.embedded.sample_calls import TemporalStrategy
+from graphzero.embedded.sampling import SUBGRAPHS, Subgraph
 from graphzero.files.topology_file import Direction
 from graphzero.proto.graphzero_pb2 import (
     DIRECTION_IN,
@@ -19,6 +19,8 @@ from graphzero.proto.graphzero_pb2 import (
     DIRECTION_UNSPECIFIED,
     EXCLUDE_LINKS_BOTH,
     EXCLUDE_LINKS_FORWARD,
+    EXCLUDE_LINKS_OWN,
+    EXCLUDE_LINKS_PAIR,
     EXCLUDE_LINKS_UNSPECIFIED,
     NEGATIVE_KIND_PAIRS,
     NEGATIVE_KIND_TARGETS,
@@ -28,21 +30,40 @@ from graphzero.proto.graphzero_pb2 import (
     SUBGRAPH_BIDIRECTIONAL,
     SUBGRAPH_INDUCED,
     SUBGRAPH_UNSPECIFIED,
+    TEMPORAL_STRATEGY_LAST,
+    TEMPORAL_STRATEGY_UNSPECIFIED,
+    Fanout,
     FindNodes,
     Gather,
     IdsChunk,
     Links,
     Sample,
     SessionRequest,
+    Temporal,
+    TypedSeeds,
     Walk,
 )
 
 # 1 MiB: a quarter of what gRPC takes in one message by default.
 IDS_PER_MESSAGE = (1 << 20) // 8
 TEXT_BYTES_PER_MESSAGE = 1 << 20
+IdArray: TypeAlias = npt.NDArray[np.int64]
+TypedIds: TypeAlias = tuple[tuple[int, IdArray], ...]
 
-# What a batch is drawn around: nodes, or links.
-Seeds: TypeAlias = npt.NDArray[np.int64] | LinkRequest
+
+@dataclass(frozen=True, eq=False)
+class NodeSeeds:
+    """Seeds by type, with their times."""
+
+    by_type: TypedIds
+    """Numbers of types and ids, in the order of the numbers."""
+    times: IdArray | None = None
+    """One for each, all types one after the other; None where the daemon knows them, or none are
+    needed."""
+
+
+# What a batch is drawn around: nodes, of a graph without types or with, or links.
+Seeds: TypeAlias = IdArray | NodeSeeds | LinkRequest
 
 _DIRECTIONS = {None: DIRECTION_UNSPECIFIED, "in": DIRECTION_IN, "out": DIRECTION_OUT}
 _SUBGRAPHS = {
@@ -56,11 +77,33 @@ _NEGATIVE_KINDS = {
     "targets": NEGATIVE_KIND_TARGETS,
 }
 _NEGATIVE_WEIGHTS = {"uniform": NEGATIVE_WEIGHTS_UNSPECIFIED, "degree": NEGATIVE_WEIGHTS_DEGREE}
+_STRATEGIES = {"uniform": TEMPORAL_STRATEGY_UNSPECIFIED, "last": TEMPORAL_STRATEGY_LAST}
 _EXCLUDES = {
     False: EXCLUDE_LINKS_UNSPECIFIED,
     True: EXCLUDE_LINKS_FORWARD,
     "both": EXCLUDE_LINKS_BOTH,
+    "pair": EXCLUDE_LINKS_PAIR,
+    "own": EXCLUDE_LINKS_OWN,
 }
+
+
+@dataclass(frozen=True)
+class TemporalOptions:
+    """How a sample is drawn by time; times that are given come with the seeds."""
+
+    strategy: TemporalStrategy = "uniform"
+    strict: bool = False
+    window: int = 0
+    own: bool = False
+    """Seeds have their own times."""
+    columns: Mapping[int, str] = field(default_factory=dict)
+    """Or those of these columns: keys by type, for each type that has seeds."""
+
+    def __post_init__(self) -> None:
+        if self.strategy not in _STRATEGIES:
+            raise ValueError(
+                f"temporal_strategy is {self.strategy!r}, expected one of {', '.join(_STRATEGIES)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -68,6 +111,7 @@ class SampleOptions:
     """Everything about a sample except its seeds and the seed of its draws."""
 
     fanout: tuple[int, ...]
+    """Of every relation, unless relation_fanout has it."""
     columns: tuple[str, ...]
     seed_columns: tuple[str, ...] = ()
     replace: bool = False
@@ -76,30 +120,12 @@ class SampleOptions:
     edge_ids: bool = False
     disjoint: bool = False
     subgraph: Subgraph = "directional"
-
-    @classmethod
-    def of(
-        cls,
-        fanout: Iterable[int],
-        columns: Sequence[str] | None,
-        seed_columns: Sequence[str] | None,
-        node_columns: Sequence[str],
-        **draws: Any,
-    ) -> SampleOptions:
-        """Without `columns`, every node column that is not for seeds only."""
-        for_seeds = _names(seed_columns or (), "seed_columns")
-        if columns is None:
-            columns = [name for name in node_columns if name not in for_seeds]
-        try:
-            hops = tuple(as_fanout(fanout))
-        except ValueError as error:
-            raise InvalidRequest(str(error)) from None
-        return cls(hops, _names(columns, "columns"), for_seeds, **draws)
+    relation_fanout: tuple[tuple[int, ...], ...] = ()
+    """Of each relation, where they differ."""
+    temporal: TemporalOptions | None = None
+    typed: bool = False
 
     def __post_init__(self) -> None:
-        both = sorted(set(self.columns) & set(self.seed_columns))
-        if both:
-            raise ValueError(f"column {both[0]!r} is in columns and in seed_columns; choose one")
         if self.direction not in _DIRECTIONS:
             raise ValueError(f'direction is {self.direction!r}, expected "in", "out" or None')
         if self.subgraph not in SUBGRAPHS:
@@ -109,17 +135,33 @@ class SampleOptions:
     @property
     def features(self) -> list[str]:
         """What the daemon must be able to do, see Welcome.features."""
-        return ["disjoint"] * self.disjoint + ["subgraph"] * (self.subgraph != "directional")
+        wanted = {
+            "disjoint": self.disjoint,
+            "subgraph": self.subgraph != "directional",
+            "types": self.typed,
+            "times": self.temporal is not None,
+        }
+        return [name for name, is_wanted in wanted.items() if is_wanted]
 
 
 def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[SessionRequest]:
-    links = None
+    links: Links | None = None
+    by_type: TypedIds = ()
+    times: IdArray | None = None
     if isinstance(seeds, LinkRequest):
         links = _links(seeds)
         candidates = (seeds.candidates.targets, seeds.candidates.sources)
         listed = [ids for ids in candidates if isinstance(ids, np.ndarray)]
-        seeds = np.concatenate([seeds.sources, seeds.targets, *listed])
-    pieces = _pieces(seeds)
+        if seeds.edge_ids is not None:
+            listed.append(seeds.edge_ids)
+        ids = np.concatenate([seeds.sources, seeds.targets, *listed])
+        times = seeds.times
+    elif isinstance(seeds, NodeSeeds):
+        by_type, times = seeds.by_type, seeds.times
+        ids = np.concatenate([np.empty(0, np.int64), *(ids for _, ids in by_type)])
+    else:
+        ids = seeds
+    pieces = _pieces(ids if times is None else np.concatenate([ids, times]))
     first = Sample(
         seeds=pieces[0],
         more_seeds=len(pieces) > 1,
@@ -134,12 +176,17 @@ def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[Ses
         disjoint=options.disjoint,
         subgraph=_SUBGRAPHS[options.subgraph],
         links=links,
+        typed_seeds=[
+            TypedSeeds(type=number, count=len(ids)) for number, ids in by_type if options.typed
+        ],
+        relation_fanout=[Fanout(edges=edges) for edges in options.relation_fanout],
+        temporal=_temporal(options.temporal, [number for number, _ in by_type], times),
     )
     return [SessionRequest(sample=first), *_more(pieces)]
 
 
 def walk_messages(
-    starts: npt.NDArray[np.int64],
+    starts: IdArray,
     length: int,
     *,
     p: float,
@@ -147,6 +194,7 @@ def walk_messages(
     restart: float,
     weighted: bool,
     seed: int,
+    metapath: Sequence[int] = (),
 ) -> list[SessionRequest]:
     pieces = _pieces(starts)
     first = Walk(
@@ -158,23 +206,24 @@ def walk_messages(
         restart=restart,
         weighted=weighted,
         seed=seed,
+        metapath=metapath,
     )
     return [SessionRequest(walk=first), *_more(pieces)]
 
 
-def gather_messages(column: str, ids: npt.NDArray[np.int64]) -> list[SessionRequest]:
+def gather_messages(column: str, ids: IdArray) -> list[SessionRequest]:
     pieces = _pieces(ids)
     first = Gather(ids=pieces[0], more_ids=len(pieces) > 1, column=column)
     return [SessionRequest(gather=first), *_more(pieces)]
 
 
-def find_messages(ids: npt.NDArray[np.int64]) -> list[SessionRequest]:
+def find_messages(ids: IdArray, type: int) -> list[SessionRequest]:
     pieces = _pieces(ids)
-    first = FindNodes(ids=pieces[0], more_ids=len(pieces) > 1)
+    first = FindNodes(ids=pieces[0], more_ids=len(pieces) > 1, type=type)
     return [SessionRequest(find_nodes=first), *_more(pieces)]
 
 
-def find_text_messages(texts: Sequence[str]) -> Iterator[list[SessionRequest]]:
+def find_text_messages(texts: Sequence[str], type: int) -> Iterator[list[SessionRequest]]:
     """One request for each piece that gRPC carries."""
     piece: list[str] = []
     size = 0
@@ -182,17 +231,32 @@ def find_text_messages(texts: Sequence[str]) -> Iterator[list[SessionRequest]]:
         piece.append(text)
         size += len(text.encode()) + 8  # a little more than it takes on the wire
         if size >= TEXT_BYTES_PER_MESSAGE:
-            yield [SessionRequest(find_nodes=FindNodes(texts=piece))]
+            yield [SessionRequest(find_nodes=FindNodes(texts=piece, type=type))]
             piece, size = [], 0
     if piece:
-        yield [SessionRequest(find_nodes=FindNodes(texts=piece))]
+        yield [SessionRequest(find_nodes=FindNodes(texts=piece, type=type))]
 
 
-def wire_ids(ids: Any, what: str) -> npt.NDArray[np.int64]:
+def wire_ids(ids: Any, what: str) -> IdArray:
     """Ids as users have them (also a tensor on a GPU) as a contiguous int64 array."""
     if hasattr(ids, "detach"):
         ids = ids.detach().cpu()
     return id_array(ids, None, what)
+
+
+def _temporal(
+    options: TemporalOptions | None, types: list[int], times: IdArray | None
+) -> Temporal | None:
+    if options is None:
+        return None
+    return Temporal(
+        num_times=0 if times is None else len(times),
+        own=options.own,
+        columns=[options.columns[number] for number in types] if options.columns else (),
+        strategy=_STRATEGIES[options.strategy],
+        strict=options.strict,
+        window=options.window,
+    )
 
 
 def _links(request: LinkRequest) -> Links:
@@ -209,19 +273,12 @@ def _links(request: LinkRequest) -> Links:
         num_source_candidates=len(sources) if isinstance(sources, np.ndarray) else 0,
         candidates_column=targets if isinstance(targets, str) else "",
         source_candidates_column=sources if isinstance(sources, str) else "",
+        relation=request.relation,
+        has_edge_ids=request.edge_ids is not None,
     )
 
 
-def _names(names: Sequence[str], what: str) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise TypeError(f"{what} is the text {names!r}, expected a list of names")
-    repeated = [name for i, name in enumerate(names) if name in names[:i]]
-    if repeated:
-        raise ValueError(f"{what} has {repeated[0]!r} twice")
-    return tuple(names)
-
-
-def _pieces(ids: npt.NDArray[np.int64]) -> list[bytes]:
+def _pieces(ids: IdArray) -> list[bytes]:
     starts = range(0, max(len(ids), 1), IDS_PER_MESSAGE)
     return [ids[at : at + IDS_PER_MESSAGE].astype("<i8", copy=False).tobytes() for at in starts]
 

@@ -106,26 +106,22 @@ def require_rank(rank: int, world_size: int) -> None:
 
 @dataclass(frozen=True)
 class SeedOrder:
-    """The seeds of an epoch in its order, computed piece by piece."""
+    """The positions of the seeds in the order of an epoch, computed piece by piece."""
 
     num_seeds: int
-    ids: npt.NDArray[np.int64] | None
-    """None: every node is a seed."""
     shuffle: bool
     seed: int
 
-    def seeds(self, epoch: int, runs: list[Run]) -> npt.NDArray[np.int64]:
+    def positions(self, epoch: int, runs: list[Run]) -> npt.NDArray[np.int64]:
         pieces = [self._piece(epoch, first, count) for first, count in runs]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def _piece(self, epoch: int, first: int, count: int) -> npt.NDArray[np.int64]:
         if not self.shuffle:
-            positions: npt.NDArray[np.int64] = np.arange(first, first + count, dtype=np.int64)
-        else:
-            positions = _engine.permute_range(
-                self.num_seeds, seed=self.seed, epoch=epoch, first=first, count=count
-            )
-        return positions if self.ids is None else self.ids[positions]
+            return np.arange(first, first + count, dtype=np.int64)
+        return _engine.permute_range(
+            self.num_seeds, seed=self.seed, epoch=epoch, first=first, count=count
+        )
 
 
 def batch_seed(loader_seed: int, epoch: int, step: int, rank: int, world_size: int) -> int:

@@ -20,8 +20,10 @@ from graphzero.client.messages import (
 from graphzero.client.request import Call, Request, the_reply
 from graphzero.client.results import Reply, Tensor
 from graphzero.files.categories import decode
+from graphzero.files.column_keys import column_key
 from graphzero.files.original_ids import as_texts, texts_of_rows
 from graphzero.files.paths import ORIGINAL_IDS
+from graphzero.files.schema import type_text
 from graphzero.proto.graphzero_pb2 import SessionRequest
 
 # Texts have up to 1024 bytes: far below any limit of a result.
@@ -29,13 +31,13 @@ _ROWS_PER_REQUEST = 1 << 16
 
 
 def find_nodes(
-    original: Any, dataset: DatasetInfo, deadline: Deadline
+    original: Any, dataset: DatasetInfo, deadline: Deadline, type: int = 0
 ) -> Call[npt.NDArray[np.int64]]:
     """The nodes of original ids, in that order."""
-    if _kind(dataset) == "integer":
-        requests = [find_messages(wire_ids(original, "original ids"))]
+    if _kind(dataset, type) == "integer":
+        requests = [find_messages(wire_ids(original, "original ids"), type)]
     else:
-        requests = list(find_text_messages(as_texts(original)))
+        requests = list(find_text_messages(as_texts(original), type))
     found = []
     for messages in requests:
         tensor = yield from _ask(messages, "n_id", deadline)
@@ -44,11 +46,13 @@ def find_nodes(
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def original_ids(n_id: Ids, dataset: DatasetInfo, deadline: Deadline) -> Call[Tensor | list[str]]:
+def original_ids(
+    n_id: Ids, dataset: DatasetInfo, deadline: Deadline, type: int = 0
+) -> Call[Tensor | list[str]]:
     """The original ids of nodes: int64, or texts."""
-    kind = _kind(dataset)
-    messages = gather_messages(ORIGINAL_IDS, wire_ids(n_id, "n_id"))
-    rows = yield from _ask(messages, ORIGINAL_IDS, deadline)
+    kind = _kind(dataset, type)
+    key = column_key(dataset.schema.types[type].directory, ORIGINAL_IDS)
+    rows = yield from _ask(gather_messages(key, wire_ids(n_id, "n_id")), key, deadline)
     return rows if kind == "integer" else texts_of_rows(rows.array)
 
 
@@ -76,12 +80,16 @@ def categories(
     return found
 
 
-def _kind(dataset: DatasetInfo) -> str:
-    if dataset.original_ids is None:
+def _kind(dataset: DatasetInfo, type: int) -> str:
+    found = dataset.original_ids
+    if dataset.schema.typed:
+        found = dataset.types[dataset.schema.types[type].name].original_ids
+    if found is None:
         raise InvalidRequest(
-            f"dataset {dataset.name!r} has no original ids; convert it with --relabel"
+            f"dataset {dataset.name!r} has no original ids{type_text(dataset.schema, type)}; "
+            "convert it with --relabel"
         )
-    return dataset.original_ids
+    return found
 
 
 def _ask(messages: Sequence[SessionRequest], name: str, deadline: Deadline) -> Call[Tensor]:

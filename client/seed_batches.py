@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-from graphzero.client.messages import Seeds, wire_ids
+from graphzero.client.errors import as_invalid_request
+from graphzero.client.messages import NodeSeeds, Seeds, wire_ids
 from graphzero.client.order import EpochPlan, SeedOrder
+from graphzero.client.seed_list import SeedList
 from graphzero.embedded.link_request import LinkRequest
+from graphzero.embedded.typed_arguments import seeds_of_types
+from graphzero.files.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,14 @@ class OrderedBatches:
 
     plan: EpochPlan
     order: SeedOrder
+    seeds: SeedList
 
     def num_batches(self) -> int:
         return self.plan.num_batches
 
     def batches(self, start: Progress) -> Iterator[Seeds]:
         for step in range(start.handed_out, self.plan.num_batches):
-            yield self.order.seeds(start.epoch, self.plan.runs(step))
+            yield self.seeds.at(self.order.positions(start.epoch, self.plan.runs(step)))
 
     def normal(self, progress: Progress) -> Progress:
         if progress.handed_out < self.plan.num_batches:
@@ -69,10 +72,7 @@ class OrderedBatches:
 
     @cached_property
     def _digest(self) -> str:
-        ids = self.order.ids
-        if ids is None:
-            return f"all {self.order.num_seeds}"
-        return hashlib.blake2b(np.ascontiguousarray(ids).data, digest_size=16).hexdigest()
+        return self.seeds.digest()
 
     def set_epoch(self, epoch: int) -> None:
         pass
@@ -86,6 +86,7 @@ class SamplerBatches:
     """Batches as a user's sampler gives them. A sampler that has set_epoch() is told the epoch."""
 
     sampler: Iterable[Any]
+    schema: Schema
 
     def num_batches(self) -> int:
         if not isinstance(self.sampler, Sized):
@@ -95,8 +96,12 @@ class SamplerBatches:
     def batches(self, start: Progress) -> Iterator[Seeds]:
         self.set_epoch(start.epoch)
         for ids in itertools.islice(iter(self.sampler), start.handed_out, None):
-            if isinstance(ids, LinkRequest):
+            if isinstance(ids, LinkRequest | NodeSeeds):
                 yield ids
+            elif self.schema.typed:
+                with as_invalid_request():
+                    found = seeds_of_types(self.schema, ids, "a batch of batch_sampler")
+                yield NodeSeeds(tuple(found))
             else:
                 yield wire_ids(ids, "a batch of batch_sampler")
 

@@ -9,57 +9,82 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from graphzero.client.deadline import Deadline
-from graphzero.client.errors import InvalidRequest, NotFound
+from graphzero.client.errors import InvalidRequest, NotFound, as_invalid_request
 from graphzero.client.info import ColumnInfo, DatasetInfo
 from graphzero.client.messages import gather_messages, wire_ids
 from graphzero.client.request import Call, Request
 from graphzero.client.results import Reply
+from graphzero.client.seed_list import SeedList, SeedPart
+from graphzero.embedded.typed_arguments import seeds_by_type
+from graphzero.files.schema import type_text
 
 # 8 MiB of ids at a time: far below any limit of a result.
 _ROWS_PER_REQUEST = 1 << 20
 
 
 def resolve_seeds(
-    seeds: Any, dataset: DatasetInfo, deadline: Deadline, what: str = "seeds"
+    seeds: Any, dataset: DatasetInfo, deadline: Deadline, what: str = "seeds", type: int = 0
 ) -> Call[npt.NDArray[np.int64] | None]:
-    """Ids; None for all nodes, which need no list. `what` is the caller's name for them."""
+    """Ids of nodes of a type; None for all nodes, which need no list. `what` is the caller's name
+    for them."""
+    count = dataset.schema.types[type].count
     if seeds is None:
         return None
     if isinstance(seeds, slice):
-        return np.arange(*seeds.indices(dataset.num_nodes), dtype=np.int64)
+        return np.arange(*seeds.indices(count), dtype=np.int64)
     if isinstance(seeds, str):
-        seeds = yield from _read_split(find_split(seeds, dataset), deadline)
+        seeds = yield from _read_split(find_split(seeds, dataset, type), deadline)
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
     if array.dtype == np.bool_:
-        return _ids_of_mask(array, dataset.num_nodes, what)
-    return node_ids(array, dataset, what)
+        return _ids_of_mask(array, count, what)
+    return node_ids(array, dataset, what, type)
 
 
-def node_ids(ids: Any, dataset: DatasetInfo, what: str) -> npt.NDArray[np.int64]:
+def seed_list(seeds: Any, dataset: DatasetInfo, deadline: Deadline) -> Call[SeedList]:
+    """What a loader goes through: seeds of a graph without types, or {type: seeds}, (type, seeds),
+    or the name of a type for all its nodes. Seeds are what resolve_seeds() takes."""
+    schema = dataset.schema
+    if schema.typed and isinstance(seeds, str):
+        seeds = {seeds: None}
+    parts = []
+    with as_invalid_request():
+        by_type = seeds_by_type(schema, seeds)
+    for number, given in by_type.items():
+        what = f"seeds{type_text(schema, number)}"
+        ids = yield from resolve_seeds(given, dataset, deadline, what, number)
+        count = schema.types[number].count if ids is None else len(ids)
+        parts.append(SeedPart(number, count, ids))
+    return SeedList(tuple(parts), typed=schema.typed)
+
+
+def node_ids(ids: Any, dataset: DatasetInfo, what: str, type: int = 0) -> npt.NDArray[np.int64]:
     """Ids of nodes that there are: told here, not when a batch needs them."""
     array = wire_ids(ids, what)
-    outside = (array < 0) | (array >= dataset.num_nodes)
+    count = dataset.schema.types[type].count
+    outside = (array < 0) | (array >= count)
     if outside.any():
         position = int(outside.argmax())
         raise InvalidRequest(
-            f"{what}[{position}] is {array[position]}, expected 0 to {dataset.num_nodes - 1}: "
-            f"{dataset.name!r} has {dataset.num_nodes} nodes"
+            f"{what}[{position}] is {array[position]}, expected 0 to {count - 1}: "
+            f"{dataset.name!r} has {count} nodes{type_text(dataset.schema, type)}"
         )
     return array
 
 
-def find_split(name: str, dataset: DatasetInfo) -> ColumnInfo:
-    """The column of that name, which must tell nodes."""
+def find_split(name: str, dataset: DatasetInfo, type: int = 0) -> ColumnInfo:
+    """The column of that name, which must tell nodes of the type."""
+    owner = dataset.schema.types[type]
     splits = {
-        column.name: column
-        for column in dataset.columns.values()
+        plain: column
+        for plain, column in dataset.by_owner[owner.directory].items()
         if column.role == "ids" or (column.role == "node" and _is_mask(column))
     }
     if name not in splits:
         known = ", ".join(splits) or "none"
-        raise NotFound(f"dataset {dataset.name!r} has no split {name!r}, it has {known}")
+        whose = type_text(dataset.schema, type)
+        raise NotFound(f"dataset {dataset.name!r} has no split {name!r}{whose}, it has {known}")
     return splits[name]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from graphzero.client.batch import Batch
+from graphzero.client.calls import AnyBatch
 from graphzero.client.client import Client
 from graphzero.client.loader import Loader
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
@@ -14,7 +14,7 @@ from graphzero.client.signatures import require_arguments
 from torch.utils.data import IterableDataset, get_worker_info
 
 
-class BatchDataset(IterableDataset[Batch]):
+class BatchDataset(IterableDataset[AnyBatch]):
     """An IterableDataset whose items are batches:
 
         dataset = BatchDataset("products", "train", fanout=[10, 5], batch_size=1024, shuffle=True)
@@ -46,7 +46,7 @@ class BatchDataset(IterableDataset[Batch]):
         """Makes `epoch` that of the next pass."""
         self._epochs.set_next(epoch)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[AnyBatch]:
         worker = get_worker_info()
         loader = self._own_loader()
         if worker is None:

@@ -42,7 +42,7 @@ log = logging.getLogger("graphzero.server")
 
 PROTOCOL_VERSION = 1
 # Requests and fields of requests that came after the first version of the contract.
-FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph")
+FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph", "times", "types")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
 MAX_CLIENT_NAME_BYTES = 200
@@ -252,6 +252,7 @@ class Service(SamplerServiceServicer):
             sampler_version=_engine.SAMPLER_VERSION,
             max_request_edges=self._limits.largest_sample,
             max_result_byte_size=self._limits.largest_result,
+            max_in_flight=min(self._limits.max_in_flight, 2**32 - 1),
         )
 
     def _close(self, session: TrainerSession) -> None:

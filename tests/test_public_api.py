@@ -31,6 +31,7 @@ PUBLIC = {
     "Negatives",
     "NotFound",
     "OriginalIds",
+    "RelationInfo",
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",
@@ -41,6 +42,12 @@ PUBLIC = {
     "ServerUnavailable",
     "SharedMemoryUnavailable",
     "StartFailed",
+    "TypeInfo",
+    "TypedBatch",
+    "TypedConversionReport",
+    "TypedLayer",
+    "TypedResult",
+    "TypedSample",
     "VerificationReport",
     "Walks",
     "__version__",
@@ -56,6 +63,7 @@ PUBLIC = {
     "import_networkx",
     "import_pyg",
     "import_scipy",
+    "import_tables",
     "verify",
     "write_features",
     "write_graph",
@@ -81,6 +89,10 @@ GRAPH = {
     "sample",
     "sample_links",
     "sample_neighbours",
+    "get_times",
+    "relations",
+    "time_unit",
+    "types",
     "warm",
 }
 FEATURE_STORE = {
@@ -130,6 +142,17 @@ BATCH = {
     "to_dgl_blocks",
     "to_pyg",
 }
+TYPED_BATCH = BATCH - {"keys"} | {
+    "collect",
+    "edge_types",
+    "metadata",
+    "node_types",
+    "num_sampled_edges",
+    "num_sampled_nodes",
+    "seed_time",
+    "source_index",
+    "target_index",
+}
 
 
 def public_names(thing):
@@ -155,6 +178,7 @@ def test_every_name_resolves():
         (gz.AsyncClient, ASYNC_CLIENT),
         (gz.Loader, LOADER),
         (gz.Batch, BATCH),
+        (gz.TypedBatch, TYPED_BATCH),
     ],
 )
 def test_classes_have_exactly_these_names(kind, names):
@@ -178,6 +202,8 @@ def test_errors_can_be_caught_as_the_package_s_own_and_as_value_errors():
 def test_results_of_a_graph_and_of_a_daemon_are_related():
     assert issubclass(gz.Batch, gz.SampleResult)
     assert issubclass(gz.SampledSubgraph, gz.SampleResult)
+    assert issubclass(gz.TypedBatch, gz.TypedResult)
+    assert issubclass(gz.TypedSample, gz.TypedResult)
     assert issubclass(gz.SampledLinks, gz.SampledSubgraph)
     fields = {field.name for field in dataclasses.fields(gz.SampledSubgraph)}
     assert fields == set(gz.SampleResult.__annotations__)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from graphzero.client.info import DatasetInfo
+from graphzero.client.pyg.parts import WEIGHTS, Key, parts_of
 from graphzero.embedded.sampling import SUBGRAPHS, as_fanout
+from graphzero.files.schema import RelationName
 from graphzero.files.topology_file import Direction
 from torch_geometric.sampler import NumNeighbors
 from torch_geometric.sampler.base import SubgraphType
-
-WEIGHTS = "edge_weight"
-"""The name that a graph's weights have in a batch."""
-
+from torch_geometric.typing import EdgeTypeStr
 
 SampleDirection = Literal["forward", "backward"]
 _DIRECTIONS: dict[str, Direction] = {"forward": "in", "backward": "out"}
+
+FanoutOfRelations: TypeAlias = list[int] | dict[RelationName, list[int]]
 
 
 def induced_if_undirected(directed: bool, subgraph_type: SubgraphType | str) -> SubgraphType | str:
@@ -33,15 +34,92 @@ def induced_if_undirected(directed: bool, subgraph_type: SubgraphType | str) -> 
 
 
 def refuse(**given: Any) -> None:
-    """Raises for the first argument that is not None, False or "uniform": never ignored."""
+    """Raises for the first argument that is not None or False: never ignored."""
     for name, value in given.items():
-        if value is None or value is False or (name == "temporal_strategy" and value == "uniform"):
-            continue
-        raise NotImplementedError(f"{name}={_short(value)} is not supported: {_REASONS[name]}")
+        if value is not None and value is not False:
+            raise NotImplementedError(f"{name}={_short(value)} is not supported: {_REASONS[name]}")
 
 
-def without_type(ids: Any, what: str) -> Any:
-    """PyG's (type, ids) as ids alone. The type can only be None: datasets have one of each."""
+_REASONS = {
+    "keep_orig_edges": "bidirectional samples do not keep the edges that were drawn apart",
+    "custom_cls": "batches are Data or HeteroData; use transform to make something else",
+}
+
+
+# ---- types and relations ----
+
+
+def split_input_nodes(dataset: DatasetInfo, input_nodes: Any) -> dict[Key, Any]:
+    """PyG's (type, nodes), or several of them by type, as nodes by the type's name; None is that of
+    a dataset without types. Nodes are what names them: ids, a mask, a split, None for all."""
+    if not dataset.schema.typed:
+        return {None: _without_type(input_nodes, "input_nodes")}
+    names = dataset.schema.type_names
+    if isinstance(input_nodes, Mapping):
+        if not input_nodes:
+            raise ValueError("input_nodes names no type")
+        return {_known_type(name, names): nodes for name, nodes in input_nodes.items()}
+    if isinstance(input_nodes, str):
+        return {_known_type(input_nodes, names): None}
+    is_pair = isinstance(input_nodes, (list, tuple)) and len(input_nodes) == 2
+    if is_pair and isinstance(input_nodes[0], str):
+        return {_known_type(input_nodes[0], names): input_nodes[1]}
+    raise ValueError(
+        f"input_nodes is {_short(input_nodes)}, but dataset {dataset.name!r} has types: expected "
+        f'("{names[0]}", ids), or a mapping of several types; the types are {_listed(names)}'
+    )
+
+
+def split_edge_label_index(
+    dataset: DatasetInfo, edge_label_index: Any
+) -> tuple[RelationName | None, Any]:
+    """PyG's (relation, links), or the relation alone, as both; None is the relation of a dataset
+    without types, and the links of all edges."""
+    if not dataset.schema.typed:
+        return None, _without_type(edge_label_index, "edge_label_index")
+    found = dataset.schema.relation_names
+    is_tuple = isinstance(edge_label_index, (list, tuple)) and len(edge_label_index) > 0
+    if is_tuple and isinstance(edge_label_index[0], str):
+        return relation_of(dataset, edge_label_index, "edge_label_index"), None
+    if is_tuple and len(edge_label_index) == 2 and _is_relation(edge_label_index[0]):
+        named = relation_of(dataset, edge_label_index[0], "edge_label_index[0]")
+        return named, edge_label_index[1]
+    raise ValueError(
+        f"edge_label_index is {_short(edge_label_index)}, but dataset {dataset.name!r} has types: "
+        f"expected (relation, links); the relations are {_listed(found)}"
+    )
+
+
+def relation_of(dataset: DatasetInfo, relation: Any, what: str) -> RelationName:
+    """A relation as PyG's HeteroData finds it: all three names, or its two ends, if only one
+    relation is between those, or the one called "to"."""
+    names = tuple(relation)
+    known = dataset.schema.relation_names
+    if len(names) == 2:
+        between = [triple for triple in known if triple[::2] == names]
+        names = between[0] if len(between) == 1 else (names[0], "to", names[1])
+    if len(names) != 3:
+        raise ValueError(f"{what} is {relation!r}, expected (source type, name, target type)")
+    for name in names[::2]:
+        _known_type(name, dataset.schema.type_names, f"a type of {what}")
+    return names
+
+
+def _is_relation(value: Any) -> bool:
+    is_tuple = isinstance(value, (list, tuple)) and len(value) in (2, 3)
+    return is_tuple and all(isinstance(name, str) for name in value)
+
+
+def _known_type(name: Any, known: list[str], what: str = "the type of input_nodes") -> str:
+    if name not in known:
+        raise ValueError(f"{what} is {name!r}, expected one of {_listed(known)}")
+    return str(name)
+
+
+def _without_type(ids: Any, what: str) -> Any:
+    """PyG's (type, ids) as ids alone. The type can only be None: the dataset has none."""
+    if isinstance(ids, Mapping):
+        raise ValueError(f"{what} is by type, but the dataset has no types; give the ids alone")
     if not isinstance(ids, tuple):
         return ids
     if len(ids) == 2 and ids[0] is None:
@@ -49,31 +127,53 @@ def without_type(ids: Any, what: str) -> Any:
     # ("paper", ids), ("paper", "cites", "paper") or (("paper", "cites", "paper"), ids)
     first = ids[0] if ids else None
     if isinstance(first[0] if isinstance(first, tuple) and first else first, str):
-        raise NotImplementedError(
-            f"{what} by type is not supported, found {_short(ids)}: datasets have one type of "
-            "nodes and of edges; give the ids alone"
+        raise ValueError(
+            f"{what} is {_short(ids)}, by type, but the dataset has no types; give the ids alone"
         )
     return ids
 
 
-_REASONS = {
-    "input_time": "datasets have no timestamps that sampling could follow",
-    "edge_label_time": "datasets have no timestamps that sampling could follow",
-    "time_attr": "datasets have no timestamps that sampling could follow",
-    "temporal_strategy": "datasets have no timestamps that sampling could follow",
-    "keep_orig_edges": "bidirectional samples do not keep the edges that were drawn apart",
-    "custom_cls": "batches are torch_geometric.data.Data; use transform to make something else",
-}
-
-
-def fanout_of(num_neighbors: Any) -> list[int]:
-    """Edges for each node and hop."""
-    values = num_neighbors.values if isinstance(num_neighbors, NumNeighbors) else num_neighbors
-    if isinstance(values, Mapping):
-        raise NotImplementedError(
-            "num_neighbors by edge type is not supported: datasets have one edge type; give a list"
+def fanout_of(num_neighbors: Any, dataset: DatasetInfo) -> FanoutOfRelations:
+    """Edges for each node and hop: of all relations, or of each."""
+    default = None
+    if isinstance(num_neighbors, NumNeighbors):
+        num_neighbors, default = num_neighbors.values, num_neighbors.default
+    if not isinstance(num_neighbors, Mapping):
+        return as_fanout(num_neighbors, "num_neighbors")
+    if not dataset.schema.typed:
+        raise ValueError(
+            "num_neighbors is by edge type, but the dataset has no types; expected a list"
         )
-    return as_fanout(values, "num_neighbors")
+    known = dataset.schema.relation_names
+    fanout = {}
+    for relation, edges in num_neighbors.items():
+        name = relation.to_tuple() if isinstance(relation, EdgeTypeStr) else relation
+        if not _is_relation(name):
+            raise ValueError(f"num_neighbors has {relation!r}, expected relations as keys")
+        triple = relation_of(dataset, name, "a relation of num_neighbors")
+        if triple not in known:
+            raise ValueError(f"num_neighbors has {triple}, expected only {_listed(known)}")
+        fanout[triple] = as_fanout(edges, f"num_neighbors[{triple}]")
+    missing = [triple for triple in known if triple not in fanout]
+    if missing:
+        if default is None:
+            raise ValueError(
+                f"num_neighbors has none for {_listed(missing)}, expected some for every relation; "
+                "0 leaves one out"
+            )
+        others = as_fanout(default, "default of num_neighbors")
+        fanout.update(dict.fromkeys(missing, others))
+    hops = {triple: len(edges) for triple, edges in fanout.items()}
+    if len(set(hops.values())) > 1:
+        least, most = min(hops, key=hops.__getitem__), max(hops, key=hops.__getitem__)
+        raise ValueError(
+            f"num_neighbors has {hops[least]} hops for {least} and {hops[most]} for {most}: the "
+            "number of hops must be the same across all relations"
+        )
+    return {triple: fanout[triple] for triple in known}
+
+
+# ---- the other arguments of a sampler ----
 
 
 def subgraph_of(subgraph_type: Any) -> SubgraphType:
@@ -91,23 +191,23 @@ def direction_of(sample_direction: Any) -> Direction:
     return _DIRECTIONS[sample_direction]
 
 
-def check_weights(info: DatasetInfo, weight_attr: str | None) -> None:
+def check_weights(dataset: DatasetInfo, weight_attr: str | None) -> None:
     """Raises ValueError unless the graph stores weights of that name."""
     if weight_attr is None:
         return
-    name = info.weight_name or WEIGHTS
-    if weight_attr != name or not info.has_weights:
-        known = repr(name) if info.has_weights else "none: the graph stores no weights"
+    name = dataset.weight_name or WEIGHTS
+    has_weights = any(part.edges and part.edges.has_weights for part in parts_of(dataset).values())
+    if weight_attr != name or not has_weights:
+        known = repr(name) if has_weights else "none: the graph stores no weights"
         raise ValueError(
             f"weight_attr is {weight_attr!r}, expected {known}; weights to draw by are chosen when "
             "a dataset is made: import_pyg(data, out, weight_attr=...), or a column of the edges"
         )
 
 
-def has_weight_field(info: DatasetInfo) -> bool:
-    """Whether batches have the graph's weights as edge_weight: weights of another name are a
-    column."""
-    return info.has_weights and info.weight_name in ("", WEIGHTS)
+def _listed(names: Any, most: int = 10) -> str:
+    shown = ", ".join(str(name) for name in list(names)[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"
 
 
 def _short(value: Any) -> str:

@@ -1,22 +1,52 @@
-"""A batch as PyG's Data, with the fields that PyG's own loaders set."""
+"""A batch as PyG's Data or HeteroData, with the fields that PyG's own loaders set."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
+import torch
 from graphzero.client.batch import Batch
-from torch_geometric.data import Data
+from graphzero.client.pyg.parts import EDGE_INDEX, Key
+from graphzero.client.typed_batch import TypedBatch
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.sampler import HeteroSamplerOutput
 
-_ENDS = ("source_index", "target_index")
+Stores: TypeAlias = dict[Key, dict[str, Any]]
+"""Fields by store: those of Data are all in one, whose key is None."""
+
+_OF_SEEDS = ("source_index", "target_index", "seed_time")
+_HOPS = ("num_sampled_nodes", "num_sampled_edges")
 
 
-def fields_of(batch: Batch) -> dict[str, Any]:
-    """Every tensor of the batch but the ends of links, over the same memory.
+def data_of_batch(batch: Batch | TypedBatch) -> Data | HeteroData:
+    """What to_pyg() gives: the fields that a batch knows by itself."""
+    stores = stores_of(batch)
+    if not isinstance(batch, TypedBatch):
+        stores[None]["batch_size"] = batch.batch_size
+        return data_of(stores)
+    first = 0  # of the seeds of a type, among those of all types
+    for name in batch.node_types:
+        size = batch[name].batch_size
+        if size:
+            stores[name]["batch_size"] = size
+        if size and batch.seed_time is not None:
+            stores[name]["seed_time"] = batch.seed_time[first : first + size]
+        first += size
+    return data_of(stores)
+
+
+def stores_of(batch: Batch | TypedBatch) -> Stores:
+    """Every tensor of the batch but the ends of links and times of seeds, over the same memory.
 
     As in PyG, a field that is None is not there: `"e_id" in data` is False for a graph without edge
     ids, and so is `"num_sampled_nodes" in data` where edges do not lie hop by hop.
     """
-    fields: dict[str, Any] = {name: batch[name] for name in batch if name not in _ENDS}
+    return _typed_stores(batch) if isinstance(batch, TypedBatch) else {None: _flat_store(batch)}
+
+
+def _flat_store(batch: Batch) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: batch[name] for name in batch if name not in _OF_SEEDS}
     fields["num_nodes"] = len(fields["n_id"])
     if batch.num_sampled_edges:
         fields["num_sampled_nodes"] = batch.num_sampled_nodes
@@ -24,9 +54,57 @@ def fields_of(batch: Batch) -> dict[str, Any]:
     return fields
 
 
-def data_of(fields: dict[str, Any]) -> Data:
-    data = Data()
+def _typed_stores(batch: TypedBatch) -> Stores:
+    stores: Stores = {}
+    by_hop = any(batch.num_sampled_edges.values())
+    for name in batch.node_types:
+        nodes = batch[name]
+        stores[name] = {field: nodes[field] for field in nodes}
+        if not stores[name].keys() - {"n_id", "batch"}:
+            # Of a type without columns PyG's HeteroData must have been told it, and so tells it.
+            stores[name]["num_nodes"] = nodes.num_nodes
+        if by_hop:
+            stores[name]["num_sampled_nodes"] = nodes.num_sampled_nodes
+    for triple in batch.edge_types:
+        edges = batch[triple]
+        stores[triple] = {field: edges[field] for field in edges}
+        if by_hop:
+            stores[triple]["num_sampled_edges"] = edges.num_sampled_edges
+    return stores
+
+
+def make_bidirectional(stores: Stores, kept: Mapping[Key, Collection[str]]) -> None:
+    """Adds the reverse of every edge of a typed sample, to the relation that PyG takes for it.
+
+    As there, the edges of such a relation are not known by their ids any more, so that all it has
+    beside them goes, but for the fields in `kept`.
+    """
+    drawn = {key: fields[EDGE_INDEX] for key, fields in stores.items() if EDGE_INDEX in fields}
+    output = HeteroSamplerOutput(
+        node={},
+        row={key: index[0] for key, index in drawn.items()},
+        col={key: index[1] for key, index in drawn.items()},
+        edge=dict.fromkeys(drawn, torch.empty(0)),
+    ).to_bidirectional()
+    for key in drawn:
+        if output.edge[key] is None:
+            left = {name: stores[key][name] for name in kept.get(key, ()) if name in stores[key]}
+            stores[key] = {EDGE_INDEX: torch.stack([output.row[key], output.col[key]]), **left}
+    for fields in stores.values():
+        for name in _HOPS:
+            fields.pop(name, None)
+
+
+def data_of(stores: Stores, of_all: dict[str, Any] | None = None) -> Data | HeteroData:
+    """`of_all`: what a HeteroData has beside its stores."""
     # What Data(**fields) does, but that looks for a property behind every name, which costs more
     # than all the rest of a loader's work for a batch.
-    data._store._mapping.update(fields)
-    return data
+    if None in stores:
+        data = Data()
+        data._store._mapping.update(stores[None])
+        return data
+    typed = HeteroData()
+    for key, fields in stores.items():
+        typed[key]._mapping.update(fields)
+    typed._global_store._mapping.update(of_all or {})
+    return typed

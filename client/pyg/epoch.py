@@ -99,17 +99,18 @@ class Epoch:
             )
         self._loader = loader
         self._progress = order.progress
-        self._changes = loader._changes()
+        self._changes = loader.data.changes
         # Of the batches under way, in order. Not an attribute of what fills it: a cycle would keep
         # shared memory until the garbage collector comes.
-        self._positions: deque[Positions] = deque()
+        self._under_way: deque[tuple[Positions, Seeds]] = deque()
         batches = loader.client.loader(
             None,
             **loader.neighbor_sampler.options(),
-            batch_sampler=_requests(loader, order, self._positions),
+            time=loader._time(),
+            batch_sampler=_requests(loader, order, self._under_way),
             seed=order.seed,
             prefetch=prefetch,
-            columns=loader._asked_columns(self._changes),
+            columns=loader._clients_columns(self._changes),
             timeout=loader.timeout or None,
         )
         if order.first:
@@ -124,23 +125,24 @@ class Epoch:
 
     def __next__(self) -> Any:
         try:
-            batch = next(self._batches)
+            batch: Any = next(self._batches)
         except StopIteration:
             self._loader._epoch_ended(self._progress)
             raise
-        positions = torch.from_numpy(self._positions.popleft())
-        data = self._loader._finished(batch, positions, self._changes)
+        data = self._loader._finished(batch, *self._under_way.popleft(), self._changes)
         self._progress.handed_out += 1
         return data
 
 
 def _requests(
-    loader: BatchLoader, order: _Order, under_way: deque[Positions]
+    loader: BatchLoader, order: _Order, under_way: deque[tuple[Positions, Seeds]]
 ) -> Iterator[Seeds | None]:
     yield from itertools.repeat(None, order.first)  # skipped by who resumes
     for step, positions in enumerate(order.positions, order.first):
-        under_way.append(positions)
-        yield loader._request(positions, batch_seed(order.seed, 0, step, rank=0, world_size=1))
+        seed = batch_seed(order.seed, 0, step, rank=0, world_size=1)
+        request = loader._request(positions, seed)
+        under_way.append((positions, request))
+        yield request
 
 
 def _generator_of(loader: BatchLoader) -> torch.Generator:

@@ -1,4 +1,4 @@
-"""The links that a LinkNeighborLoader goes through: their ends, their labels, their negatives."""
+"""The links that a LinkNeighborLoader goes through: their ends, labels, times and negatives."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ import numpy as np
 import torch
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
-from graphzero.client.pyg.links import IdArray, LinkFields, NegativePlan, checked_labels
+from graphzero.client.pyg.arguments import split_edge_label_index
+from graphzero.client.pyg.data import Stores
+from graphzero.client.pyg.links import EndsAsSeeds, LinkPlan
+from graphzero.client.pyg.negatives import IdArray, LinkEnds, NegativePlan, checked_labels
+from graphzero.client.pyg.node_items import ids_of_items
+from graphzero.client.pyg.parts import parts_of
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.client.seeds import node_ids
-from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, LinkRequest
+from graphzero.client.typed_batch import TypedBatch
+from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest
+from graphzero.embedded.typed_arguments import time_array
+from torch_geometric.sampler import EdgeSamplerInput
 
 
 @dataclass(frozen=True)
 class LinkItems:
     """Made by of(), which checks all that every batch would stumble over."""
 
+    plan: LinkPlan
     sources: IdArray
     targets: IdArray
     labels: torch.Tensor | None
-    plan: NegativePlan
-    num_nodes: int
-    candidates: Candidates
+    times: torch.Tensor | None
+    input_id: torch.Tensor | None
+    """What batches have as input_id; None for the position."""
 
     @classmethod
     def of(
@@ -33,76 +42,117 @@ class LinkItems:
         client: Client,
         edge_label_index: Any,
         edge_label: Any,
-        plan: NegativePlan,
-        exclude: ExcludeSeedEdges,
+        edge_label_time: Any,
+        input_id: Any,
+        negatives: NegativePlan,
+        exclude: ExcludeSeedEdges | None,
         original_ids: bool,
     ) -> LinkItems:
-        labels = checked_labels(plan, edge_label)
-        num_nodes = client.info().dataset.num_nodes
-        plan.check(exclude, num_nodes)
-        candidates = client._candidates(plan.engine)
-        if edge_label_index is None:
-            sources, targets = _every_link(client, edge_label)
+        dataset = client.info().dataset
+        relation, index = split_edge_label_index(dataset, edge_label_index)
+        labels = checked_labels(negatives, edge_label)
+        is_temporal = edge_label_time is not None
+        plan = LinkPlan.of(client, relation, negatives, exclude, is_temporal=is_temporal)
+        if index is None:
+            sources, targets = _every_link(client, plan.ends, edge_label)
         else:
-            sources, targets = _given_links(client, edge_label_index, original_ids)
-        if labels is not None and len(labels) != len(sources):
+            sources, targets = _given_links(client, plan.ends, index, original_ids)
+        count = len(sources)
+        if labels is not None and len(labels) != count:
             raise ValueError(
-                f"edge_label has {len(labels)} items, expected {len(sources)}, one for each link "
-                "of edge_label_index"
+                f"edge_label has {len(labels)} items, expected {count}, one for each link of "
+                "edge_label_index"
             )
-        return cls(sources, targets, labels, plan, num_nodes, candidates)
+        times = None
+        if edge_label_time is not None:
+            unit = dataset.schema.time_unit
+            times = torch.from_numpy(time_array(edge_label_time, count, unit, "edge_label_time"))
+        own_id = None if input_id is None else ids_of_items(input_id, count)
+        return cls(plan, sources, targets, labels, times, own_id)
 
     def __len__(self) -> int:
         return len(self.sources)
 
-    def request(self, positions: IdArray, exclude: ExcludeSeedEdges, seed: int) -> LinkRequest:
+    def request(
+        self, positions: IdArray, exclude: ExcludeSeedEdges | None, disjoint: bool, seed: int
+    ) -> LinkRequest | EndsAsSeeds:
         return self.plan.request(
             self.sources[positions],
             self.targets[positions],
-            exclude,
-            self.num_nodes,
-            self.candidates,
-            seed,
+            None if self.times is None else self.times.numpy()[positions],
+            exclude=exclude,
+            disjoint=disjoint,
+            seed=seed,
+        )
+
+    def sampler_input(self) -> EdgeSamplerInput:
+        """All of them, as PyG's loaders have their items."""
+        return EdgeSamplerInput(
+            input_id=self.input_id,
+            row=torch.from_numpy(self.sources),
+            col=torch.from_numpy(self.targets),
+            label=self.labels,
+            time=self.times,
+            input_type=self.plan.ends.relation,
         )
 
     def digest(self) -> str:
         """Differs for other links."""
         digest = hashlib.blake2b(np.ascontiguousarray(self.sources).data, digest_size=16)
         digest.update(np.ascontiguousarray(self.targets).data)
+        if self.plan.ends.relation is not None:
+            digest.update("\0".join(self.plan.ends.relation).encode())
+        if self.times is not None:
+            digest.update(self.times.numpy().data)
         return digest.hexdigest()
 
-    def fields(self, batch: Batch, positions: torch.Tensor) -> dict[str, Any]:
+    def fields(
+        self, batch: Batch | TypedBatch, positions: IdArray, request: LinkRequest | EndsAsSeeds
+    ) -> Stores:
         """What a batch tells about its links, by PyG's names."""
-        labels = None if self.labels is None else self.labels[positions]
-        found = vars(LinkFields.of(batch, self.plan, labels, len(positions)))
-        return {name: value for name, value in found.items() if value is not None}
+        at = torch.from_numpy(positions)
+        labels = None if self.labels is None else self.labels[at]
+        times = None if self.times is None else self.times[at]
+        ends = self.plan.ends
+        found = self.plan.fields(batch, request, labels, times, len(at)).stores(ends)
+        found[ends.relation]["input_id"] = at if self.input_id is None else self.input_id[at]
+        return found
 
 
 def _given_links(
-    client: Client, edge_label_index: Any, original_ids: bool
+    client: Client, ends: LinkEnds, index: Any, original_ids: bool
 ) -> tuple[IdArray, IdArray]:
-    if isinstance(edge_label_index, str) or not hasattr(edge_label_index, "__len__"):
-        raise TypeError(f"edge_label_index is {edge_label_index!r}, expected ids in two rows")
-    if len(edge_label_index) != 2:
-        raise ValueError(
-            f"edge_label_index has {len(edge_label_index)} rows, expected 2: sources and targets"
-        )
+    if isinstance(index, str) or not hasattr(index, "__len__"):
+        raise TypeError(f"edge_label_index is {index!r}, expected ids in two rows")
+    if len(index) != 2:
+        raise ValueError(f"edge_label_index has {len(index)} rows, expected 2: sources and targets")
     if original_ids:
         sources, targets = (
-            client._pool.run_aside(client._original_nodes(ends)) for ends in edge_label_index
+            client._pool.run_aside(client._original_nodes(nodes, None, number))
+            for nodes, number in zip(index, ends.types, strict=True)
         )
     else:
         dataset = client.info().dataset
-        sources = node_ids(edge_label_index[0], dataset, "edge_label_index[0]")
-        targets = node_ids(edge_label_index[1], dataset, "edge_label_index[1]")
+        what = "edge_label_index" if ends.relation is None else "edge_label_index[1]"
+        sources, targets = (
+            node_ids(nodes, dataset, f"{what}[{row}]", number)
+            for row, (nodes, number) in enumerate(zip(index, ends.types, strict=True))
+        )
     if len(sources) != len(targets):
         raise ValueError(f"edge_label_index has {len(sources)} sources, {len(targets)} targets")
     return sources, targets
 
 
-def _every_link(client: Client, labels: Any) -> tuple[IdArray, IdArray]:
+def _every_link(client: Client, ends: LinkEnds, labels: Any) -> tuple[IdArray, IdArray]:
     """In the order of the input where the graph knows it, which is the order of its labels."""
-    every = edges_by_id(client, "edge_label_index=None")
+    if ends.relation_number is None:
+        raise ValueError(
+            f"edge_label_index is {ends.relation}, which the dataset does not have, without links; "
+            "expected (relation, links)"
+        )
+    part = parts_of(client.info().dataset)[ends.relation].edges
+    assert part is not None
+    every = edges_by_id(client, part.relation, "edge_label_index=None")
     if every.e_id is None and labels is not None:
         raise ValueError(
             "edge_label is given without edge_label_index, and the graph stores no edge ids, so "

@@ -6,23 +6,25 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import torch
 from graphzero.client.batch import Batch
 from graphzero.client.portable_client import ClientOrPlace
-from graphzero.client.pyg.arguments import refuse, without_type
+from graphzero.client.pyg.arguments import refuse
+from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.link_items import LinkItems
-from graphzero.client.pyg.links import NegativePlan
+from graphzero.client.pyg.links import EndsAsSeeds, LinkFields
 from graphzero.client.pyg.loading import BatchLoader
+from graphzero.client.pyg.negatives import NegativePlan
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.pyg.sampler import GraphZeroSampler, sampler_of
-from graphzero.client.pyg.served_data import ServedData, served
+from graphzero.client.pyg.sampler import GraphZeroSampler, Output, sampler_of
+from graphzero.client.pyg.served_data import AnyServedData, served
+from graphzero.client.temporal import GIVEN_TIMES, GivenTimes
+from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest, Negatives
 from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
 from torch_geometric.sampler import (
     BaseSampler,
     EdgeSamplerInput,
     NegativeSampling,
-    SamplerOutput,
 )
 from torch_geometric.sampler.base import SubgraphType
 
@@ -31,20 +33,26 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
     """torch_geometric.loader.LinkNeighborLoader, a subclass of it, over a dataset on disk.
 
     data: as in NeighborLoader.
-    edge_label_index: (2, links) global ids; None for all edges, which must then fit in memory.
+    edge_label_index: (2, links) global ids; None for all edges, which must then fit in memory. Of a
+    dataset with types, (relation, links), or the relation alone for all its edges.
+    edge_label_time: the time of each link, with time_attr: nothing later is in its tree. Negatives
+    exist at that time too.
     original_ids: they are original ids of a relabelled dataset: integers, or two lists of texts.
     neg_sampling: as PyG takes it, or graphzero.Negatives, which can also draw by degree or from
     candidates, and reject what is an edge. The daemon draws, unless NegativeSampling has weights:
     then torch does, here.
     exclude_seed_edges: True leaves edges that are links of a batch out of its sample, "both" their
-    reverses too. PyG leaves them in, where a model can read the answer from them.
+    reverses too. PyG leaves them in, where a model can read the answer from them. Of links with
+    times, "own" leaves the edges between their ends out of their trees that did not exist before
+    the time of the link, in every direction, "pair" all edges between them. The default, None, is
+    "own" for links with times and False for others.
 
     The rest is as in NeighborLoader.
     """
 
     def __init__(
         self,
-        data: ClientOrPlace | ServedData,
+        data: ClientOrPlace | AnyServedData,
         num_neighbors: Any,
         edge_label_index: Any = None,
         edge_label: Any = None,
@@ -66,20 +74,21 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
         *,
         input_id: Any = None,
         original_ids: bool = False,
-        exclude_seed_edges: ExcludeSeedEdges = False,
-        columns: list[str] | None = None,
+        exclude_seed_edges: ExcludeSeedEdges | None = None,
+        columns: Any = None,
         prefetch: int = 2,
         **kwargs: Any,
     ) -> None:
-        refuse(
-            edge_label_time=edge_label_time,
-            time_attr=time_attr,
-            temporal_strategy=temporal_strategy,
-            custom_cls=kwargs.pop("custom_cls", None),
-        )
+        refuse(custom_cls=kwargs.pop("custom_cls", None))
+        if neighbor_sampler is None and (edge_label_time is None) != (time_attr is None):
+            given, missing = ("time_attr", "edge_label_time")[:: -1 if time_attr is None else 1]
+            raise ValueError(
+                f"'{given}' is set, but '{missing}' is not set: samples by time need both, the "
+                "attribute that the times of the dataset are, and the time of each link"
+            )
         view = served(data)
         view.client._require_features(["links"])
-        if neighbor_sampler is not None and exclude_seed_edges is not False:
+        if neighbor_sampler is not None and exclude_seed_edges is not None:
             raise ValueError(
                 f"exclude_seed_edges is {exclude_seed_edges!r} beside neighbor_sampler, which "
                 "samples by its own arguments; give it to GraphZeroSampler"
@@ -91,6 +100,8 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
             subgraph_type=subgraph_type,
             replace=replace,
             disjoint=disjoint,
+            temporal_strategy=temporal_strategy,
+            time_attr=time_attr,
             weight_attr=weight_attr,
             directed=directed,
             exclude_seed_edges=exclude_seed_edges,
@@ -98,14 +109,17 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
         # Under the names of arguments, as tools that rebuild a DataLoader want them.
         self.edge_label_index = edge_label_index
         self.edge_label = edge_label
+        self.edge_label_time = edge_label_time
         self.original_ids = original_ids
-        plan = NegativePlan.of(neg_sampling, neg_sampling_ratio)
-        self.neg_sampling = plan.asked
+        negatives = NegativePlan.of(neg_sampling, neg_sampling_ratio)
+        self.neg_sampling = negatives.asked
         self._links = LinkItems.of(
             view.client,
-            without_type(edge_label_index, "edge_label_index"),
+            edge_label_index,
             edge_label,
-            plan,
+            edge_label_time,
+            input_id,
+            negatives,
             exclude_seed_edges,
             original_ids,
         )
@@ -118,7 +132,6 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
             transform_sampler_output=transform_sampler_output,
             filter_per_worker=filter_per_worker,
             input_id=input_id,
-            own_input_id=None,
             columns=columns,
             prefetch=prefetch,
             **kwargs,
@@ -133,36 +146,39 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
         self.neighbor_sampler = sampler
 
     @property
-    def exclude_seed_edges(self) -> ExcludeSeedEdges:
+    def exclude_seed_edges(self) -> ExcludeSeedEdges | None:
         if isinstance(self.neighbor_sampler, GraphZeroSampler):
             return self.neighbor_sampler.exclude_seed_edges
-        return False
+        return None
 
     @cached_property
     def input_data(self) -> EdgeSamplerInput:
         """What PyG's collate_fn() takes its items from."""
-        return EdgeSamplerInput(
-            input_id=self._input_id,
-            row=torch.from_numpy(self._links.sources),
-            col=torch.from_numpy(self._links.targets),
-            label=self._links.labels,
-        )
+        return self._links.sampler_input()
 
-    def _request(self, positions: Positions, seed: int) -> LinkRequest:
-        return self._links.request(positions, self.exclude_seed_edges, seed)
+    def _request(self, positions: Positions, seed: int) -> LinkRequest | EndsAsSeeds:
+        disjoint = self.neighbor_sampler.disjoint
+        return self._links.request(positions, self.exclude_seed_edges, disjoint, seed)
+
+    def _time(self) -> GivenTimes | None:
+        return None if self._links.times is None else GIVEN_TIMES
 
     def _link_or_node_fields(
-        self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor
-    ) -> dict[str, Any]:
-        return {"input_id": input_id, **self._links.fields(batch, positions)}
+        self, batch: Batch | TypedBatch, positions: Positions, request: Any
+    ) -> Stores:
+        return self._links.fields(batch, positions, request)
 
-    def _metadata(self, out: SamplerOutput) -> dict[str, Any]:
+    def _metadata(self, out: Output) -> Stores:
+        input_id, *links, time = out.metadata
         names = (
-            ("input_id", "src_index", "dst_pos_index", "dst_neg_index", "seed_time")
-            if self._links.plan.is_triplet
-            else ("input_id", "edge_label_index", "edge_label", "edge_label_time")
+            ("src_index", "dst_pos_index", "dst_neg_index")
+            if self._links.plan.negatives.is_triplet
+            else ("edge_label_index", "edge_label")
         )
-        return dict(zip(names, out.metadata, strict=False))
+        ends = self._links.plan.ends
+        stores = LinkFields(**dict(zip(names, links, strict=True)), time=time).stores(ends)
+        stores[ends.relation]["input_id"] = input_id
+        return stores
 
     def _digest(self) -> str:
         return self._links.digest()

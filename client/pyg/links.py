@@ -1,122 +1,160 @@
-"""Links and their negatives as PyG describes them: to a request, and from a batch."""
+"""Links as PyG describes them: to a request, and from a batch."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from graphzero.client.batch import Batch
+from graphzero.client.client import Client
+from graphzero.client.messages import NodeSeeds
+from graphzero.client.pyg.data import Stores
+from graphzero.client.pyg.negatives import (
+    NO_IDS,
+    IdArray,
+    LinkEnds,
+    NegativePlan,
+    labels_of_pairs,
+    link_ends,
+)
+from graphzero.client.pyg.parts import Key
+from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import (
     Candidates,
     ExcludeSeedEdges,
     LinkRequest,
-    Negatives,
     link_request,
 )
-from torch_geometric.sampler import NegativeSampling
+from graphzero.files.schema import RelationName
 
-IdArray = npt.NDArray[np.int64]
 
-_NO_IDS: IdArray = np.empty(0, np.int64)
+@dataclass(frozen=True, eq=False)
+class EndsAsSeeds(NodeSeeds):
+    """Links of a relation that the dataset does not have, for whom their ends are just nodes."""
+
+    source_index: IdArray = field(default_factory=lambda: NO_IDS)
+    """Local ids, as a batch around links has them."""
+    target_index: IdArray = field(default_factory=lambda: NO_IDS)
 
 
 @dataclass(frozen=True)
-class NegativePlan:
-    """Who draws negatives, and which.
+class LinkPlan:
+    """How links become requests, and batches tell about their links."""
 
-    The engine does, unless NegativeSampling has a weight for each node of the graph: those are
-    here, and so are the draws, by torch.
-    """
-
-    engine: Negatives | None
-    given: NegativeSampling | None
-    asked: NegativeSampling | Negatives | None
-    """What the user said, without its other forms."""
+    ends: LinkEnds
+    negatives: NegativePlan
+    candidates: Candidates
+    """Those of negatives.engine, which a client has checked."""
 
     @classmethod
-    def of(cls, neg_sampling: Any, neg_sampling_ratio: float | None = None) -> NegativePlan:
-        """From PyG's NegativeSampling, its dict and string forms, or graphzero.Negatives."""
-        if isinstance(neg_sampling, Negatives):
-            if neg_sampling_ratio:
-                raise ValueError(
-                    f"neg_sampling_ratio is {neg_sampling_ratio} and neg_sampling {neg_sampling}: "
-                    f"only one can say how many; give Negatives(amount={neg_sampling_ratio})"
-                )
-            return cls(neg_sampling, None, neg_sampling)
-        sampling = _cast(neg_sampling, neg_sampling_ratio)
-        if sampling is None:
-            return cls(None, None, None)
-        if sampling.src_weight is not None or sampling.dst_weight is not None:
-            return cls(None, sampling, sampling)
-        kind = "pairs" if sampling.is_binary() else "targets"
-        return cls(Negatives(kind, sampling.amount), None, sampling)  # type: ignore[arg-type]
-
-    @property
-    def is_triplet(self) -> bool:
-        if self.engine is not None:
-            return self.engine.kind == "targets"
-        return self.given is not None and bool(self.given.is_triplet())
-
-    @property
-    def is_binary(self) -> bool:
-        return (self.engine is not None or self.given is not None) and not self.is_triplet
-
-    def check(self, exclude: ExcludeSeedEdges, num_nodes: int) -> None:
-        """Raises for what every request would raise for."""
-        link_request(_NO_IDS, _NO_IDS, None, exclude, Candidates())
-        for name in ("src_weight", "dst_weight"):
-            weight = getattr(self.given, name, None)
-            if weight is not None and weight.numel() != num_nodes:
-                raise ValueError(
-                    f"{name} of neg_sampling has {weight.numel()} items, expected {num_nodes}, one "
-                    "for each node"
-                )
+    def of(
+        cls,
+        client: Client,
+        relation: RelationName | None,
+        negatives: NegativePlan,
+        exclude: ExcludeSeedEdges | None,
+        *,
+        is_temporal: bool,
+    ) -> LinkPlan:
+        ends = link_ends(client.info().dataset, relation)
+        if ends.relation_number is None:
+            negatives = negatives.without_edges()
+        negatives.check(exclude, ends, is_temporal=is_temporal)
+        candidates = client._candidates(negatives.engine, ends.relation_number or 0)
+        return cls(ends, negatives, candidates)
 
     def request(
         self,
         sources: IdArray,
         targets: IdArray,
-        exclude: ExcludeSeedEdges,
-        num_nodes: int,
-        candidates: Candidates,
+        times: IdArray | None,
+        *,
+        exclude: ExcludeSeedEdges | None,
+        disjoint: bool,
         seed: int | None = None,
-    ) -> LinkRequest:
-        """`candidates`: those of `engine`, which a client has checked.
+    ) -> LinkRequest | EndsAsSeeds:
+        """`seed`: of draws that are made here; None takes them from torch's generator as it is."""
+        count = len(sources)
+        sources, targets = self.negatives.with_negatives(sources, targets, self.ends, seed)
+        if self.ends.relation_number is None:
+            return self._as_seeds(sources, targets, times, disjoint)
+        given = max(len(sources), len(targets))
+        return link_request(
+            sources,
+            targets,
+            self.negatives.engine,
+            exclude,
+            self.candidates,
+            count,
+            relation=self.ends.relation_number,
+            times=None if times is None else times[np.arange(given) % count],
+        )
 
-        `seed`: of draws that are made here; None takes them from torch's generator as it is.
-        """
-        num_links = len(sources)
-        if self.given is not None:
-            with nullcontext() if seed is None else torch.random.fork_rng([]):
-                if seed is not None:
-                    torch.manual_seed(seed)
-                sources, targets = self._with_negatives(self.given, sources, targets, num_nodes)
-        return link_request(sources, targets, self.engine, exclude, candidates, num_links)
+    def _as_seeds(
+        self, sources: IdArray, targets: IdArray, times: IdArray | None, disjoint: bool
+    ) -> EndsAsSeeds:
+        source, target = self.ends.types
+        given = {source: [sources]}
+        given.setdefault(target, []).append(targets)
+        by_type: list[tuple[int, IdArray]] = []
+        index: dict[int, IdArray] = {}
+        for number, ids in sorted(given.items()):
+            nodes = np.concatenate(ids)
+            index[number] = np.arange(len(nodes))
+            if not disjoint:
+                nodes, index[number] = np.unique(nodes, return_inverse=True)
+            by_type.append((number, nodes))
+        seed_times = None
+        if times is not None:
+            of_links = [times[np.arange(len(ends)) % len(times)] for ends in (sources, targets)]
+            seed_times = np.concatenate(of_links if source <= target else of_links[::-1])
+        first = len(sources) if source == target else 0
+        return EndsAsSeeds(
+            tuple(by_type),
+            seed_times,
+            source_index=index[source][: len(sources)],
+            target_index=index[target][first:],
+        )
 
-    @staticmethod
-    def _with_negatives(
-        given: NegativeSampling, sources: IdArray, targets: IdArray, num_nodes: int
-    ) -> tuple[IdArray, IdArray]:
-        count = int(np.ceil(len(sources) * given.amount))
-        if given.is_binary():
-            sources = np.concatenate([sources, given.sample(count, "src", num_nodes).numpy()])
-        return sources, np.concatenate([targets, given.sample(count, "dst", num_nodes).numpy()])
-
-
-def _cast(neg_sampling: Any, ratio: float | None) -> NegativeSampling | None:
-    if ratio:  # as PyG has it, the ratio counts where both are given
-        neg_sampling = {"mode": "binary", "amount": ratio}
-    try:
-        return NegativeSampling.cast(neg_sampling)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"neg_sampling is {neg_sampling!r}: {error}; expected NegativeSampling or its "
-            'arguments, "binary", "triplet" or graphzero.Negatives'
-        ) from error
+    def fields(
+        self,
+        batch: Batch | TypedBatch,
+        request: LinkRequest | EndsAsSeeds,
+        labels: torch.Tensor | None,
+        times: torch.Tensor | None,
+        num_links: int,
+    ) -> LinkFields:
+        """What a batch tells about its links."""
+        if isinstance(request, EndsAsSeeds):
+            sources = torch.from_numpy(request.source_index)
+            targets = torch.from_numpy(request.target_index)
+        else:
+            sources, targets = batch.source_index, batch.target_index
+        source, target = self.ends.types
+        first = len(sources) if source <= target else len(targets)
+        trees = _links_of_nodes(batch, first, num_links)
+        plan = self.negatives
+        if not plan.is_triplet:
+            return LinkFields(
+                edge_label_index=torch.stack([sources, targets]),
+                edge_label=labels_of_pairs(plan, labels, num_links, len(sources) - num_links),
+                time=None if times is None else _repeated(times, len(sources)),
+                batch=trees,
+            )
+        negatives = targets[num_links:]
+        # Disjoint trees of one link are those whose seeds have its number; PyG puts what it drew
+        # in this order, and so does whoever draws here.
+        by_round = plan.given is not None and trees is not None
+        rows = negatives.view(-1, num_links).t() if by_round else negatives.view(num_links, -1)
+        return LinkFields(
+            src_index=sources,
+            dst_pos_index=targets[:num_links],
+            dst_neg_index=rows.squeeze(-1),
+            time=times,
+            batch=trees,
+        )
 
 
 @dataclass(frozen=True)
@@ -128,55 +166,62 @@ class LinkFields:
     src_index: torch.Tensor | None = None
     dst_pos_index: torch.Tensor | None = None
     dst_neg_index: torch.Tensor | None = None
-    batch: torch.Tensor | None = None
+    time: torch.Tensor | None = None
+    """Of the links, and of the negatives among edge_label_index."""
+    batch: dict[Key, torch.Tensor] | None = None
+    """The number of the link that each node was found from, by type."""
 
-    @classmethod
-    def of(
-        cls, batch: Batch, plan: NegativePlan, labels: torch.Tensor | None, num_links: int
-    ) -> LinkFields:
-        sources, targets = batch.source_index, batch.target_index
-        tree = None if batch.batch is None else batch.batch % max(num_links, 1)
-        if not plan.is_triplet:
-            return cls(
-                edge_label_index=torch.stack([sources, targets]),
-                edge_label=_labels(plan, labels, num_links, len(sources) - num_links),
-                batch=tree,
-            )
-        negatives = targets[num_links:]
-        # Disjoint trees of one link are those whose seeds have its number; PyG puts what it drew
-        # in this order, and so does whoever draws here.
-        by_round = plan.given is not None and batch.batch is not None
-        rows = negatives.view(-1, num_links).t() if by_round else negatives.view(num_links, -1)
-        return cls(
-            src_index=sources,
-            dst_pos_index=targets[:num_links],
-            dst_neg_index=rows.squeeze(-1),
-            batch=tree,
-        )
+    def links(self, plan: NegativePlan) -> tuple[torch.Tensor | None, ...]:
+        """As PyG's samplers list them."""
+        if plan.is_triplet:
+            return self.src_index, self.dst_pos_index, self.dst_neg_index
+        return self.edge_label_index, self.edge_label
 
-
-def _labels(
-    plan: NegativePlan, labels: torch.Tensor | None, num_links: int, num_negatives: int
-) -> torch.Tensor | None:
-    if not plan.is_binary:
-        return labels
-    if labels is None:
-        labels = torch.ones(num_links)
-    return torch.cat([labels, labels.new_zeros((num_negatives, *labels.shape[1:]))])
+    def stores(self, ends: LinkEnds) -> Stores:
+        """By PyG's names, where PyG puts them."""
+        stores: Stores = {key: {} for key in (ends.relation, ends.source_key, ends.target_key)}
+        if self.edge_label_index is not None:
+            stores[ends.relation] |= {
+                "edge_label_index": self.edge_label_index,
+                "edge_label": self.edge_label,
+                "edge_label_time": self.time,
+            }
+        else:
+            stores[ends.source_key] |= {"src_index": self.src_index, "seed_time": self.time}
+            stores[ends.target_key] |= {
+                "dst_pos_index": self.dst_pos_index,
+                "dst_neg_index": self.dst_neg_index,
+                "seed_time": self.time,
+            }
+        for key, trees in (self.batch or {}).items():
+            stores.setdefault(key, {})["batch"] = trees
+        return {
+            key: {name: value for name, value in fields.items() if value is not None}
+            for key, fields in stores.items()
+        }
 
 
-def checked_labels(plan: NegativePlan, labels: Any) -> torch.Tensor | None:
-    """Labels of links, shifted where 0 is to mean "negative"."""
-    if labels is None:
+def _links_of_nodes(
+    batch: Batch | TypedBatch, first: int, num_links: int
+) -> dict[Key, torch.Tensor] | None:
+    """Of every node of a disjoint sample, the number of the link in whose tree it is.
+
+    Seeds are all sources and all targets, or first the targets, if their type comes first; `first`
+    is the number of those before the others. The ends of negative i belong to link i modulo links.
+    """
+    trees: dict[Key, Any] = (
+        {name: batch[name].batch for name in batch.node_types}
+        if isinstance(batch, TypedBatch)
+        else {None: batch.batch}
+    )
+    if any(tree is None for tree in trees.values()):
         return None
-    if plan.is_triplet:
-        raise ValueError(
-            "edge_label is given with triplet negatives, expected None: src_index, dst_pos_index "
-            "and dst_neg_index of a batch tell links and negatives apart"
-        )
-    try:
-        given: torch.Tensor = torch.as_tensor(labels).cpu()
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"edge_label: expected a tensor or numbers ({error})") from error
-    shifted = plan.is_binary and given.numel() > 0 and bool(given.min() == 0)
-    return given + 1 if shifted else given
+    return {
+        key: torch.where(tree < first, tree, tree - first) % max(num_links, 1)
+        for key, tree in trees.items()
+    }
+
+
+def _repeated(times: torch.Tensor, count: int) -> torch.Tensor:
+    """The times of links for as many pairs: pair i has that of link i modulo links."""
+    return times if len(times) == count else times[torch.arange(count) % len(times)]

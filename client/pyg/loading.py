@@ -6,8 +6,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from graphzero.base.lazy_torch import has_accelerator
@@ -15,18 +14,21 @@ from graphzero.client.batch import Batch
 from graphzero.client.client import Client
 from graphzero.client.loader_state import count_in_state, require_fitting_state
 from graphzero.client.messages import Seeds
-from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
-from graphzero.client.pyg.data import data_of, fields_of
+from graphzero.client.pyg.columns import asked_columns
+from graphzero.client.pyg.data import Stores, data_of, make_bidirectional, stores_of
 from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
+from graphzero.client.pyg.parts import WEIGHTS, Key, parts_of
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.pyg.sampler import GraphZeroSampler, weights_of
-from graphzero.client.pyg.served_data import Changes, ServedData
+from graphzero.client.pyg.sampler import GraphZeroSampler, Output, stores_of_output, weights_of
+from graphzero.client.pyg.served_data import AnyServedData, DataChanges
 from graphzero.client.signatures import require_arguments
+from graphzero.client.temporal import GivenTimes
+from graphzero.client.typed_batch import TypedBatch
 from torch.utils.data import DataLoader
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.loader import LinkLoader, NodeLoader
 from torch_geometric.loader.mixin import WorkerInitWrapper
-from torch_geometric.sampler import BaseSampler, SamplerOutput
+from torch_geometric.sampler import BaseSampler
 
 # What tools that rebuild a DataLoader pass on; PyG drops them too.
 _REBUILT = ("dataset", "collate_fn")
@@ -53,7 +55,7 @@ class BatchLoader(DataLoader[int]):
 
     def __init__(
         self,
-        data: ServedData,
+        data: AnyServedData,
         sampler: BaseSampler,
         num_items: int,
         transform: Callable[[Any], Any] | None,
@@ -63,12 +65,10 @@ class BatchLoader(DataLoader[int]):
         transform_sampler_output: Callable[[Any], Any] | None,
         filter_per_worker: bool | None,
         input_id: Any,
-        own_input_id: torch.Tensor | None,
-        columns: list[str] | None,
+        columns: Any,
         prefetch: int,
         **kwargs: Any,
     ) -> None:
-        """`own_input_id`: what batches have as input_id if the user says nothing."""
         # Under the names of arguments, as tools that rebuild a DataLoader want them.
         self.data = data
         self.neighbor_sampler = sampler
@@ -80,8 +80,8 @@ class BatchLoader(DataLoader[int]):
         self.prefetch = prefetch
         self.input_id = input_id
         self._num_items = num_items
-        self._input_id = own_input_id if input_id is None else _ids_of_items(input_id, num_items)
-        self.client._sample_options([], columns)  # checks the columns
+        self._parts = parts_of(data.portable_client.info.dataset)
+        self._columns = asked_columns(self.client.info().dataset, self._parts, columns)
         if num_items == 0 and kwargs.get("shuffle"):
             raise ValueError("shuffle=True, but there is nothing to shuffle: no item was given")
         self._init_data_loader(num_items, **kwargs)
@@ -192,50 +192,45 @@ class BatchLoader(DataLoader[int]):
             state["generator"], count_in_state(state, "batches")
         )
 
-    def filter_fn(self, out: SamplerOutput) -> Any:
+    def filter_fn(self, out: Output) -> Any:
         """Columns for what collate_fn() sampled: PyG's way to a batch, see the class."""
         if self.transform_sampler_output is not None:
             out = self.transform_sampler_output(out)
-        permutation = self.neighbor_sampler.edge_permutation
-        edge = out.edge if permutation is None or out.edge is None else permutation[out.edge]
-        fields: dict[str, Any] = {
-            "n_id": out.node,
-            "edge_index": torch.stack([out.row, out.col]),
-            "e_id": edge,
-            "batch": out.batch,
-            "num_nodes": len(out.node),
-            "num_sampled_nodes": out.num_sampled_nodes,
-            "num_sampled_edges": out.num_sampled_edges,
-        }
-        changes = self._changes()
-        columns = self.client.info().dataset.columns
-        for name in self._asked_columns(changes):
-            rows = out.node if columns[name].role == "node" else edge
-            if rows is not None:
-                fields[name] = self.client.gather(name, rows)
-        if has_weight_field(self.client.info().dataset) and WEIGHTS not in fields:
-            weights = weights_of(out)
-            if weights is None and edge is not None:  # of edges that someone else chose
-                weights = self.data[WEIGHTS][edge]
-            fields[WEIGHTS] = weights
-        changes.apply(fields)
-        fields.update(self._metadata(out))
-        return self._transformed(
-            data_of({name: value for name, value in fields.items() if value is not None})
-        )
+        stores = stores_of_output(out, self.neighbor_sampler.edge_permutation, self._parts)
+        changes = self.data.changes
+        for key, names in self._asked_columns(changes).items():
+            part, fields = self._parts[key], stores[key]
+            for name in names:
+                of_nodes = part.nodes is not None and name in part.nodes.columns
+                rows = fields.get("n_id" if of_nodes else "e_id")
+                if rows is not None:
+                    fields[name] = self.client.gather(part.columns[name].name, rows)
+            if part.edges and part.edges.has_weight_field and WEIGHTS not in fields:
+                weights = weights_of(out, key)
+                if weights is None and "e_id" in fields:  # of edges that someone else chose
+                    store = self.data if key is None else self.data[key]
+                    weights = store[WEIGHTS][fields["e_id"]]
+                if weights is not None:
+                    fields[WEIGHTS] = weights
+        changes.apply(stores)
+        return self._transformed(self._data(stores, changes, self._metadata(out)))
 
     @abstractmethod
     def _request(self, positions: Positions, seed: int) -> Seeds:
         """What the daemon is asked for; `seed` is for draws that are made here."""
 
     @abstractmethod
-    def _link_or_node_fields(
-        self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor
-    ) -> dict[str, Any]:
-        """What a batch has beside the sample and its columns."""
+    def _time(self) -> GivenTimes | Literal["own"] | None:
+        """Where the times of seeds come from; None for samples that are not by time."""
 
     @abstractmethod
-    def _metadata(self, out: SamplerOutput) -> dict[str, Any]:
+    def _link_or_node_fields(
+        self, batch: Batch | TypedBatch, positions: Positions, request: Any
+    ) -> Stores:
+        """What a batch has beside the sample and its columns. `request`: what it was asked for."""
+
+    @abstractmethod
+    def _metadata(self, out: Output) -> Stores:
         """The same fields, as a sampler of PyG's says them."""
 
     @abstractmethod
@@ -266,30 +261,45 @@ class BatchLoader(DataLoader[int]):
                 "filter_per_worker=True with transform, another sampler, an own filter_fn)"
             )
 
-    def _changes(self) -> Changes:
-        """How batches differ from what the daemon sends: it calls all weights edge_weight."""
-        changes = self.data.changes
-        if WEIGHTS in self._asked_columns(changes) or has_weight_field(self.client.info().dataset):
-            return changes
-        return replace(changes, hidden=changes.hidden | {WEIGHTS})
+    def _asked_columns(self, changes: DataChanges) -> dict[Key, list[str]]:
+        hidden = {key: found.hidden for key, found in changes.by_key.items()}
+        return {
+            key: [name for name in names if name not in hidden[key]]
+            for key, names in self._columns.items()
+        }
 
-    def _asked_columns(self, changes: Changes) -> list[str]:
-        columns = self.columns
-        if columns is None:  # what PyG's loaders slice
-            info = self.client.info().dataset
-            columns = [*info.node_columns, *(info.edge_columns if info.has_edge_ids else ())]
-        return [name for name in columns if name not in changes.hidden]
+    def _clients_columns(self, changes: DataChanges) -> Any:
+        """The same as a client is asked for them."""
+        asked = self._asked_columns(changes)
+        return asked.get(None, asked)
 
-    def _finished(self, batch: Batch, positions: torch.Tensor, changes: Changes) -> Any:
-        input_id = positions if self._input_id is None else self._input_id[positions]
-        fields = fields_of(batch)
-        changes.apply(fields)
-        data = data_of({**fields, **self._link_or_node_fields(batch, positions, input_id)})
+    def _finished(
+        self, batch: Batch | TypedBatch, positions: Positions, request: Seeds, changes: DataChanges
+    ) -> Any:
+        stores = stores_of(batch)
+        for key, part in self._parts.items():
+            # The daemon calls all weights edge_weight.
+            named_otherwise = part.edges and not part.edges.has_weight_field
+            if named_otherwise and WEIGHTS not in self._columns[key]:
+                stores[key].pop(WEIGHTS, None)
+        changes.apply(stores)
+        sampler = self.neighbor_sampler
+        if isinstance(sampler, GraphZeroSampler) and sampler.adds_reverses:
+            make_bidirectional(stores, {k: c.others.keys() for k, c in changes.by_key.items()})
+        more = self._link_or_node_fields(batch, positions, request)
+        data = self._data(stores, changes, more)
         if self.pin_memory and has_accelerator(torch):
             data = data.pin_memory()
         return self._transformed(data)
 
-    def _transformed(self, data: Data) -> Any:
+    @staticmethod
+    def _data(stores: Stores, changes: DataChanges, more: Stores) -> Data | HeteroData:
+        for key, fields in more.items():
+            # A key that is not there is that of links whose relation has no edges.
+            stores.setdefault(key, {}).update(fields)
+        return data_of(stores, changes.of_all)
+
+    def _transformed(self, data: Data | HeteroData) -> Any:
         return data if self.transform is None else self.transform(data)
 
     def _epoch_ended(self, progress: EpochProgress) -> None:
@@ -298,12 +308,3 @@ class BatchLoader(DataLoader[int]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-
-def _ids_of_items(input_id: Any, num_items: int) -> torch.Tensor:
-    given: torch.Tensor = torch.as_tensor(input_id).cpu()
-    if given.shape != (num_items,):
-        raise ValueError(
-            f"input_id has shape {tuple(given.shape)}, expected ({num_items},): one for each item"
-        )
-    return given

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
-import torch
 from graphzero.client.batch import Batch
-from graphzero.client.client import Client
+from graphzero.client.messages import Seeds
 from graphzero.client.portable_client import ClientOrPlace
-from graphzero.client.pyg.arguments import refuse, without_type
+from graphzero.client.pyg.arguments import refuse
+from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.loading import BatchLoader
+from graphzero.client.pyg.node_items import NodeItems
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.pyg.sampler import sampler_of
-from graphzero.client.pyg.served_data import ServedData, served
-from graphzero.client.seeds import resolve_seeds
+from graphzero.client.pyg.sampler import Output, sampler_of
+from graphzero.client.pyg.served_data import AnyServedData, served
+from graphzero.client.temporal import GivenTimes
+from graphzero.client.typed_batch import TypedBatch
 from torch_geometric.loader import NeighborLoader as PygNeighborLoader
-from torch_geometric.sampler import BaseSampler, NodeSamplerInput, SamplerOutput
+from torch_geometric.sampler import BaseSampler, NodeSamplerInput
 from torch_geometric.sampler.base import SubgraphType
 
 
@@ -27,32 +27,38 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     """torch_geometric.loader.NeighborLoader, a subclass of it, over a dataset on disk.
 
     data: a client, the directory of a dataset (a daemon is started if need be), an address, or a
-    ServedData. `loader.data` is a ServedData: what a script adds to it, replaces or deletes shows
-    in the batches, as with PyG's.
-    input_nodes: ids, a bool mask, a slice, None for all nodes, or the name of a split.
+    ServedData or ServedHeteroData. `loader.data` is one of these: what a script adds to it,
+    replaces or deletes shows in the batches, as with PyG's. Batches of a dataset with types are
+    HeteroData.
+    input_nodes: ids, a bool mask, a slice, None for all nodes, or the name of a split. Of a dataset
+    with types, (type, nodes), or a mapping {type: nodes} of several: then input_id, batch_size and
+    seed_time belong to each of them, and what input_time and input_id give is by type too.
     original_ids: input_nodes are original ids of a relabelled dataset.
     weight_attr: "edge_weight", the weights that the graph stores.
+    time_attr: the attribute that the times of the dataset were made of. Then samples are by time:
+    nothing later than its seed's time (t <= T), which is input_time, or the node's own.
     input_id: what batches have as input_id instead of the position in input_nodes.
-    columns: which columns of nodes and edges batches have; None for all.
+    columns: which columns of nodes and edges batches have; None for all. Of a dataset with types
+    also by type and relation.
     prefetch: batches that the daemon prepares ahead.
 
     The rest is DataLoader's: batch_size, shuffle, sampler, batch_sampler, drop_last, generator,
     timeout, pin_memory. Accepted and without effect, because the daemon does that work:
-    num_workers, persistent_workers, prefetch_factor, is_sorted; and collate_fn, as with PyG's.
+    num_workers, persistent_workers, prefetch_factor; is_sorted, because a dataset is sorted anyway,
+    by time if it has times; and collate_fn, as with PyG's.
 
     Worker processes start where there is something for them to do: with worker_init_fn,
     multiprocessing_context, PyG's enable_cpu_affinity() and enable_multithreading(), and a
     transform with filter_per_worker=True. They, transform_sampler_output, another neighbor_sampler
     and a filter_fn() of a subclass make the loader work as PyG's does: a sample, then its columns.
 
-    time_attr and what belongs to it, and custom_cls raise NotImplementedError. The loader does not
-    divide its nodes among ranks: give each rank its own input_nodes or a DistributedSampler, as
-    with PyG's.
+    custom_cls raises NotImplementedError. The loader does not divide its nodes among ranks: give
+    each rank its own input_nodes or a DistributedSampler, as with PyG's.
     """
 
     def __init__(
         self,
-        data: ClientOrPlace | ServedData,
+        data: ClientOrPlace | AnyServedData,
         num_neighbors: Any,
         input_nodes: Any = None,
         input_time: Any = None,
@@ -71,16 +77,16 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
         *,
         input_id: Any = None,
         original_ids: bool = False,
-        columns: list[str] | None = None,
+        columns: Any = None,
         prefetch: int = 2,
         **kwargs: Any,
     ) -> None:
-        refuse(
-            input_time=input_time,
-            time_attr=time_attr,
-            temporal_strategy=temporal_strategy,
-            custom_cls=kwargs.pop("custom_cls", None),
-        )
+        refuse(custom_cls=kwargs.pop("custom_cls", None))
+        if input_time is not None and time_attr is None and neighbor_sampler is None:
+            raise ValueError(
+                "input_time is given without time_attr; expected the name of the attribute that "
+                "the times of the dataset are"
+            )
         view = served(data)
         sampler = sampler_of(
             view,
@@ -89,25 +95,32 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
             subgraph_type=subgraph_type,
             replace=replace,
             disjoint=disjoint,
+            temporal_strategy=temporal_strategy,
+            time_attr=time_attr,
             weight_attr=weight_attr,
             directed=directed,
         )
+        # Under the names of arguments, as tools that rebuild a DataLoader want them.
         self.input_nodes = input_nodes
+        self.input_time = input_time
         self.original_ids = original_ids
-        self._nodes, own_id = _input_nodes(
-            view.client, without_type(input_nodes, "input_nodes"), original_ids
+        self._items = NodeItems.of(
+            view.client,
+            input_nodes,
+            input_time,
+            input_id,
+            original_ids=original_ids,
+            is_temporal=getattr(sampler, "is_temporal", False),
         )
-        num_nodes = view.portable_client.info.dataset.num_nodes
         super().__init__(
             view,
             sampler,
-            num_nodes if self._nodes is None else len(self._nodes),
+            len(self._items),
             transform,
             num_neighbors=num_neighbors,
             transform_sampler_output=transform_sampler_output,
             filter_per_worker=filter_per_worker,
             input_id=input_id,
-            own_input_id=own_id,
             columns=columns,
             prefetch=prefetch,
             **kwargs,
@@ -124,48 +137,25 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     @cached_property
     def input_data(self) -> NodeSamplerInput:
         """What PyG's collate_fn() takes its items from: a list of all nodes, made when needed."""
-        nodes = torch.arange(self._num_items) if self._nodes is None else self._nodes
-        return NodeSamplerInput(input_id=self._input_id, node=torch.as_tensor(nodes))
+        return self._items.sampler_input()
 
-    def _request(self, positions: Positions, seed: int) -> Positions:
-        return positions if self._nodes is None else self._nodes[positions]
+    def _request(self, positions: Positions, seed: int) -> Seeds:
+        return self._items.seeds.at(positions)
+
+    def _time(self) -> GivenTimes | Literal["own"] | None:
+        return self._items.time
 
     def _link_or_node_fields(
-        self, batch: Batch, positions: torch.Tensor, input_id: torch.Tensor
-    ) -> dict[str, Any]:
-        return {"input_id": input_id, "batch_size": len(positions)}
+        self, batch: Batch | TypedBatch, positions: Positions, request: Any
+    ) -> Stores:
+        timed = self._items.time is not None
+        return self._items.fields(positions, batch.seed_time if timed else None)
 
-    def _metadata(self, out: SamplerOutput) -> dict[str, Any]:
+    def _metadata(self, out: Output) -> Stores:
         input_id, seed_time = out.metadata[:2]
-        return {"input_id": input_id, "seed_time": seed_time, "batch_size": len(input_id)}
+        key = self.input_data.input_type
+        fields = {"input_id": input_id, "batch_size": len(input_id)}
+        return {key: fields if seed_time is None else {**fields, "seed_time": seed_time}}
 
     def _digest(self) -> str:
-        if self._nodes is None:
-            return f"all {self._num_items}"
-        return hashlib.blake2b(np.ascontiguousarray(self._nodes).data, digest_size=16).hexdigest()
-
-
-def _input_nodes(
-    client: Client, input_nodes: Any, original_ids: bool
-) -> tuple[Positions | None, torch.Tensor | None]:
-    """Ids, or None for all nodes; and what input_id is, or None for the position.
-
-    PyG's input_id is the position in a list of nodes, but the node itself in a mask.
-    """
-    if original_ids and input_nodes is not None:
-        return client._pool.run_aside(client._original_nodes(input_nodes)), None
-    dataset = client.info().dataset
-    nodes = client._pool.run_aside(
-        resolve_seeds(input_nodes, dataset, client._deadline(None), "input_nodes")
-    )
-    if isinstance(input_nodes, str):
-        is_mask = dataset.columns[input_nodes].role == "node"
-    else:
-        is_mask = input_nodes is not None and _is_bool(input_nodes)
-    return nodes, torch.from_numpy(nodes) if is_mask and nodes is not None else None
-
-
-def _is_bool(nodes: Any) -> bool:
-    if isinstance(nodes, torch.Tensor):
-        return nodes.dtype == torch.bool
-    return not isinstance(nodes, slice) and bool(np.asarray(nodes).dtype == np.bool_)
+        return self._items.seeds.digest()

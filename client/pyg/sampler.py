@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import torch
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
+from graphzero.client.messages import Seeds
 from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import (
     SampleDirection,
@@ -17,13 +19,25 @@ from graphzero.client.pyg.arguments import (
     refuse,
     subgraph_of,
 )
-from graphzero.client.pyg.links import LinkFields, NegativePlan
-from graphzero.client.pyg.served_data import ServedData, served
+from graphzero.client.pyg.data import Stores
+from graphzero.client.pyg.links import LinkPlan
+from graphzero.client.pyg.negatives import NegativePlan
+from graphzero.client.pyg.parts import Key, Part
+from graphzero.client.pyg.served_data import AnyServedData, served
+from graphzero.client.pyg.times import check_strategy, check_time_attr
+from graphzero.client.temporal import (
+    GIVEN_TIMES,
+    GivenTimes,
+    TimedDraws,
+    sampler_temporal_options,
+)
+from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
 from graphzero.embedded.sampling import resolve_seed
 from torch_geometric.sampler import (
     BaseSampler,
     EdgeSamplerInput,
+    HeteroSamplerOutput,
     NegativeSampling,
     NeighborSampler,
     NodeSamplerInput,
@@ -32,22 +46,25 @@ from torch_geometric.sampler import (
 )
 from torch_geometric.sampler.base import DataType, SubgraphType
 
+Output: TypeAlias = SamplerOutput | HeteroSamplerOutput
+
 
 class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
     """PyG's NeighborSampler over a graph that stays where it is, in the daemon.
 
     data: a client, the directory of a dataset (a daemon is started if need be), an address, or a
-    ServedData.
+    ServedData or ServedHeteroData.
     The other arguments are those of PyG's; exclude_seed_edges is that of LinkNeighborLoader. What
     they set can be changed later, as Lightning does for evaluation: num_neighbors, replace,
-    subgraph_type, disjoint, weight_attr and sample_direction hold from the next sample on.
+    subgraph_type, disjoint, temporal_strategy, weight_attr and sample_direction hold from the next
+    sample on. is_sorted and share_memory have no meaning here: the files are sorted, by time where
+    there are times, and belong to everyone.
     Seeds come from torch's generator, so torch.manual_seed() repeats a run.
 
     Works in workers, forked or spawned: each connects for itself.
     """
 
-    # What PyG's own finds out about its data. Times and types are not there.
-    data_type = DataType.homogeneous
+    # What PyG's own finds in its data and holds; here the daemon has it.
     node_time = None
     edge_time = None
     edge_weight = None
@@ -56,7 +73,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     def __init__(
         self,
-        data: ClientOrPlace | ServedData,
+        data: ClientOrPlace | AnyServedData,
         num_neighbors: Any,
         subgraph_type: SubgraphType | str = "directional",
         replace: bool = False,
@@ -69,12 +86,23 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         directed: bool = True,
         sample_direction: SampleDirection = "forward",
         *,
-        exclude_seed_edges: ExcludeSeedEdges = False,
+        exclude_seed_edges: ExcludeSeedEdges | None = None,
     ) -> None:
-        refuse(time_attr=time_attr, temporal_strategy=temporal_strategy)
         # Not NeighborSampler.__init__, which copies the graph and asks for PyG's native libraries.
         self._portable_client = served(data).portable_client
-        self.num_nodes = self._portable_client.info.dataset.num_nodes
+        dataset = self._portable_client.info.dataset
+        self.num_nodes: Any
+        if dataset.schema.typed:
+            self.data_type = DataType.heterogeneous
+            self.node_types = dataset.schema.type_names
+            self.edge_types = dataset.schema.relation_names
+            self.num_nodes = {found.name: found.count for found in dataset.schema.types}
+        else:
+            self.data_type = DataType.homogeneous
+            self.num_nodes = dataset.num_nodes
+        if time_attr is not None:
+            check_time_attr(self.client, time_attr)
+        self._time_attr = time_attr
         self.exclude_seed_edges = exclude_seed_edges
         self.temporal_strategy = temporal_strategy
         self.keep_orig_edges = False
@@ -90,12 +118,27 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         return self._portable_client.client
 
     @property
+    def is_temporal(self) -> bool:
+        return self._time_attr is not None
+
+    @property
+    def temporal_strategy(self) -> str:
+        return self._temporal_strategy
+
+    @temporal_strategy.setter
+    def temporal_strategy(self, temporal_strategy: str) -> None:
+        check_strategy(temporal_strategy, self._time_attr)
+        self._temporal_strategy = temporal_strategy
+
+    @property
     def num_neighbors(self) -> NumNeighbors:
         return self._num_neighbors
 
     @num_neighbors.setter
     def num_neighbors(self, num_neighbors: Any) -> None:
-        self._num_neighbors = NumNeighbors(fanout_of(num_neighbors))
+        self._fanout = fanout_of(num_neighbors, self._portable_client.info.dataset)
+        is_pyg_s = isinstance(num_neighbors, NumNeighbors)
+        self._num_neighbors = num_neighbors if is_pyg_s else NumNeighbors(self._fanout)
 
     @property
     def subgraph_type(self) -> SubgraphType:
@@ -123,22 +166,30 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         check_weights(self._portable_client.info.dataset, weight_attr)
         self._weight_attr = weight_attr
 
+    @property
+    def adds_reverses(self) -> bool:
+        """Whether the sample of the daemon becomes bidirectional here: of a graph with types, where
+        PyG says which relations are each other's reverse."""
+        return self.is_hetero and self._subgraph_type is SubgraphType.bidirectional
+
     def options(self) -> dict[str, Any]:
         """How it draws at this moment, in the words of Client.sample()."""
         refuse(keep_orig_edges=self.keep_orig_edges)
         return {
-            "fanout": self._num_neighbors.values,
+            "fanout": self._fanout,
             "replace": bool(self.replace),
-            "disjoint": bool(self.disjoint),
-            "subgraph": self._subgraph_type.value,
+            "disjoint": self.disjoint,
+            "subgraph": "directional" if self.adds_reverses else self._subgraph_type.value,
             "weighted": self._weight_attr is not None,
             "direction": direction_of(self._sample_direction),
-        }
+        } | ({"temporal_strategy": self._temporal_strategy} if self.is_temporal else {})
 
-    def sample_from_nodes(self, inputs: NodeSamplerInput, **kwargs: Any) -> SamplerOutput:
-        if inputs.time is not None:
-            refuse(input_time=inputs.time)
-        output = self._sample(inputs.node)
+    def sample_from_nodes(self, inputs: NodeSamplerInput, **kwargs: Any) -> Output:
+        seeds, times = inputs.node, inputs.time
+        if inputs.input_type is not None:
+            seeds = {inputs.input_type: seeds}
+            times = None if times is None else {inputs.input_type: times}
+        output = self._with_reverses(self._sample(seeds, times))
         output.metadata = (inputs.input_id, inputs.time)
         return output
 
@@ -146,49 +197,67 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         self,
         inputs: EdgeSamplerInput,
         neg_sampling: NegativeSampling | Negatives | None = None,
-    ) -> SamplerOutput:
-        if inputs.time is not None:
-            refuse(edge_label_time=inputs.time)
-        plan = NegativePlan.of(neg_sampling)
-        plan.check(self.exclude_seed_edges, self.num_nodes)
-        batch = self._draw_links(inputs, plan)
-        output = _output(batch)
-        fields = LinkFields.of(batch, plan, inputs.label, len(inputs.row))
-        output.batch = fields.batch
-        if plan.is_triplet:
-            ends = (fields.src_index, fields.dst_pos_index, fields.dst_neg_index)
-            output.metadata = (inputs.input_id, *ends, inputs.time)
-        else:
-            pairs = (fields.edge_label_index, fields.edge_label)
-            output.metadata = (inputs.input_id, *pairs, inputs.time)
-        return output
-
-    def _sample(self, seed: Any, seed_time: Any = None, **kwargs: Any) -> SamplerOutput:
-        """What PyG's BidirectionalNeighborSampler and the like build on."""
-        if seed_time is not None:
-            refuse(input_time=seed_time)
-        ids = torch.as_tensor(seed).to(torch.int64)
-        options = self.options()
-        return _output(self.client.sample(ids, **options, columns=[], seed=_draw_seed()))
-
-    def _draw_links(self, inputs: EdgeSamplerInput, plan: NegativePlan) -> Batch:
-        client = self.client
-        client._require_features(["links"])
+    ) -> Output:
+        negatives = NegativePlan.of(neg_sampling)
+        self._require_times(inputs.time, "edge_label_time")
+        plan = LinkPlan.of(
+            self.client,
+            inputs.input_type,
+            negatives,
+            self.exclude_seed_edges,
+            is_temporal=inputs.time is not None,
+        )
         request = plan.request(
             inputs.row.numpy(),
             inputs.col.numpy(),
-            self.exclude_seed_edges,
-            self.num_nodes,
-            client._candidates(plan.engine),
+            None if inputs.time is None else inputs.time.numpy(),
+            exclude=self.exclude_seed_edges,
+            disjoint=self.disjoint,
         )
-        options = client._sample_options(**self.options(), columns=[])
-        deadline = client._deadline(None)
-        asked = client._batch_request(request, options, _draw_seed(), deadline)
+        batch = self._draw(request, GIVEN_TIMES if inputs.time is not None else None)
+        output = self._with_reverses(_output(batch))
+        fields = plan.fields(batch, request, inputs.label, inputs.time, len(inputs.row))
+        if fields.batch is not None:
+            output.batch = fields.batch.get(None, fields.batch)
+        output.metadata = (inputs.input_id, *fields.links(plan.negatives), fields.time)
+        return output
+
+    def _sample(self, seed: Any, seed_time: Any = None, **kwargs: Any) -> Output:
+        """What PyG's BidirectionalNeighborSampler and the like build on."""
+        self._require_times(seed_time, "input_time")
+        seeds = (
+            {name: torch.as_tensor(ids).to(torch.int64) for name, ids in seed.items()}
+            if isinstance(seed, Mapping)
+            else torch.as_tensor(seed).to(torch.int64)
+        )
+        time = "own" if self.is_temporal and seed_time is None else seed_time
+        options = self.options() | ({} if time is None else {"time": time})
+        return _output(self.client.sample(seeds, **options, columns=[], seed=_draw_seed()))
+
+    def _require_times(self, given: Any, what: str) -> None:
+        if given is not None and not self.is_temporal:
+            raise ValueError(
+                f"{what} is given without time_attr; expected the name of the attribute that the "
+                "times of the dataset are"
+            )
+
+    def _with_reverses(self, output: Output) -> Output:
+        return output.to_bidirectional() if self.adds_reverses else output
+
+    def _draw(self, request: Seeds, time: GivenTimes | None) -> Batch | TypedBatch:
+        """One batch of what a loader would ask for."""
+        client = self.client
+        client._require_features(["links"])
+        draws = self.options()
+        by_time = TimedDraws(strategy=draws.pop("temporal_strategy", "uniform"))
+        temporal = sampler_temporal_options(client.info().dataset, time, by_time) if time else None
+        options = client._sample_options(**draws, columns=[], temporal=temporal)
+        asked = client._batch_request(request, options, _draw_seed(), client._deadline(None))
         return client._pool.direct().submit(asked).wait()
 
 
 def sampler_of(
-    data: ServedData, given: BaseSampler | None, num_neighbors: Any, **arguments: Any
+    data: AnyServedData, given: BaseSampler | None, num_neighbors: Any, **arguments: Any
 ) -> BaseSampler:
     """The sampler of a loader: one that was given, else one with the loader's arguments."""
     if given is None:
@@ -200,9 +269,27 @@ def sampler_of(
     return given
 
 
-def _output(batch: Batch) -> SamplerOutput:
+def _output(batch: Batch | TypedBatch) -> Output:
     # Copies: PyG keeps outputs as long as it likes, and their memory is the daemon's to lend.
     batch = batch.clone()
+    output: Output
+    if isinstance(batch, TypedBatch):
+        nodes = {name: batch[name] for name in batch.node_types}
+        edges = {triple: batch[triple] for triple in batch.edge_types}
+        by_hop = any(batch.num_sampled_edges.values())
+        disjoint = any(fields.batch is not None for fields in nodes.values())
+        output = HeteroSamplerOutput(
+            node={name: fields.n_id for name, fields in nodes.items()},
+            row={triple: fields.edge_index[0] for triple, fields in edges.items()},
+            col={triple: fields.edge_index[1] for triple, fields in edges.items()},
+            edge={triple: fields.e_id for triple, fields in edges.items()},
+            batch={name: fields.batch for name, fields in nodes.items()} if disjoint else None,
+            num_sampled_nodes=batch.num_sampled_nodes if by_hop else None,
+            num_sampled_edges=batch.num_sampled_edges if by_hop else None,
+        )
+        weights = {triple: fields.edge_weight for triple, fields in edges.items()}
+        output._weighted = {triple: (output.row[triple], weights[triple]) for triple in edges}
+        return output
     by_hop = bool(batch.num_sampled_edges)
     output = SamplerOutput(
         node=batch.n_id,
@@ -214,14 +301,56 @@ def _output(batch: Batch) -> SamplerOutput:
         num_sampled_edges=batch.num_sampled_edges if by_hop else None,
     )
     # PyG's outputs have no place for weights.
-    output._weighted = (output.row, batch.edge_weight)
+    output._weighted = {None: (output.row, batch.edge_weight)}
     return output
 
 
-def weights_of(output: SamplerOutput) -> torch.Tensor | None:
+def stores_of_output(output: Output, permutation: Any, parts: Mapping[Key, Part]) -> Stores:
+    """What PyG's loaders take from the output of any sampler. Its edges are in an order of its own
+    where there is a `permutation`."""
+    if not isinstance(output, HeteroSamplerOutput):
+        edge = output.edge
+        fields = {
+            "n_id": output.node,
+            "edge_index": torch.stack([output.row, output.col]),
+            "e_id": edge if permutation is None or edge is None else permutation[edge],
+            "batch": output.batch,
+            "num_nodes": len(output.node),
+            "num_sampled_nodes": output.num_sampled_nodes,
+            "num_sampled_edges": output.num_sampled_edges,
+        }
+        return {None: _those_there(fields)}
+    none = torch.empty(0, dtype=torch.int64)  # of types and relations that were not reached
+    stores: Stores = {}
+    for key, part in parts.items():
+        if part.nodes is not None:
+            node = output.node.get(key, none)
+            stores[key] = {
+                "n_id": node,
+                "batch": (output.batch or {}).get(key),
+                "num_nodes": None if part.nodes.columns else len(node),
+                "num_sampled_nodes": (output.num_sampled_nodes or {}).get(key),
+            }
+        else:
+            edge = (output.edge or {}).get(key, none)
+            order = (permutation or {}).get(key)
+            stores[key] = {
+                "edge_index": torch.stack([output.row.get(key, none), output.col.get(key, none)]),
+                "e_id": edge if order is None or edge is None else order[edge],
+                "num_sampled_edges": (output.num_sampled_edges or {}).get(key),
+            }
+    return {key: _those_there(fields) for key, fields in stores.items()}
+
+
+def _those_there(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def weights_of(output: Output, key: Key) -> torch.Tensor | None:
     """The weights of the edges, if these are still the edges that were drawn here."""
-    row, weights = getattr(output, "_weighted", (None, None))
-    return weights if output.row is row else None
+    row, weights = getattr(output, "_weighted", {}).get(key, (None, None))
+    rows = output.row.get(key) if isinstance(output, HeteroSamplerOutput) else output.row
+    return weights if rows is row else None
 
 
 def _draw_seed() -> int:

@@ -1,131 +1,28 @@
-"""`ServedData`: a dataset that looks like PyG's Data and reads nothing before it is looked at."""
+"""`ServedData` and `ServedHeteroData`: a dataset that looks like PyG's Data or HeteroData and reads
+nothing before it is looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from graphzero.client.client import Client
-from graphzero.client.info import DatasetInfo
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
-from graphzero.client.pyg.arguments import WEIGHTS, has_weight_field
-from graphzero.client.pyg.topology import edges_by_id
-from graphzero.embedded.results import SampledSubgraph
-from torch_geometric.data import Data
-from torch_geometric.data.storage import GlobalStorage
-from torch_geometric.loader.utils import index_select
-
-_EDGE_INDEX = "edge_index"
-# Not a row for each node or edge of the whole graph, whatever their length.
-_NEVER_SLICED = frozenset({_EDGE_INDEX, "num_nodes"})
+from graphzero.client.pyg.parts import EDGE_INDEX, Key, Part, key_text, parts_of
+from graphzero.client.pyg.served_fields import Changes, ServedFields
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
 
 
-class _UNREAD:
-    """Stands for a value that was not read yet: the class itself, which pickles as itself."""
-
-
-class ServedData(Data):  # type: ignore[misc]
-    """A dataset as torch_geometric.data.Data: for scripts that use their graph beside loaders.
-
-    data: a client, the directory of a dataset (a daemon is started if need be), or an address.
-
-    Columns are mapped from the files when they are first looked at, instantly and at any size;
-    edge_index, in the order of edge ids, is read into memory. Both need the daemon's directory to
-    be visible here. Fields can be added, replaced and deleted: the dataset stays as it is, and
-    batches of a loader over this object follow, as those of PyG's loaders do. Edges are the
-    exception: batches are drawn from those of the dataset, so a loader raises NotImplementedError
-    where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them.
-    """
-
-    def __init__(self, data: ClientOrPlace) -> None:
-        super().__init__()
-        store = _ServedStorage(_parent=self)
-        store._mapping = _Fields(PortableClient(data))
-        self.__dict__["_store"] = store
-
-    @property
-    def client(self) -> Client:
-        return self.portable_client.client
-
-    @property
-    def portable_client(self) -> PortableClient:
-        """What it is a view of, for loaders and samplers over it."""
-        return self._fields.portable_client
-
-    @property
-    def is_cuda(self) -> bool:
-        """Of what was read or added: looking at the rest would read it."""
-        return any(torch.is_tensor(v) and v.is_cuda for v in self._fields.read().values())
-
-    @property
-    def changes(self) -> Changes:
-        """How this object differs from the dataset by now."""
-        return self._fields.changes(self._store)
-
-    @property
-    def _fields(self) -> _Fields:
-        fields: _Fields = self._store._mapping
-        return fields
-
-    def __repr__(self) -> str:
-        shapes = (f"{name}={self._fields.describe(name)}" for name in self._fields)
-        return f"{type(self).__name__}({', '.join(shapes)})"
-
-
-def served(data: ClientOrPlace | ServedData) -> ServedData:
-    """What loaders and samplers get as data: a ServedData as it is, or one of what is named."""
-    return data if isinstance(data, ServedData) else ServedData(data)
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What a user made of a ServedData, for the batches of a loader over it."""
-
-    hidden: frozenset[str]
-    """Fields of the dataset that were deleted or replaced."""
-    of_nodes: dict[str, Any]
-    """Added or replaced, with a row for each node."""
-    of_edges: dict[str, Any]
-    """The same, with a row for each edge."""
-    others: dict[str, Any]
-    """The same for the graph: every batch has them as they are."""
-    edges: SampledSubgraph | None
-    """All edges, in whose order the rows of `of_edges` are; None where these have no need of it,
-    because the number of an edge is its id."""
-
-    def apply(self, fields: dict[str, Any]) -> None:
-        """Changes the fields of a batch."""
-        if not (self.hidden or self.of_nodes or self.of_edges or self.others):
-            return
-        n_id, e_id = fields["n_id"], fields.get("e_id")
-        for name in self.hidden:
-            fields.pop(name, None)
-        for name, value in self.of_nodes.items():
-            fields[name] = _rows(name, value, n_id)
-        if self.of_edges and e_id is None:
-            raise NotImplementedError(
-                f"data.{min(self.of_edges)} has a row for each edge, but batches do not know "
-                "their edges: the dataset stores no edge ids; convert it with --edge-ids"
-            )
-        numbers: Any = e_id
-        if self.of_edges and self.edges is not None:
-            numbers = _edge_numbers(self.edges, numbers, n_id[fields[_EDGE_INDEX]])
-        for name, value in self.of_edges.items():
-            fields[name] = _rows(name, value, numbers)
-        fields.update(self.others)
-
-
-class _ServedStorage(GlobalStorage):  # type: ignore[misc]
+class _ServedStorage(BaseStorage):  # type: ignore[misc]
     """PyG's storage, which finds out by looking at values what a dataset knows without reading."""
 
     @property
     def num_edges(self) -> int:
-        fields: _Fields = self._mapping
-        if fields.is_unread(_EDGE_INDEX):
-            return fields.dataset.num_edges
+        fields: ServedFields = self._mapping
+        if fields.is_unread(EDGE_INDEX):
+            return fields.num_edges
         found: int = super().num_edges
         return found
 
@@ -141,206 +38,180 @@ class _ServedStorage(GlobalStorage):  # type: ignore[misc]
         return dict(self._mapping)
 
 
-class _Fields(MutableMapping[str, Any]):
-    """Names and values of a ServedData. Those of the dataset are read when they are asked for."""
+class _ServedGlobalStorage(_ServedStorage, GlobalStorage):  # type: ignore[misc]
+    pass
 
-    def __init__(self, portable_client: PortableClient) -> None:
-        self.portable_client = portable_client
-        dataset = portable_client.info.dataset
-        self._roles = _roles(dataset)
-        self._values: dict[str, Any] = dict.fromkeys(self._roles, _UNREAD)
-        self._values["num_nodes"] = dataset.num_nodes
-        # Of a tensor that was read: its version, which every change in place raises.
-        self._versions: dict[str, int] = {}
-        # Fields of the dataset that the user did not replace.
-        self._original = set(self._roles)
-        self._edges: SampledSubgraph | None = None
-        # The tensor over the memory of _edges, which its owner can change in place.
-        self._edges_shown: torch.Tensor | None = None
-        # An edge_index of the user's that has the edges of the dataset, and its version then.
-        self._same_edges: tuple[torch.Tensor, int] | None = None
+
+class _ServedNodeStorage(_ServedStorage, NodeStorage):  # type: ignore[misc]
+    pass
+
+
+class _ServedEdgeStorage(_ServedStorage, EdgeStorage):  # type: ignore[misc]
+    pass
+
+
+@dataclass(frozen=True)
+class DataChanges:
+    """What a user made of a ServedData, for the batches of a loader over it."""
+
+    by_key: dict[Key, Changes]
+    of_all: dict[str, Any]
+    """Beside the stores of a ServedHeteroData: every batch has them as they are."""
+
+    def apply(self, stores: dict[Key, dict[str, Any]]) -> None:
+        """Changes the fields of a batch."""
+        n_ids = {key: fields["n_id"] for key, fields in stores.items() if "n_id" in fields}
+
+        def ends(key: Key) -> torch.Tensor:
+            source, target = (key[0], key[2]) if isinstance(key, tuple) else (key, key)
+            local = stores[key][EDGE_INDEX]
+            return torch.stack([n_ids[source][local[0]], n_ids[target][local[1]]])
+
+        for key, changes in self.by_key.items():
+            changes.apply(key, stores[key], lambda key=key: ends(key))  # type: ignore[misc]
+
+
+class _Served:
+    """What the two classes have in common. PyG's classes take attributes for fields."""
+
+    def _serve(self, portable_client: PortableClient) -> None:
+        self.__dict__["_portable_client"] = portable_client
 
     @property
-    def dataset(self) -> DatasetInfo:
-        return self.portable_client.info.dataset
+    def client(self) -> Client:
+        return self.portable_client.client
 
-    def is_unread(self, name: str) -> bool:
-        return self._values.get(name) is _UNREAD
+    @property
+    def portable_client(self) -> PortableClient:
+        """What it is a view of, for loaders and samplers over it."""
+        portable: PortableClient = self.__dict__["_portable_client"]
+        return portable
 
-    def role(self, name: str) -> str | None:
-        """ "node" or "edge" for a field of the dataset; None where the value has to tell."""
-        return self._roles[name] if name in self._original else None
-
-    def read(self) -> dict[str, Any]:
-        return {name: value for name, value in self._values.items() if value is not _UNREAD}
-
-    def describe(self, name: str) -> str:
-        """As PyG prints a field, without reading it."""
-        if not self.is_unread(name):
-            value = self._values[name]
-            return str(list(value.shape)) if torch.is_tensor(value) else repr(value)
-        if name == _EDGE_INDEX:
-            return str([2, self.dataset.num_edges])
-        if name not in self.dataset.columns:
-            return str([self.dataset.num_edges])
-        shape = self.dataset.columns[name].shape
-        rows = self.dataset.num_edges if self._roles[name] == "edge" else shape[0]
-        return str([rows, *shape[1:]])
-
-    def changes(self, store: _ServedStorage) -> Changes:
-        replaced = {name for name in self._values if self._is_users(name)} - _NEVER_SLICED
-        if WEIGHTS in replaced and not self.dataset.has_edge_ids and self._are_weights_same():
-            replaced.remove(WEIGHTS)  # a copy, as clone() and to() make it: batches have them
-        arrays = {name for name in replaced if hasattr(self._values[name], "shape")}
-        of_nodes = {name for name in arrays if store.is_node_attr(name)}
-        of_edges = {name for name in arrays - of_nodes if store.is_edge_attr(name)}
-        gone = (self._roles.keys() - self._values.keys()) - _NEVER_SLICED
-        self._require_edges_of_dataset()
-        return Changes(
-            hidden=frozenset(gone | (replaced & self._roles.keys())),
-            of_nodes={name: self._values[name] for name in of_nodes},
-            of_edges={name: self._values[name] for name in of_edges},
-            others={name: self._values[name] for name in replaced - of_nodes - of_edges},
-            edges=self._edges_to_find() if of_edges else None,
-        )
-
-    def _are_weights_same(self) -> bool:
-        value, served = self._values[WEIGHTS], self._all_edges().edge_weight
-        if served is None or not torch.is_tensor(value):
-            return False
-        changed = value._version != self._versions.get(WEIGHTS, value._version)
-        return not changed and torch.equal(value.cpu(), torch.from_numpy(served))
-
-    def _require_edges_of_dataset(self) -> None:
-        """The daemon draws from the edges of the dataset, whatever a script has put in their place:
-        test links that it removed would be in the batches of a training."""
-        if _EDGE_INDEX not in self._values or not self._is_users(_EDGE_INDEX):
-            return
-        value = self._values[_EDGE_INDEX]
-        if torch.is_tensor(value):
-            if self._same_edges is not None:
-                same, version = self._same_edges
-                if same is value and version == value._version:
-                    return
-            if torch.equal(value.cpu(), torch.from_numpy(self._all_edges().edge_index)):
-                self._same_edges = value, value._version
-                return
-        raise NotImplementedError(
-            "data.edge_index has other edges than the dataset, from which batches are drawn "
-            f"({self.dataset.name!r}, {self.dataset.num_edges} edges); make a dataset of these "
-            "with graphzero.import_pyg(data, DIRECTORY), and give that to the loader"
-        )
-
-    def _edges_to_find(self) -> SampledSubgraph | None:
-        """None if the edge with id i is the i-th: not so where both directions of an edge share an
-        id, or where repeated edges were dropped."""
-        dataset = self.dataset
-        if not dataset.has_edge_ids or any(map(self._is_by_number, dataset.edge_columns)):
-            return None
-        edges = self._all_edges()
-        if edges.e_id is None or np.array_equal(edges.e_id, np.arange(len(edges.e_id))):
-            return None
-        return edges
-
-    def _is_users(self, name: str) -> bool:
-        """Whether the user added it, replaced it, or changed it in place."""
-        if name not in self._original:
-            return True
-        value = self._values[name]
-        return torch.is_tensor(value) and value._version != self._versions[name]
-
-    def __getitem__(self, name: str) -> Any:
-        value = self._values[name]
-        if value is _UNREAD:
-            value = self._values[name] = self._read(name)
-            self._versions[name] = value._version
-        return value
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._values[name] = value
-        self._original.discard(name)
-
-    def __delitem__(self, name: str) -> None:
-        del self._values[name]
-        self._original.discard(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __copy__(self) -> _Fields:
-        copy = _Fields.__new__(_Fields)
-        copy.__dict__.update(self.__dict__)
-        for name in ("_values", "_versions", "_original"):
-            copy.__dict__[name] = self.__dict__[name].copy()
-        return copy
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What was read can be read again: it does not travel.
-        users = {name: v for name, v in self._values.items() if self._is_users(name)}
-        values = {name: users.get(name, _UNREAD) for name in self._values}
-        original = self._original - users.keys()
-        state = {"_values": values, "_versions": {}, "_original": original}
-        unread = dict.fromkeys(("_edges", "_edges_shown", "_same_edges"))
-        return {**self.__dict__, **state, **unread}
-
-    def _read(self, name: str) -> torch.Tensor:
-        if name == _EDGE_INDEX:
-            self._edges_shown = torch.from_numpy(self._all_edges().edge_index)
-            return self._edges_shown
-        if name not in self.dataset.columns:
-            weights = self._all_edges().edge_weight
-            assert weights is not None
-            return torch.from_numpy(weights.copy())  # which the user may change in place
-        column: torch.Tensor = self.portable_client.client.column(name)
-        if self._roles[name] == "node" or self._is_by_number(name):
-            return column
-        return column[torch.from_numpy(self._all_edges().e_id)]
-
-    def _is_by_number(self, column: str) -> bool:
-        """Whether the number of an edge is its id, as a column of edges can tell: it has a row for
-        each edge of the input. The directions of an undirected edge share one."""
-        dataset = self.dataset
-        return dataset.columns[column].shape[0] == dataset.num_edges and not dataset.symmetric
-
-    def _all_edges(self) -> SampledSubgraph:
-        """In the order of the input, where the graph knows it."""
-        if self._edges_shown is not None and self._edges_shown._version != 0:
-            self._edges = self._edges_shown = None  # changed in place: read them again
-        if self._edges is None:
-            self._edges = edges_by_id(self.portable_client.client, "edge_index")
-        return self._edges
+    @property
+    def is_cuda(self) -> bool:
+        """Of what was read or added: looking at the rest would read it."""
+        stores: list[BaseStorage] = self.stores  # type: ignore[attr-defined]
+        fields = (store._mapping for store in stores)
+        read = (f.read() if isinstance(f, ServedFields) else f for f in fields)
+        return any(torch.is_tensor(v) and v.is_cuda for values in read for v in values.values())
 
 
-def _roles(dataset: DatasetInfo) -> dict[str, str]:
-    """What a row of each field of the dataset belongs to."""
-    roles = dict.fromkeys(dataset.node_columns, "node")
-    roles[_EDGE_INDEX] = "edge"
-    if has_weight_field(dataset):
-        roles[WEIGHTS] = "edge"
-    if dataset.has_edge_ids:
-        roles.update(dict.fromkeys(dataset.edge_columns, "edge"))
-    return roles
+class ServedData(_Served, Data):  # type: ignore[misc]
+    """A dataset as torch_geometric.data.Data: for scripts that use their graph beside loaders.
 
+    data: a client, the directory of a dataset (a daemon is started if need be), or an address. A
+    dataset with types is a ServedHeteroData instead.
 
-def _edge_numbers(every: SampledSubgraph, e_id: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
-    """Where edges are in the order of ids. Two have the same id if they are the directions of one.
-
-    A reverse that only a bidirectional sample has is where the edge itself is.
+    Columns are mapped from the files when they are first looked at, instantly and at any size;
+    edge_index, in the order of edge ids, is read into memory. Both need the daemon's directory to
+    be visible here. Fields can be added, replaced and deleted: the dataset stays as it is, and
+    batches of a loader over this object follow, as those of PyG's loaders do. Edges are the
+    exception: batches are drawn from those of the dataset, so a loader raises NotImplementedError
+    where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them.
     """
-    assert every.e_id is not None
-    first = np.searchsorted(every.e_id, e_id.numpy())
-    second = np.minimum(first + 1, len(every.e_id) - 1)
-    has_id = every.e_id[second] == e_id.numpy()
-    is_second = has_id & (every.edge_index[:, second] == ends.numpy()).all(axis=0)
-    return torch.from_numpy(np.where(is_second, second, first))
+
+    def __init__(self, data: ClientOrPlace) -> None:
+        super().__init__()
+        portable = PortableClient(data)
+        parts = parts_of(portable.info.dataset)
+        if None not in parts:
+            raise TypeError(
+                f"dataset {portable.info.dataset.name!r} has types, expected one without; "
+                "ServedHeteroData shows it"
+            )
+        self._serve(portable)
+        self.__dict__["_store"] = _storage(_ServedGlobalStorage, self, portable, parts[None])
+
+    @property
+    def changes(self) -> DataChanges:
+        """How this object differs from the dataset by now."""
+        return DataChanges({None: self._store._mapping.changes(self._store)}, {})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_described(self._store)})"
 
 
-def _rows(name: str, value: Any, index: torch.Tensor) -> Any:
-    """As PyG does it: an index has its items side by side, and data may lie on a device."""
-    dimension = -1 if "index" in name or name == "face" else 0
-    if torch.is_tensor(value):
-        index = index.to(value.device)
-    return index_select(value, index, dim=dimension)
+class ServedHeteroData(_Served, HeteroData):  # type: ignore[misc]
+    """A dataset with types as torch_geometric.data.HeteroData: for scripts that use their graph
+    beside loaders. What ServedData says holds here for each type and relation.
+
+    All types and relations of the dataset are there, reverse relations too, and a loader raises
+    NotImplementedError where a script added one or took one away.
+    """
+
+    def __init__(self, data: ClientOrPlace) -> None:
+        super().__init__()
+        portable = PortableClient(data)
+        parts = parts_of(portable.info.dataset)
+        if None in parts:
+            raise TypeError(
+                f"dataset {portable.info.dataset.name!r} has no types, expected one that has; "
+                "ServedData shows it"
+            )
+        self._serve(portable)
+        for key, part in parts.items():
+            kind, stores = (
+                (_ServedNodeStorage, self._node_store_dict)
+                if part.nodes is not None
+                else (_ServedEdgeStorage, self._edge_store_dict)
+            )
+            stores[key] = _storage(kind, self, portable, part)
+
+    @property
+    def changes(self) -> DataChanges:
+        """How this object differs from the dataset by now."""
+        stores = {**self._node_store_dict, **self._edge_store_dict}
+        dataset = self.portable_client.info.dataset
+        for key in parts_of(dataset):
+            if key not in stores:
+                raise NotImplementedError(
+                    f"{key_text(key)} was deleted, but batches are drawn from the dataset "
+                    f"{dataset.name!r}, which has it; num_neighbors of 0 leave a relation out"
+                )
+        for key, store in stores.items():
+            if not isinstance(store._mapping, ServedFields) and len(store):
+                raise NotImplementedError(
+                    f"{key_text(key)} was added, but batches are drawn from the dataset "
+                    f"{dataset.name!r}, which has no such type or relation; make a dataset of this "
+                    "with graphzero.import_pyg(data, DIRECTORY), and give that to the loader"
+                )
+        served = {
+            k: store for k, store in stores.items() if isinstance(store._mapping, ServedFields)
+        }
+        by_key = {key: store._mapping.changes(store) for key, store in served.items()}
+        return DataChanges(by_key, dict(self._global_store._mapping))
+
+    def __repr__(self) -> str:
+        stores = {**self._node_store_dict, **self._edge_store_dict}
+        lines = [f"{name}={value!r}" for name, value in self._global_store.items()]
+        lines += [f"{_owner(key)}={{ {_described(store)} }}" for key, store in stores.items()]
+        return f"{type(self).__name__}(\n  " + ",\n  ".join(lines) + "\n)"
+
+
+AnyServedData: TypeAlias = ServedData | ServedHeteroData
+
+
+def served(data: ClientOrPlace | AnyServedData) -> AnyServedData:
+    """What loaders and samplers get as data: served data as it is, or that of what is named."""
+    if isinstance(data, AnyServedData):
+        return data
+    portable = PortableClient(data)
+    typed = portable.info.dataset.schema.typed
+    return ServedHeteroData(portable.client) if typed else ServedData(portable.client)
+
+
+def _storage(kind: Any, parent: Any, portable: PortableClient, part: Part) -> BaseStorage:
+    store = kind(_parent=parent) if part.key is None else kind(_parent=parent, _key=part.key)
+    store._mapping = ServedFields(portable, part)
+    return store
+
+
+def _described(store: BaseStorage) -> str:
+    fields = store._mapping
+    if not isinstance(fields, ServedFields):
+        return ", ".join(f"{name}={value!r}" for name, value in fields.items())
+    return ", ".join(f"{name}={fields.describe(name)}" for name in fields)
+
+
+def _owner(key: Key) -> str:
+    return f"({', '.join(key)})" if isinstance(key, tuple) else str(key)

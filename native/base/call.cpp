@@ -1,5 +1,7 @@
 #include "base/call.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +18,13 @@ std::atomic<uint64_t> used = 0;
 std::atomic<int64_t> idle = 0;
 std::atomic<bool (*)()> reclaimer = nullptr;
 
+// Smaller blocks are used again and again by batches of usual size, which then cause no page
+// faults.
+[[maybe_unused]] constexpr int kLargeBlock = 4 << 20;
+
+// A call may ask for an eighth of all memory although it needs less.
+constexpr uint64_t kLittle = 8;
+
 // Adds `bytes` to what is used if that stays within `most`.
 bool TryUse(uint64_t bytes, uint64_t most) {
   uint64_t before = used.load();
@@ -29,6 +38,7 @@ bool TryUse(uint64_t bytes, uint64_t most) {
 bool TryUseAll(uint64_t bytes, uint64_t most) {
   if (TryUse(bytes, most)) return true;
   const auto reclaim = reclaimer.load();
+  const CallScope nobody(nullptr);  // idle memory is not this call's to free
   while (reclaim != nullptr && reclaim()) {
     if (TryUse(bytes, most)) return true;
   }
@@ -66,11 +76,22 @@ Call::~Call() { LetGo(); }
 bool Call::Reserve(uint64_t bytes) {
   LetGo();
   if (!TryUseAll(bytes, limit.load())) return false;
+  reserved_ = bytes;
   credit_ = bytes;
   return true;
 }
 
+uint64_t Call::KeepReserved(uint64_t bytes) noexcept {
+  const uint64_t held = static_cast<uint64_t>(std::max<int64_t>(0, held_.load()));
+  const uint64_t has = credit_.load() + held;
+  // Threads that free at the same moment may keep too much together; LetGo() gives all of it back.
+  const uint64_t kept = std::min(bytes, reserved_ - std::min(reserved_, has));
+  credit_.fetch_add(kept);
+  return kept;
+}
+
 void Call::LetGo() {
+  reserved_ = 0;
   used.fetch_sub(credit_.exchange(0));
   share_->bytes.fetch_sub(held_.exchange(0));
 }
@@ -80,6 +101,12 @@ void SetWorkClaim(uint64_t bytes) { claimed = bytes; }
 void SetWorkReclaimer(bool (*reclaim)()) { reclaimer = reclaim; }
 void AddIdleWork(int64_t bytes) { idle.fetch_add(bytes); }
 WorkMemoryUsage GetWorkMemory() { return {limit.load(), used.load(), Idle()}; }
+
+void ReturnFreedMemory() {
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+#endif
+}
 
 void Call::Adopt(uint64_t bytes) {
   held_.fetch_add(static_cast<int64_t>(bytes));
@@ -105,7 +132,8 @@ void TakeWork(uint64_t bytes) {
   if (!fair || !TryUseAll(bytes - spent, most - kept)) {
     call->credit_.fetch_add(spent);
     const uint64_t held = static_cast<uint64_t>(std::max<int64_t>(0, call->held_.load()));
-    call->needed_ = held + bytes;
+    // Each attempt begins anew: one that had little gets twice as much, whatever it was refused.
+    call->needed_ = std::max(held + bytes, std::min(2 * call->reserved_, most / kLittle));
     throw NeedsMemory("the request needs at least " + MiB(held + bytes) +
                       " of working memory, of which the daemon has " + MiB(most) +
                       " for all requests; use fewer seeds or a smaller fanout, or raise "
@@ -115,8 +143,11 @@ void TakeWork(uint64_t bytes) {
 }
 
 void GiveWork(uint64_t bytes) noexcept {
+  if (current != nullptr) {
+    current->Disown(bytes);
+    bytes -= current->KeepReserved(bytes);
+  }
   used.fetch_sub(bytes);
-  if (current != nullptr) current->Disown(bytes);
 }
 
 }  // namespace graphzero::base

@@ -59,13 +59,14 @@ class Call {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
   // Sets `bytes` of working memory aside for this call, if so much is free beside what SetClaim()
-  // keeps (which is for the call that reserves). False if not.
+  // keeps (which is for the call that reserves). False if not. What the call frees of it is set
+  // aside again, so that it can have so much at any time, however often it takes and frees.
   bool Reserve(uint64_t bytes);
   // Everything that the call had taken was freed, wherever that was: gives back what is left of its
   // reservation, and its client is charged for nothing of it any more. The destructor does it too.
   void LetGo();
 
-  // After NeedsMemory: the bytes to Reserve() before the next attempt.
+  // After NeedsMemory: the bytes to Reserve() before the next attempt; more than the last time.
   uint64_t needed() const { return needed_.load(std::memory_order_relaxed); }
 
   // Idle memory that is counted already becomes this call's, or is its no longer.
@@ -78,10 +79,14 @@ class Call {
   friend void TakeWork(uint64_t bytes);
   friend void GiveWork(uint64_t bytes) noexcept;
 
+  // Of `bytes` that were freed: how many are set aside again.
+  uint64_t KeepReserved(uint64_t bytes) noexcept;
+
   const std::shared_ptr<Share> share_;
   std::atomic<bool> stopped_ = false;
   // Threads that help a call allocate in it too.
-  std::atomic<uint64_t> credit_ = 0;  // reserved, and not yet taken
+  uint64_t reserved_ = 0;
+  std::atomic<uint64_t> credit_ = 0;  // reserved, and not taken now
   std::atomic<int64_t> held_ = 0;     // taken by this call, or adopted from idle memory
   std::atomic<uint64_t> needed_ = 0;
 };
@@ -134,6 +139,14 @@ void AddIdleWork(int64_t bytes);
 // Called when memory is short: lets go of idle memory and returns whether there was any. One
 // function, set once, at start.
 void SetWorkReclaimer(bool (*reclaim)());
+
+// Makes large blocks go back to the system as soon as they are freed, for the whole process.
+//
+// By default glibc raises the size from which it does so with every large block that is freed, up
+// to 32 MiB, and keeps what is smaller in the heap of the thread that asked for it: a daemon that
+// counts 150 MiB of working memory then holds a gigabyte. For a process of our own only: in a
+// trainer it would be somebody else's decision.
+void ReturnFreedMemory();
 
 // For containers whose size follows a request.
 template <class T>

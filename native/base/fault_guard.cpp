@@ -13,14 +13,14 @@ namespace graphzero::base {
 namespace {
 
 // Handlers may use neither locks nor the allocator: mappings stand in blocks that only grow, are
-// linked once they are complete, and are never freed.
+// linked once they are complete, and are never freed. Whoever registers takes no lock either, which
+// a forked child would find held.
 struct Block {
   static constexpr size_t kMappings = 256;
   GuardedMapping mappings[kMappings];
   std::atomic<Block*> next = nullptr;
 };
 
-std::mutex registering;
 Block first_block;
 uintptr_t page_size = 4096;
 struct sigaction previous;
@@ -94,14 +94,22 @@ void InstallHandler() {
   ::sigaction(SIGBUS, &action, &previous);
 }
 
-GuardedMapping* FindUnused() {
-  Block* block = &first_block;
-  while (true) {
+// The next block; a new one if there is none.
+Block* NextOf(Block& block) {
+  Block* next = block.next.load();
+  if (next != nullptr) return next;
+  auto made = std::make_unique<Block>();
+  if (block.next.compare_exchange_strong(next, made.get())) return made.release();
+  return next;  // of the thread that was faster
+}
+
+// One that is the caller's alone from now on, and contains no address yet.
+GuardedMapping* TakeUnused() {
+  for (Block* block = &first_block;; block = NextOf(*block)) {
     for (GuardedMapping& mapping : block->mappings) {
-      if (mapping.begin.load() == 0) return &mapping;
+      uintptr_t begin = GuardedMapping::kUnused;
+      if (mapping.begin.compare_exchange_strong(begin, GuardedMapping::kTaken)) return &mapping;
     }
-    if (block->next.load() == nullptr) block->next.store(new Block);
-    block = block->next.load();
   }
 }
 
@@ -110,8 +118,7 @@ GuardedMapping* FindUnused() {
 FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor, GuardScope scope) {
   static std::once_flag once;
   std::call_once(once, InstallHandler);
-  const std::lock_guard lock(registering);
-  mapping_ = FindUnused();
+  mapping_ = TakeUnused();
   mapping_->damaged_at = GuardedMapping::kSound;
   const auto begin = reinterpret_cast<uintptr_t>(data);
   mapping_->descriptor = descriptor;
@@ -121,9 +128,8 @@ FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor, GuardScop
 }
 
 FaultGuard::~FaultGuard() {
-  const std::lock_guard lock(registering);
   mapping_->end = 0;
-  mapping_->begin = 0;
+  mapping_->begin = GuardedMapping::kUnused;
 }
 
 MappedAccess::MappedAccess() { ++accesses; }

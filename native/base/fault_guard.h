@@ -36,7 +36,9 @@ enum class GuardScope {
 
 // What the handler knows about one mapping. Never freed while the handler may look at it.
 struct GuardedMapping {
-  std::atomic<uintptr_t> begin = 0;  // 0: unused
+  static constexpr uintptr_t kUnused = 0;
+  static constexpr uintptr_t kTaken = UINTPTR_MAX;  // by one who registers: contains no address
+  std::atomic<uintptr_t> begin = kUnused;
   std::atomic<uintptr_t> end = 0;
   std::atomic<int> descriptor = -1;  // of the file
   std::atomic<bool> always = false;  // GuardScope::kAlways

@@ -1,6 +1,5 @@
 #include "base/threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -16,7 +15,9 @@
 
 #include "base/call.h"
 #include "base/fault_guard.h"
+#include "base/fork.h"
 #include "base/helper_pool.h"
+#include "base/team.h"
 
 namespace graphzero::base {
 namespace {
@@ -32,11 +33,26 @@ struct Waiter {
   std::condition_variable changed{};
 };
 
+// The environment variable that other libraries go by too (torchrun sets it for each of its
+// processes), or the processors that this process may use.
+int DefaultThreads() {
+  if (const char* const told = std::getenv("OMP_NUM_THREADS")) {
+    const long threads = std::strtol(told, nullptr, 10);
+    if (threads > 0) return static_cast<int>(std::min<long>(threads, 1 << 16));
+  }
+  cpu_set_t processors;
+  if (::sched_getaffinity(0, sizeof(processors), &processors) == 0) return CPU_COUNT(&processors);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 struct Budget {
-  explicit Budget(int threads) : limit(threads) {}
+  explicit Budget(const Budget* parents)
+      : limit(parents == nullptr ? DefaultThreads() : parents->limit.load()),
+        in_child(parents != nullptr) {}
 
   std::mutex mutex;
-  int limit;
+  std::atomic<int> limit;  // changes with the mutex held; a child's budget reads it without
+  const bool in_child;     // of a process that had a budget when it forked
   int used = 0;
   int peak = 0;
   // Virtual time: of the call that got a thread last, and what each of those who compete has had
@@ -90,70 +106,27 @@ Share* CurrentShare() {
   return call == nullptr ? nullptr : call->share();
 }
 
-std::atomic<bool> forked = false;
 thread_local bool never_waits = false;
 thread_local int leases = 0;            // that this thread holds: one, or none
 thread_local uint64_t holds_since = 0;  // when it got its thread
-std::atomic<Budget*> current = nullptr;
 
-// In a child other threads may have held the lock or a share when the fork happened; they do not
-// exist there, so it starts afresh. The old budget is left alone: it cannot be destroyed safely.
-void StartAfreshInChild() {
-  forked = true;
-  current = new Budget(current.load()->limit);
-}
+// Other threads may have held the lock, or a thread of the budget, when a process forked.
+PerProcess<Budget> current;
 
-// The environment variable that other libraries go by too (torchrun sets it for each of its
-// processes), or the processors that this process may use.
-int DefaultThreads() {
-  if (const char* const told = std::getenv("OMP_NUM_THREADS")) {
-    const long threads = std::strtol(told, nullptr, 10);
-    if (threads > 0) return static_cast<int>(std::min<long>(threads, 1 << 16));
-  }
-  cpu_set_t processors;
-  if (::sched_getaffinity(0, sizeof(processors), &processors) == 0) return CPU_COUNT(&processors);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
+Budget& Shared() { return current.Get(); }
 
-Budget& Shared() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    current = new Budget(DefaultThreads());
-    pthread_atfork(nullptr, nullptr, StartAfreshInChild);
-  });
-  return *current;
-}
-
-// The exception of the earliest range. Ranges are handed out in order, so every range before one
-// that failed has been started and will be heard: the same error is thrown whatever the threads
-// did.
-class FirstError {
- public:
-  void Record(size_t begin) {
-    const std::lock_guard lock(mutex_);
-    if (begin < begin_) {
-      begin_ = begin;
-      error_ = std::current_exception();
-    }
-    failed_ = true;
-  }
-  bool failed() const { return failed_; }
-  void Rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::atomic<bool> failed_ = false;
-  size_t begin_ = SIZE_MAX;
-  std::exception_ptr error_;
+// A call has several loops, and waking a thread takes longer than what often lies between two of
+// them: for so long a helper stays awake after each.
+struct LoopHelpers : HelperPool {
+  LoopHelpers() : HelperPool({.awake = std::chrono::microseconds(500)}) {}
 };
+PerProcess<LoopHelpers> pool;
 
 // Idle threads for the length of one loop. None while another call waits for its first.
 class Helpers {
  public:
   explicit Helpers(int most) : budget_(Shared()), since_(Now()) {
-    if (most <= 0 || forked) return;
+    if (most <= 0 || budget_.in_child) return;
     const std::lock_guard lock(budget_.mutex);
     if (!budget_.waiters.empty()) return;
     count_ = std::clamp(budget_.limit - budget_.used, 0, most);
@@ -288,11 +261,13 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   Helpers helpers(static_cast<int>(others));
   Call* const call = CurrentCall();
   std::atomic<size_t> next = 0;
+  // Ranges are handed out in order, so every range before one that failed has been started and will
+  // be heard: the same error is thrown whatever the threads did.
   FirstError error;
   const auto work = [&](int rank) noexcept {
     const MappedAccess access;  // the calling thread asks for damage afterwards
     const CallScope scope(call);
-    while (!error.failed()) {
+    while (!error.any()) {
       if (rank > 0 && helpers.AreWanted()) return helpers.Leave();
       const size_t begin = next.fetch_add(1, std::memory_order_relaxed) * grain;
       if (begin >= count) return;
@@ -304,16 +279,16 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
         }
         body(rank, begin, std::min(begin + grain, count));
       } catch (...) {
-        error.Record(begin);
+        error.Report(begin, std::current_exception());
       }
     }
   };
   if (helpers.count() == 0) {
     work(0);
   } else {
-    RunWithHelpers(helpers.count(), work);
+    pool.Get().Run(helpers.count(), work);
   }
-  error.Rethrow();
+  error.RethrowIfAny();
 }
 
 }  // namespace graphzero::base

@@ -1,4 +1,4 @@
-// NumPy arrays over memory that C++ owns.
+// Arrays and texts on their way between Python and C++.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "store/dtype.h"
 
 namespace graphzero::bindings {
@@ -30,6 +31,17 @@ nanobind::ndarray<nanobind::numpy, T> TakeVector(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
   nanobind::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nanobind::ndarray<nanobind::numpy, T>(owned->data(), {owned->size()}, owner);
+}
+
+// Texts as Python hands them over: offsets, and the bytes of all of them. Throws
+// std::invalid_argument for offsets that do not fit.
+using TextBytes =
+    nanobind::ndarray<const uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+inline base::TextView TextsOf(const IdArray& offsets, const TextBytes& data) {
+  const base::TextView texts{{offsets.data(), offsets.size()},
+                             {reinterpret_cast<const char*>(data.data()), data.size()}};
+  texts.Check();
+  return texts;
 }
 
 // bfloat16 has no NumPy type and travels as int16; the Python side gives it to torch as bfloat16.

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/buffer.h"
-#include "base/heap.h"
 #include "base/threads.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"

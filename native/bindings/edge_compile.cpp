@@ -1,14 +1,14 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
-#include "bindings/python_owner.h"
-#include "bindings/row_places.h"
 #include "bindings/text_input.h"
 #include "compile/edges/edge_arrays.h"
 #include "compile/edges/edge_chunks.h"
@@ -23,35 +23,41 @@ using namespace nb::literals;
 namespace graphzero::bindings {
 namespace {
 
+using compile::GraphReport;
+using compile::IdLimits;
+using compile::RelationReport;
 using compile::Resources;
-using compile::TopologyOptions;
 using compile::TopologyReport;
 
 using IntegerArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using WeightArray = nb::ndarray<const float, nb::ndim<1>, nb::device::cpu>;
+using TimeArray = nb::ndarray<const int64_t, nb::ndim<1>, nb::device::cpu>;
+using NodeTimeArray = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-struct TextResult {
-  TopologyReport topology;
-  compile::SkipReport skips;
+// Where edges come from. Owns what it reads: arrays, Python's iterators.
+struct EdgeInput {
+  compile::OpenEdges open;
+  // The text that was opened, if it is one: knows which lines were skipped.
+  std::shared_ptr<std::shared_ptr<compile::TextEdgeSource>> text = {};
+
+  compile::SkipReport skips() const {
+    return text && *text ? (*text)->skips() : compile::SkipReport{};
+  }
 };
 
-uint64_t IdLimit(const TopologyOptions& options) {
-  return options.num_nodes.value_or(compile::kIdLimit);
-}
-
-TextResult CompileText(const std::string& source, const std::string& path,
-                       const nb::object& open_stream, uint64_t stored_bytes, bool skip_errors,
-                       const TopologyOptions& options, const Resources& resources,
-                       const nb::object& report) {
-  TextResult result;
-  RunJob(report, [&](compile::Progress* progress) {
-    const auto on_error = skip_errors ? compile::OnError::kSkip : compile::OnError::kStop;
-    compile::TextEdgeSource edges(OpenText(source, open_stream, stored_bytes), on_error,
-                                  options.edge_ids, IdLimit(options));
-    result.topology = CompileTopology(&edges, path, options, resources, progress);
-    result.skips = edges.skips();
-  });
-  return result;
+EdgeInput TextInput(const std::string& source, const nb::object& open_stream, uint64_t stored_bytes,
+                    bool skip_errors, bool timed) {
+  const auto opened = std::make_shared<std::shared_ptr<compile::TextEdgeSource>>();
+  const auto stream = HoldObject(open_stream);
+  const auto open = [=](const IdLimits& limits, bool number_rows) {
+    *opened = std::make_shared<compile::TextEdgeSource>(
+        OpenText(source, *stream, stored_bytes),
+        compile::TextEdgeSource::Options{
+            skip_errors ? compile::OnError::kSkip : compile::OnError::kStop, timed, number_rows,
+            limits});
+    return *opened;
+  };
+  return {open, opened};
 }
 
 compile::IntegerView ViewOf(const IntegerArray& array) {
@@ -66,43 +72,63 @@ compile::IntegerView ViewOf(const IntegerArray& array) {
           array.stride(0) * static_cast<int64_t>(bytes)};
 }
 
-compile::EdgeViews ViewsOf(const IntegerArray& src, const IntegerArray& dst,
-                           const std::optional<WeightArray>& weights) {
-  if (src.size() != dst.size() || (weights && weights->size() != src.size())) {
-    throw std::invalid_argument("src, dst and weights must have the same length");
-  }
-  compile::EdgeViews edges{ViewOf(src), ViewOf(dst), src.size()};
-  if (weights) {
-    // Not null for an empty array, so that its being there shows.
-    static constexpr float kNone = 0;
-    edges.weights = weights->size() == 0 ? &kNone : weights->data();
-    edges.weight_stride = weights->stride(0) * static_cast<int64_t>(sizeof(float));
-  }
-  return edges;
-}
-
-TopologyReport CompileArrays(const std::string& name, const IntegerArray& src,
-                             const IntegerArray& dst, const std::optional<WeightArray>& weights,
-                             const std::string& path, const TopologyOptions& options,
-                             const Resources& resources, const nb::object& report) {
-  compile::ArrayEdgeSource edges(name, ViewsOf(src, dst, weights), IdLimit(options));
-  TopologyReport result;
-  RunJob(report, [&](compile::Progress* progress) {
-    result = CompileTopology(&edges, path, options, resources, progress);
-  });
-  return result;
-}
-
-// Arrays of a chunk, alive until the compiler has read them.
-struct ChunkArrays {
+// Arrays of consecutive edges.
+struct EdgeArrays {
   IntegerArray src;
   IntegerArray dst;
   std::optional<WeightArray> weights;
+  std::optional<TimeArray> times;
   std::optional<IdArray> rows;
+
+  compile::EdgeViews views() const {
+    const auto check = [&](const auto& array, const char* what) {
+      if (array && array->size() != src.size()) {
+        throw std::invalid_argument(std::string("src, dst and ") + what +
+                                    " must have the same length");
+      }
+    };
+    check(std::optional(dst), "the rest");
+    check(weights, "weights");
+    check(times, "times");
+    check(rows, "rows");
+    compile::EdgeViews edges{ViewOf(src), ViewOf(dst), src.size()};
+    // Not null for an empty array, so that its being there shows.
+    static constexpr float kNoWeight = 0;
+    static constexpr int64_t kNoTimes = 0;
+    if (weights) {
+      edges.weights = weights->size() == 0 ? &kNoWeight : weights->data();
+      edges.weight_stride = weights->stride(0) * static_cast<int64_t>(sizeof(float));
+    }
+    if (times) {
+      edges.times = times->size() == 0 ? &kNoTimes : times->data();
+      edges.time_stride = times->stride(0) * static_cast<int64_t>(sizeof(int64_t));
+    }
+    if (rows) edges.rows = rows->data();
+    return edges;
+  }
 };
 
+// Keeps Python's objects until the last copy dies, in whatever thread.
+template <class T>
+std::shared_ptr<T> Hold(T objects) {
+  return std::shared_ptr<T>(new T(std::move(objects)), [](T* held) {
+    GilAcquire acquire;
+    delete held;
+  });
+}
+
+EdgeInput ArrayInput(const std::string& name, const IntegerArray& src, const IntegerArray& dst,
+                     const std::optional<WeightArray>& weights,
+                     const std::optional<TimeArray>& times) {
+  const auto arrays = Hold(EdgeArrays{src, dst, weights, times, std::nullopt});
+  const compile::EdgeViews views = arrays->views();
+  return {[name, arrays, views](const IdLimits& limits, bool) {
+    return std::make_shared<compile::ArrayEdgeSource>(name, views, limits);
+  }};
+}
+
 // Takes what a Python iterator gives: tuples (src, dst, weights or None, row numbers or None, rows
-// so far or None, bytes that it was read from).
+// so far or None, bytes that it was read from, times or None). The last may be left out.
 compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
   return [iterator](compile::EdgeChunk* chunk) {
     GilAcquire acquire;
@@ -111,53 +137,107 @@ compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
       if (PyErr_Occurred()) throw nb::python_error();
       return false;
     }
-    auto* arrays = new ChunkArrays;
-    chunk->owner = std::shared_ptr<ChunkArrays>(arrays, [](ChunkArrays* held) {
-      GilAcquire acquire;
-      delete held;
-    });
+    const auto arrays = Hold(EdgeArrays{});
+    chunk->owner = arrays;
     arrays->src = nb::cast<IntegerArray>(item[0]);
     arrays->dst = nb::cast<IntegerArray>(item[1]);
     if (!item[2].is_none()) arrays->weights = nb::cast<WeightArray>(item[2]);
-    chunk->edges = ViewsOf(arrays->src, arrays->dst, arrays->weights);
-    if (!item[3].is_none()) {
-      arrays->rows = nb::cast<IdArray>(item[3]);
-      if (arrays->rows->size() != chunk->edges.count) {
-        throw std::invalid_argument("src, dst and rows must have the same length");
-      }
-      chunk->edges.rows = arrays->rows->data();
-    }
+    if (!item[3].is_none()) arrays->rows = nb::cast<IdArray>(item[3]);
+    if (nb::len(item) > 6 && !item[6].is_none()) arrays->times = nb::cast<TimeArray>(item[6]);
+    chunk->edges = arrays->views();
     if (!item[4].is_none()) chunk->end_row = nb::cast<uint64_t>(item[4]);
     chunk->input_units = nb::cast<uint64_t>(item[5]);
     return true;
   };
 }
 
-TopologyReport CompileChunks(const std::string& name, const nb::callable& open_chunks,
-                             const nb::object& place, bool weighted, uint64_t count, uint64_t bytes,
-                             const std::string& path, const TopologyOptions& options,
-                             const Resources& resources, const nb::object& report) {
-  TopologyReport result;
+EdgeInput ChunkInput(const std::string& name, const nb::callable& open_chunks,
+                     const nb::object& place, bool weighted, bool timed, uint64_t count,
+                     uint64_t bytes) {
   const auto opener = HoldObject(open_chunks);
-  const auto open = [opener] {
+  const auto open_iterator = [opener] {
     GilAcquire acquire;
     return ReadChunks(HoldObject(nb::iter((*opener)())));
   };
+  const compile::RowPlaces places = PlacesOf(name, place);
+  return {[=](const IdLimits& limits, bool) {
+    return std::make_shared<compile::ChunkEdgeSource>(
+        compile::ChunkEdgeSource::Facts{places, weighted, timed, count, limits, bytes},
+        open_iterator);
+  }};
+}
+
+void CheckRelation(const store::TopologyReader& graph, uint32_t relation) {
+  if (relation < graph.relations().size()) return;
+  throw std::out_of_range("relation " + std::to_string(relation) + ": " + graph.file()->path() +
+                          " has " + std::to_string(graph.relations().size()));
+}
+
+EdgeInput GraphEdges(const store::TopologyReader& graph, uint32_t relation) {
+  CheckRelation(graph, relation);
+  return {[graph, relation](const IdLimits& limits, bool) {
+    return std::make_shared<compile::TopologyEdgeSource>(graph, relation, limits);
+  }};
+}
+
+// What a graph without types is to be, and what keeps its times.
+struct TopologyOptions {
+  compile::TopologyOptions options;
+  std::optional<NodeTimeArray> node_times;
+};
+
+TopologyReport CompileTopology(const EdgeInput& edges, const std::string& path,
+                               const TopologyOptions& options, const Resources& resources,
+                               const nb::object& report) {
+  TopologyReport result;
   RunJob(report, [&](compile::Progress* progress) {
-    compile::ChunkEdgeSource edges(
-        {PlacesOf(name, place), weighted, count, IdLimit(options), bytes}, open);
-    result = CompileTopology(&edges, path, options, resources, progress);
+    result = compile::CompileTopology(edges.open, path, options.options, resources, progress);
   });
   return result;
 }
 
-TopologyReport CompileGraph(const store::TopologyReader& graph, const std::string& path,
-                            const TopologyOptions& options, const Resources& resources,
-                            const nb::object& report) {
-  TopologyReport result;
+// A type of a graph, and what keeps its times.
+struct TypeSpec {
+  compile::TypeInput type;
+  std::optional<NodeTimeArray> times;
+};
+
+std::optional<std::span<const int64_t>> SpanOf(const std::optional<NodeTimeArray>& times) {
+  if (!times) return std::nullopt;
+  return std::span(times->data(), times->size());
+}
+
+TypeSpec MakeType(const std::string& name, uint64_t count,
+                  const std::optional<NodeTimeArray>& times) {
+  return {{name, count, SpanOf(times)}, times};
+}
+
+compile::RelationInput MakeRelation(uint32_t source, const std::string& name, uint32_t target,
+                                    const EdgeInput& edges, bool undirected, bool symmetric_source,
+                                    bool out, bool in, bool dedup, bool edge_ids,
+                                    const std::string& weight_name) {
+  return {source,
+          name,
+          target,
+          edges.open,
+          {undirected, symmetric_source, out, in, dedup, edge_ids, weight_name}};
+}
+
+GraphReport CompileTyped(const std::string& path, const std::vector<TypeSpec>& types,
+                         const std::vector<compile::RelationInput>& relations,
+                         const std::vector<std::pair<std::string, uint32_t>>& views,
+                         const std::vector<std::pair<uint32_t, uint32_t>>& inverses,
+                         const std::string& time_unit, const Resources& resources,
+                         const nb::object& report) {
+  compile::GraphInput graph;
+  for (const TypeSpec& type : types) graph.types.push_back(type.type);
+  graph.relations = relations;
+  for (const auto& [name, base] : views) graph.views.push_back({name, base});
+  graph.inverses = inverses;
+  graph.time_unit = time_unit;
+  GraphReport result;
   RunJob(report, [&](compile::Progress* progress) {
-    compile::TopologyEdgeSource edges(graph);
-    result = CompileTopology(&edges, path, options, resources, progress);
+    result = compile::CompileGraph(graph, path, resources, progress);
   });
   return result;
 }
@@ -165,8 +245,10 @@ TopologyReport CompileGraph(const store::TopologyReader& graph, const std::strin
 // Edges of a graph for Python, a few thousand at a time.
 class EdgeReader {
  public:
-  explicit EdgeReader(const store::TopologyReader& graph)
-      : source_(std::make_unique<compile::TopologyEdgeSource>(graph)) {}
+  EdgeReader(const store::TopologyReader& graph, uint32_t relation) {
+    CheckRelation(graph, relation);
+    source_ = std::make_unique<compile::TopologyEdgeSource>(graph, relation);
+  }
 
   nb::object Next() {
     compile::EdgeBatch batch;
@@ -182,8 +264,13 @@ class EdgeReader {
       batch.weight.resize(batch.size);
       weights = nb::cast(TakeVector(std::move(batch.weight)));
     }
+    nb::object times = nb::none();
+    if (source_->timed()) {
+      batch.time.resize(batch.size);
+      times = nb::cast(TakeVector(std::move(batch.time)));
+    }
     return nb::make_tuple(Integers(batch.src, batch.size), Integers(batch.dst, batch.size), weights,
-                          Integers(batch.rows, batch.size));
+                          Integers(batch.rows, batch.size), times);
   }
 
  private:
@@ -203,8 +290,14 @@ Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string&
 
 TopologyOptions MakeOptions(bool undirected, bool symmetric_source, bool out, bool in, bool dedup,
                             bool edge_ids, std::optional<uint64_t> num_nodes,
-                            const std::string& weight_name) {
-  return {undirected, symmetric_source, out, in, dedup, edge_ids, num_nodes, weight_name};
+                            const std::string& weight_name,
+                            const std::optional<NodeTimeArray>& node_times,
+                            const std::string& time_unit) {
+  return {{{undirected, symmetric_source, out, in, dedup, edge_ids, weight_name},
+           num_nodes,
+           SpanOf(node_times),
+           time_unit},
+          node_times};
 }
 
 }  // namespace
@@ -222,40 +315,67 @@ void BindEdgeCompile(nb::module_& m) {
   nb::class_<TopologyOptions>(m, "TopologyOptions")
       .def_static("make", &MakeOptions, nb::kw_only(), "undirected"_a, "symmetric_source"_a,
                   "out"_a, "in_"_a, "dedup"_a, "edge_ids"_a, "num_nodes"_a.none(),
-                  "weight_name"_a = "");
+                  "weight_name"_a = "", "node_times"_a.none() = nb::none(), "time_unit"_a = "");
 
-  nb::class_<TopologyReport>(m, "TopologyReport")
+  nb::class_<RelationReport>(m, "RelationReport")
+      .def_ro("num_edges", &RelationReport::num_edges)
+      .def_ro("input_rows", &RelationReport::input_rows)
+      .def_ro("dropped", &RelationReport::dropped)
+      .def_ro("first_time", &RelationReport::first_time)
+      .def_ro("last_time", &RelationReport::last_time);
+  nb::class_<TopologyReport, RelationReport>(m, "TopologyReport")
       .def_ro("num_nodes", &TopologyReport::num_nodes)
-      .def_ro("num_edges", &TopologyReport::num_edges)
-      .def_ro("input_rows", &TopologyReport::input_rows)
-      .def_ro("dropped", &TopologyReport::dropped)
       .def_ro("spilled_bytes", &TopologyReport::spilled_bytes);
+  nb::class_<GraphReport>(m, "TypedTopologyReport")
+      .def_ro("relations", &GraphReport::relations)
+      .def_ro("spilled_bytes", &GraphReport::spilled_bytes);
 
   nb::class_<EdgeReader>(m, "EdgeReader")
-      .def(nb::init<const store::TopologyReader&>(), "graph"_a)
-      .def("next", &EdgeReader::Next,
-           "(sources, targets, weights or None, edge ids or slots) of the next edges in the order "
-           "of the file; None at the end.");
+      .def(nb::init<const store::TopologyReader&, uint32_t>(), "graph"_a, "relation"_a = 0)
+      .def(
+          "next", &EdgeReader::Next,
+          "(sources, targets, weights or None, edge ids or slots, times or None) of the next edges "
+          "in the order of the file; None at the end.");
 
-  nb::class_<TextResult>(m, "TextEdgeReport")
-      .def_ro("topology", &TextResult::topology)
-      .def_prop_ro("skipped", [](const TextResult& r) { return r.skips.skipped; })
-      .def_prop_ro("messages", [](const TextResult& r) { return r.skips.messages; });
+  nb::class_<EdgeInput>(m, "EdgeInput")
+      .def_static("text", &TextInput, "source"_a, nb::kw_only(),
+                  "open_stream"_a.none() = nb::none(), "stored_bytes"_a = 0,
+                  "skip_errors"_a = false, "timed"_a = false,
+                  "Lines of source, target and perhaps weight; `timed`: then time, an integer.")
+      .def_static("arrays", &ArrayInput, "name"_a, "src"_a, "dst"_a,
+                  "weights"_a.none() = nb::none(), "times"_a.none() = nb::none())
+      .def_static(
+          "chunks", &ChunkInput, "name"_a, "open_chunks"_a, nb::kw_only(),
+          "place"_a.none() = nb::none(), "weighted"_a = false, "timed"_a = false, "count"_a = 0,
+          "bytes"_a = 0,
+          "open_chunks() gives an iterator of (src, dst, weights or None, row numbers or "
+          "None, rows so far or None, bytes that it was read from, times or None), which is "
+          "read by a thread of its own; it is called again if ids turn out to need 64 bits. "
+          "place(row) is what messages call a row.")
+      .def_static("graph", &GraphEdges, "graph"_a, "relation"_a = 0)
+      .def_prop_ro(
+          "skipped", [](const EdgeInput& e) { return e.skips().skipped; },
+          "Lines of a text that were left out when it was read.")
+      .def_prop_ro(
+          "messages", [](const EdgeInput& e) { return e.skips().messages; },
+          "What was wrong with the first of them.");
 
-  m.def("compile_edges_text", &CompileText, "source"_a, "path"_a, nb::kw_only(),
-        "open_stream"_a.none() = nb::none(), "stored_bytes"_a = 0, "skip_errors"_a, "options"_a,
-        "resources"_a, "report"_a.none() = nb::none());
-  m.def("compile_edges_arrays", &CompileArrays, "name"_a, "src"_a, "dst"_a, "weights"_a.none(),
-        "path"_a, nb::kw_only(), "options"_a, "resources"_a, "report"_a.none() = nb::none());
-  m.def("compile_edges_chunks", &CompileChunks, "name"_a, "open_chunks"_a, nb::kw_only(),
-        "place"_a.none(), "weighted"_a, "count"_a, "bytes"_a = 0, "path"_a, "options"_a,
+  nb::class_<TypeSpec>(m, "TypeSpec")
+      .def_static("make", &MakeType, "name"_a, "count"_a, "times"_a.none() = nb::none());
+  nb::class_<compile::RelationInput>(m, "RelationSpec")
+      .def_static("make", &MakeRelation, "source"_a, "name"_a, "target"_a, "edges"_a, nb::kw_only(),
+                  "undirected"_a = false, "symmetric_source"_a = false, "out"_a = true,
+                  "in_"_a = true, "dedup"_a = false, "edge_ids"_a = false, "weight_name"_a = "",
+                  "`source` and `target` are numbers of types; `edges` is an EdgeInput.");
+
+  m.def("compile_topology", &CompileTopology, "edges"_a, "path"_a, nb::kw_only(), "options"_a,
         "resources"_a, "report"_a.none() = nb::none(),
-        "open_chunks() gives an iterator of (src, dst, weights or None, row numbers or None, rows "
-        "so far or None, bytes that it was read from), which is read by a thread of its own; it is "
-        "called again if ids turn out "
-        "to need 64 bits. place(row) is what messages call a row.");
-  m.def("compile_edges_graph", &CompileGraph, "graph"_a, "path"_a, nb::kw_only(), "options"_a,
-        "resources"_a, "report"_a.none() = nb::none());
+        "Writes a graph without types. `path` must not exist.");
+  m.def("compile_typed_topology", &CompileTyped, "path"_a, nb::kw_only(), "types"_a, "relations"_a,
+        "views"_a = nb::list(), "inverses"_a = nb::list(), "time_unit"_a = "", "resources"_a,
+        "report"_a.none() = nb::none(),
+        "Writes a typed graph. `views` are (name, number of a relation), `inverses` pairs of "
+        "relations. `path` must not exist.");
 }
 
 }  // namespace graphzero::bindings

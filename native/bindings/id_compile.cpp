@@ -4,10 +4,9 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
-#include "bindings/row_places.h"
-#include "bindings/texts.h"
 #include "compile/ids/edge_spool.h"
 #include "compile/ids/id_collector.h"
 #include "store/id_index.h"
@@ -57,18 +56,29 @@ std::span<const T> SpanOf(const std::optional<Array>& array, size_t size) {
 }
 
 void AddEdges(compile::EdgeSpool& spool, const NumberArray& src, const NumberArray& dst,
-              const std::optional<FloatArray>& weights, const std::optional<IdArray>& rows) {
+              const std::optional<FloatArray>& weights, const std::optional<IdArray>& rows,
+              const std::optional<IdArray>& times) {
   const auto targets = SpanOf<uint32_t>(std::optional(dst), src.size());
   const auto weight_span = SpanOf<float>(weights, src.size());
   const auto row_span = SpanOf<int64_t>(rows, src.size());
+  const auto time_span = SpanOf<int64_t>(times, src.size());
   GilRelease release;
-  spool.Add({src.data(), src.size()}, targets, weight_span, row_span);
+  spool.Add({src.data(), src.size()}, targets, weight_span, row_span, time_span);
 }
 
-template <class Collector>
-void FinishSpool(compile::EdgeSpool& spool, Collector& collector) {
+compile::NewIds NewIdsOf(const nb::handle& collector) {
+  const auto rows = nb::isinstance<IntegerIdCollector>(collector)
+                        ? nb::cast<const IntegerIdCollector&>(collector).rows()
+                        : nb::cast<const TextIdCollector&>(collector).rows();
+  if (!rows) throw std::invalid_argument("ids must be numbered and written before their edges");
+  return rows;
+}
+
+void FinishSpool(compile::EdgeSpool& spool, const nb::object& ids, const nb::object& target_ids) {
+  compile::NewIds sources = NewIdsOf(ids);
+  compile::NewIds targets = target_ids.is_none() ? sources : NewIdsOf(target_ids);
   GilRelease release;
-  spool.Finish(collector.TakeRows());
+  spool.Finish(std::move(sources), std::move(targets));
 }
 
 nb::tuple ReadEdges(const compile::EdgeSpool& spool, size_t chunk) {
@@ -81,7 +91,8 @@ nb::tuple ReadEdges(const compile::EdgeSpool& spool, size_t chunk) {
     return values.empty() ? nb::object(nb::none()) : nb::cast(TakeVector(std::move(values)));
   };
   return nb::make_tuple(TakeVector(std::move(edges.src)), TakeVector(std::move(edges.dst)),
-                        array_or_none(edges.weights), array_or_none(edges.rows));
+                        array_or_none(edges.weights), array_or_none(edges.rows),
+                        array_or_none(edges.times));
 }
 
 template <class Keys>
@@ -211,12 +222,14 @@ void BindIdCompile(nb::module_& m) {
           },
           "resources"_a)
       .def("add", &AddEdges, "src"_a, "dst"_a, nb::kw_only(), "weights"_a.none(), "rows"_a.none(),
-           "Appends a chunk of edges, by the numbers of their ends.")
-      .def("finish", &FinishSpool<IntegerIdCollector>, "ids"_a,
-           "After the last chunk and after ids.write(), which decides on the new ids.")
-      .def("finish", &FinishSpool<TextIdCollector>, "ids"_a)
+           "times"_a.none() = nb::none(), "Appends a chunk of edges, by the numbers of their ends.")
+      .def("finish", &FinishSpool, "ids"_a, "target_ids"_a.none() = nb::none(),
+           "After the last chunk and after ids.write(), which decides on the new ids. `ids` is the "
+           "collector that numbered both ends, or the sources if `target_ids` did the targets.")
       .def("read", &ReadEdges, "chunk"_a,
-           "(sources, targets, weights or None, row numbers or None) of a chunk, with new ids.");
+           "(sources, targets, weights or None, row numbers or None, times or None) of a chunk, "
+           "with "
+           "new ids.");
 
   nb::class_<IdIndex>(m, "IdIndex")
       .def(nb::init<store::MatrixReader, uint64_t, int>(), "ids"_a, nb::kw_only(), "memory"_a,

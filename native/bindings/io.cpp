@@ -1,7 +1,6 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/bindings.h"
-#include "io/disk_waits.h"
 #include "io/faults.h"
 #include "io/read_queue.h"
 

@@ -4,9 +4,9 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
-#include "bindings/row_places.h"
 #include "bindings/text_input.h"
 #include "compile/matrices/half.h"
 #include "compile/matrices/matrix_compiler.h"

@@ -1,7 +1,9 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "base/bytes.h"
@@ -11,6 +13,7 @@
 #include "bindings/gil.h"
 #include "sample/disk_topology.h"
 #include "sample/link_seeds.h"
+#include "sample/metapath_walk.h"
 #include "sample/negatives.h"
 #include "sample/neighbour_sampler.h"
 #include "sample/permutation.h"
@@ -58,22 +61,82 @@ NeighbourSample SampleNeighbours(
     uint64_t max_edges, int threads, bool disjoint, sample::Subgraph subgraph,
     const std::optional<IdArray>& exclude_sources, const std::optional<IdArray>& exclude_targets,
     std::shared_ptr<sample::DiskTopology> disk, std::optional<sample::SetKind> forced_set) {
-  const sample::SampleRequest request{
-      .adjacency = Stored(graph, adjacency),
-      .expand = expand_targets ? sample::Expand::kTargets : sample::Expand::kSources,
-      .seeds = View(seeds),
-      .fanout = fanout,
-      .replace = replace,
-      .weighted = weighted,
-      .disjoint = disjoint,
-      .subgraph = subgraph,
-      .exclude_sources = View(exclude_sources),
-      .exclude_targets = View(exclude_targets),
-      .seed = seed,
-      .max_edges = max_edges,
-      .threads = threads,
-      .disk = std::move(disk),
-      .forced_set = forced_set};
+  auto request = sample::SampleRequest::Of(
+      graph, expand_targets ? sample::Expand::kTargets : sample::Expand::kSources);
+  sample::RelationRequest& relation = request.relations.front();
+  relation.adjacency = Stored(graph, adjacency);
+  relation.fanout = fanout;
+  relation.exclude_sources = View(exclude_sources);
+  relation.exclude_targets = View(exclude_targets);
+  request.types.front().seeds = View(seeds);
+  request.replace = replace;
+  request.weighted = weighted;
+  request.disjoint = disjoint;
+  request.subgraph = subgraph;
+  request.seed = seed;
+  request.max_edges = max_edges;
+  request.threads = threads;
+  request.disk = std::move(disk);
+  request.forced_set = forced_set;
+  GilRelease release;
+  return sample::SampleNeighbours(graph, request);
+}
+
+using TypedSeeds = std::vector<std::pair<size_t, IdArray>>;
+// Relation, sources, targets.
+using ExcludedPairs = std::vector<std::tuple<size_t, IdArray, IdArray>>;
+// Relation, sources, targets, trees, edge ids.
+using ExcludedInTrees =
+    std::vector<std::tuple<size_t, IdArray, IdArray, IdArray, std::optional<IdArray>>>;
+
+template <class T>
+T& Numbered(std::vector<T>& all, size_t number, const char* what) {
+  if (number < all.size()) return all[number];
+  throw std::invalid_argument(std::string(what) + " " + std::to_string(number) +
+                              " is not one of the graph, which has " + std::to_string(all.size()));
+}
+
+NeighbourSample SampleTyped(const TopologyReader& graph, const TypedSeeds& seeds,
+                            std::vector<std::vector<int64_t>> fanout, bool expand_targets,
+                            bool symmetric, bool replace, bool weighted, uint64_t seed,
+                            uint64_t max_edges, int threads, bool disjoint,
+                            sample::Subgraph subgraph, const ExcludedPairs& exclude,
+                            const std::optional<IdArray>& times, bool own_times, bool last,
+                            bool strict, uint64_t window, const ExcludedInTrees& exclude_in_trees,
+                            bool spare_history, std::shared_ptr<sample::DiskTopology> disk) {
+  auto request = sample::SampleRequest::Of(
+      graph, expand_targets ? sample::Expand::kTargets : sample::Expand::kSources);
+  if (symmetric) request.AssumeSymmetric(graph);
+  size_t next_type = 0;
+  for (const auto& [type, ids] : seeds) {
+    Numbered(request.types, type, "type").seeds = View(ids);
+    if (type < next_type) throw std::invalid_argument("seeds by type: expected rising numbers");
+    next_type = type + 1;
+  }
+  CheckSize("fanout", fanout.size(), request.relations.size());
+  for (size_t r = 0; r < fanout.size(); ++r) request.relations[r].fanout = std::move(fanout[r]);
+  for (const auto& [relation, sources, targets] : exclude) {
+    auto& to = Numbered(request.relations, relation, "relation");
+    to.exclude_sources = View(sources);
+    to.exclude_targets = View(targets);
+  }
+  for (const auto& [relation, sources, targets, trees, edge_ids] : exclude_in_trees) {
+    Numbered(request.relations, relation, "relation").exclude_in_trees = {
+        View(sources), View(targets), View(trees), View(edge_ids)};
+  }
+  if (times || own_times) {
+    if (times && !own_times) CheckSize("times", times->size(), request.NumSeeds());
+    request.temporal = {View(times), {strict, window}, last};
+  }
+  request.replace = replace;
+  request.weighted = weighted;
+  request.disjoint = disjoint || request.temporal;
+  request.spare_history = spare_history;
+  request.subgraph = subgraph;
+  request.seed = seed;
+  request.max_edges = max_edges;
+  request.threads = threads;
+  request.disk = std::move(disk);
   GilRelease release;
   return sample::SampleNeighbours(graph, request);
 }
@@ -106,8 +169,41 @@ ReadStats Stats(const sample::DiskTopology& disk) {
 }
 
 // Node ids are below 2^63, so they read the same with a sign.
-nb::ndarray<nb::numpy, const int64_t, nb::ndim<1>> NodesOf(const NeighbourSample& drawn) {
-  return {reinterpret_cast<const int64_t*>(drawn.nodes().data()), {drawn.num_nodes()}};
+nb::ndarray<nb::numpy, const int64_t, nb::ndim<1>> NodesOf(const NeighbourSample& drawn,
+                                                           size_t type) {
+  return {reinterpret_cast<const int64_t*>(drawn.nodes(type).data()), {drawn.num_nodes(type)}};
+}
+
+nb::ndarray<nb::numpy, const int64_t, nb::ndim<1>> SeedTimesOf(const NeighbourSample& drawn) {
+  return {drawn.seed_times().data(), {drawn.seed_times().size()}};
+}
+
+void CopyNodes(const NeighbourSample& drawn, size_t type,
+               const std::optional<Output<int64_t>>& n_id,
+               const std::optional<Output<int64_t>>& batch, int threads) {
+  const uint64_t nodes = drawn.num_nodes(type);
+  if (n_id) CheckSize("n_id", n_id->size(), nodes);
+  if (batch) CheckSize("batch", batch->size(), nodes);
+  const sample::NodeDestination to{.n_id = n_id ? n_id->data() : nullptr,
+                                   .batch = batch ? batch->data() : nullptr};
+  GilRelease release;
+  drawn.CopyNodes(type, to, threads);
+}
+
+void CopyEdges(const NeighbourSample& drawn, size_t relation,
+               const std::optional<Output<int64_t, 2>>& edge_index,
+               const std::optional<Output<int64_t>>& e_id,
+               const std::optional<Output<float>>& edge_weight, int threads) {
+  const uint64_t edges = drawn.num_edges(relation);
+  if (edge_index) CheckSize("edge_index", edge_index->size(), 2 * edges);
+  if (e_id) CheckSize("e_id", e_id->size(), edges);
+  if (edge_weight) CheckSize("edge_weight", edge_weight->size(), edges);
+  const sample::EdgeDestination to{.sources = edge_index ? edge_index->data() : nullptr,
+                                   .targets = edge_index ? edge_index->data() + edges : nullptr,
+                                   .e_id = e_id ? e_id->data() : nullptr,
+                                   .edge_weight = edge_weight ? edge_weight->data() : nullptr};
+  GilRelease release;
+  drawn.CopyEdges(relation, to, threads);
 }
 
 void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
@@ -119,15 +215,14 @@ void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
   if (e_id) CheckSize("e_id", e_id->size(), drawn.num_edges());
   if (edge_weight) CheckSize("edge_weight", edge_weight->size(), drawn.num_edges());
   if (batch) CheckSize("batch", batch->size(), drawn.num_nodes());
-  const sample::SampleDestination destination{
-      .n_id = n_id.data(),
-      .sources = edge_index.data(),
-      .targets = edge_index.data() + drawn.num_edges(),
-      .e_id = e_id ? e_id->data() : nullptr,
-      .edge_weight = edge_weight ? edge_weight->data() : nullptr,
-      .batch = batch ? batch->data() : nullptr};
   GilRelease release;
-  drawn.CopyTo(destination, threads);
+  drawn.CopyNodes(0, {.n_id = n_id.data(), .batch = batch ? batch->data() : nullptr}, threads);
+  drawn.CopyEdges(0,
+                  {.sources = edge_index.data(),
+                   .targets = edge_index.data() + drawn.num_edges(),
+                   .e_id = e_id ? e_id->data() : nullptr,
+                   .edge_weight = edge_weight ? edge_weight->data() : nullptr},
+                  threads);
 }
 
 void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::string& adjacency,
@@ -152,6 +247,24 @@ void RandomWalk(const TopologyReader& graph, const IdArray& starts, const std::s
   sample::RandomWalk(graph, request, {nodes.data(), lengths.data()});
 }
 
+void MetapathWalk(const TopologyReader& graph, const IdArray& starts, std::vector<size_t> metapath,
+                  bool weighted, uint64_t seed, int threads, const Output<int64_t, 2>& nodes,
+                  const Output<int64_t>& lengths, const sample::DiskTopology* disk) {
+  if (nodes.shape(0) != starts.size() || nodes.shape(1) == 0) {
+    throw std::invalid_argument("nodes needs a row for each start and a column for the start");
+  }
+  CheckSize("lengths", lengths.size(), starts.size());
+  const sample::MetapathRequest request{.relations = std::move(metapath),
+                                        .starts = View(starts),
+                                        .length = nodes.shape(1) - 1,
+                                        .weighted = weighted,
+                                        .seed = seed,
+                                        .threads = threads,
+                                        .disk = disk};
+  GilRelease release;
+  sample::MetapathWalk(graph, request, {nodes.data(), lengths.data()});
+}
+
 void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::string& adjacency,
                   uint64_t seed, int threads, const Output<int64_t, 2>& neighbours,
                   const Output<int64_t>& counts, const sample::DiskTopology* disk) {
@@ -167,24 +280,28 @@ void RandomFanout(const TopologyReader& graph, const IdArray& nodes, const std::
   sample::RandomFanout(graph, request, neighbours.data(), counts.data());
 }
 
-void DrawNegatives(const TopologyReader& graph, const std::string& adjacency, bool rows_are_sources,
+void DrawNegatives(const TopologyReader& graph, size_t relation, bool symmetric,
                    const IdArray& given_sources, sample::NegativeWeights weights, bool reject,
                    uint64_t seed, int threads, const Output<int64_t>& sources,
                    const Output<int64_t>& targets, const std::optional<IdArray>& target_candidates,
                    const std::optional<IdArray>& source_candidates,
-                   const sample::DiskTopology* disk) {
+                   const std::optional<IdArray>& times, const sample::DiskTopology* disk) {
+  if (relation >= graph.relations().size()) {
+    throw std::invalid_argument("relation " + std::to_string(relation) + " is not one of the " +
+                                std::to_string(graph.relations().size()) + " of the graph");
+  }
   CheckSize("sources", sources.size(), targets.size());
   if (given_sources.size() > 0) CheckSize("given_sources", given_sources.size(), targets.size());
-  const sample::NegativeRequest request{.adjacency = Stored(graph, adjacency),
-                                        .rows_are_sources = rows_are_sources,
-                                        .sources = View(given_sources),
-                                        .target_candidates = View(target_candidates),
-                                        .source_candidates = View(source_candidates),
-                                        .weights = weights,
-                                        .reject = reject,
-                                        .seed = seed,
-                                        .threads = threads,
-                                        .disk = disk};
+  auto request = sample::NegativeRequest::Of(graph, relation, symmetric);
+  request.sources = View(given_sources);
+  request.target_candidates = View(target_candidates);
+  request.source_candidates = View(source_candidates);
+  request.times = View(times);
+  request.weights = weights;
+  request.reject = reject;
+  request.seed = seed;
+  request.threads = threads;
+  request.disk = disk;
   GilRelease release;
   sample::DrawNegatives(graph, request, {sources.data(), sources.size()},
                         {targets.data(), targets.size()});
@@ -243,15 +360,35 @@ void BindSample(nb::module_& m) {
       .value("DEGREE", sample::NegativeWeights::kDegree);
 
   nb::class_<NeighbourSample>(m, "NeighbourSample")
-      .def_prop_ro("batch_size", &NeighbourSample::batch_size)
-      .def_prop_ro("num_nodes", &NeighbourSample::num_nodes)
-      .def_prop_ro("num_edges", &NeighbourSample::num_edges)
-      .def_prop_ro("has_edge_ids", &NeighbourSample::has_edge_ids)
-      .def_prop_ro("has_weights", &NeighbourSample::has_weights)
+      .def_prop_ro("batch_size", [](const NeighbourSample& s) { return s.batch_size(); })
+      .def_prop_ro("num_nodes", [](const NeighbourSample& s) { return s.num_nodes(); })
+      .def_prop_ro("num_edges", [](const NeighbourSample& s) { return s.num_edges(); })
+      .def_prop_ro("has_edge_ids", [](const NeighbourSample& s) { return s.has_edge_ids(); })
+      .def_prop_ro("has_weights", [](const NeighbourSample& s) { return s.has_weights(); })
       .def_prop_ro("disjoint", &NeighbourSample::disjoint)
-      .def_prop_ro("num_sampled_nodes", &NeighbourSample::num_sampled_nodes)
-      .def_prop_ro("num_sampled_edges", &NeighbourSample::num_sampled_edges)
-      .def_prop_ro("nodes", &NodesOf, nb::rv_policy::reference_internal)
+      .def_prop_ro("num_sampled_nodes",
+                   [](const NeighbourSample& s) { return s.num_sampled_nodes(); })
+      .def_prop_ro("num_sampled_edges",
+                   [](const NeighbourSample& s) { return s.num_sampled_edges(); })
+      .def_prop_ro(
+          "nodes", [](const NeighbourSample& s) { return NodesOf(s, 0); },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro("temporal", &NeighbourSample::temporal)
+      .def_prop_ro("num_types", &NeighbourSample::num_types)
+      .def_prop_ro("num_relations", &NeighbourSample::num_relations)
+      .def_prop_ro("seed_times", &SeedTimesOf, nb::rv_policy::reference_internal)
+      .def("batch_size_of", &NeighbourSample::batch_size, "type"_a)
+      .def("num_nodes_of", &NeighbourSample::num_nodes, "type"_a)
+      .def("nodes_of", &NodesOf, "type"_a, nb::rv_policy::reference_internal)
+      .def("num_sampled_nodes_of", &NeighbourSample::num_sampled_nodes, "type"_a)
+      .def("num_edges_of", &NeighbourSample::num_edges, "relation"_a)
+      .def("has_edge_ids_of", &NeighbourSample::has_edge_ids, "relation"_a)
+      .def("has_weights_of", &NeighbourSample::has_weights, "relation"_a)
+      .def("num_sampled_edges_of", &NeighbourSample::num_sampled_edges, "relation"_a)
+      .def("copy_nodes", &CopyNodes, "type"_a, nb::kw_only(), "n_id"_a = nb::none(),
+           "batch"_a = nb::none(), "threads"_a = 0)
+      .def("copy_edges", &CopyEdges, "relation"_a, nb::kw_only(), "edge_index"_a = nb::none(),
+           "e_id"_a = nb::none(), "edge_weight"_a = nb::none(), "threads"_a = 0)
       .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
            "edge_weight"_a = nb::none(), "batch"_a = nb::none(), "threads"_a = 0);
 
@@ -271,14 +408,22 @@ void BindSample(nb::module_& m) {
         "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
         "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(), "disk"_a = nb::none(),
         "forced_set"_a = nb::none());
-  m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "adjacency"_a,
-        "rows_are_sources"_a, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
+  m.def("sample_typed", &SampleTyped, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
+        "expand_targets"_a, "symmetric"_a = false, "replace"_a, "weighted"_a, "seed"_a,
+        "max_edges"_a, "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
+        "exclude"_a = ExcludedPairs(), "times"_a = nb::none(), "own_times"_a = false,
+        "last"_a = false, "strict"_a = false, "window"_a = 0,
+        "exclude_in_trees"_a = ExcludedInTrees(), "spare_history"_a = false, "disk"_a = nb::none());
+  m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "relation"_a = 0,
+        "symmetric"_a = false, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
         "sources"_a, "targets"_a, "target_candidates"_a = nb::none(),
-        "source_candidates"_a = nb::none(), "disk"_a = nb::none());
+        "source_candidates"_a = nb::none(), "times"_a = nb::none(), "disk"_a = nb::none());
   m.def("number_ends", &NumberEnds, "ends"_a, "index"_a);
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a,
         "disk"_a = nb::none());
+  m.def("metapath_walk", &MetapathWalk, "graph"_a, "starts"_a, "metapath"_a, nb::kw_only(),
+        "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a, "disk"_a = nb::none());
   m.def("random_fanout", &RandomFanout, "graph"_a, "nodes"_a, nb::kw_only(), "adjacency"_a,
         "seed"_a, "threads"_a, "neighbours"_a, "counts"_a, "disk"_a = nb::none());
   m.def("permute_range", &PermuteRange, "n"_a, nb::kw_only(), "seed"_a, "epoch"_a, "first"_a,

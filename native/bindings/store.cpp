@@ -68,11 +68,23 @@ nb::dlpack::dtype IdType(const store::IntegerArray& ids, uint64_t bound) {
   return bound <= (uint64_t{1} << 31) ? nb::dtype<int32_t>() : nb::dtype<uint32_t>();
 }
 
+const store::Relation& RelationOf(const TopologyReader& graph, uint32_t relation) {
+  if (relation >= graph.relations().size()) {
+    throw std::out_of_range("relation " + std::to_string(relation) + ": " + graph.file()->path() +
+                            " has " + std::to_string(graph.relations().size()));
+  }
+  return graph.relations()[relation];
+}
+
 // The adjacency stored under that name; which one answers a question is decided in Python.
-const Adjacency& Direction(const TopologyReader& graph, const std::string& direction) {
-  const Adjacency* found = direction == "out" ? graph.out() : graph.in();
+const Adjacency& Direction(const TopologyReader& graph, const std::string& direction,
+                           uint32_t relation) {
+  const store::Relation& r = RelationOf(graph, relation);
+  const Adjacency* found = direction == "out" ? r.out : r.in;
   if (found == nullptr) {
-    throw std::invalid_argument(graph.file()->path() + " stores no " + direction + "-edges");
+    const std::string title = graph.Title(relation);
+    throw std::invalid_argument(graph.file()->path() + " stores no " + direction + "-edges" +
+                                (title.empty() ? "" : " of " + title));
   }
   return *found;
 }
@@ -87,25 +99,143 @@ store::SlotRange CheckedRow(const TopologyReader& graph, const Adjacency& adjace
   });
 }
 
-AnyArray Neighbours(const TopologyReader& graph, uint64_t node, const std::string& direction) {
-  const Adjacency& a = Direction(graph, direction);
+AnyArray Neighbours(const TopologyReader& graph, uint64_t node, const std::string& direction,
+                    uint32_t relation) {
+  const Adjacency& a = Direction(graph, direction, relation);
   const store::SlotRange range = CheckedRow(graph, a, node, /*neighbours=*/true);
   return View(graph, a.neighbours.data, a.neighbours.width, IdType(a.neighbours, a.neighbour_bound),
               range);
 }
 
-AnyArray Weights(const TopologyReader& graph, uint64_t node, const std::string& direction) {
-  const Adjacency& a = Direction(graph, direction);
+// What lies beside the neighbours of a row; empty if the file has none of it.
+AnyArray SlotValues(const TopologyReader& graph, const Adjacency& a, uint64_t node,
+                    const void* data, uint64_t width, nb::dlpack::dtype dtype) {
   const store::SlotRange range = CheckedRow(graph, a, node);
-  return View(graph, a.weights, sizeof(float), nb::dtype<float>(),
-              a.weights ? range : store::SlotRange{});
+  return View(graph, data, width, dtype, data != nullptr ? range : store::SlotRange{});
 }
 
-AnyArray EdgeIds(const TopologyReader& graph, uint64_t node, const std::string& direction) {
-  const Adjacency& a = Direction(graph, direction);
-  const store::SlotRange range = CheckedRow(graph, a, node);
-  return View(graph, a.edge_ids.data, a.edge_ids.width, IdType(a.edge_ids, graph.edge_id_bound()),
-              a.edge_ids.present() ? range : store::SlotRange{});
+AnyArray Weights(const TopologyReader& graph, uint64_t node, const std::string& direction,
+                 uint32_t relation) {
+  const Adjacency& a = Direction(graph, direction, relation);
+  return SlotValues(graph, a, node, a.weights, sizeof(float), nb::dtype<float>());
+}
+
+AnyArray EdgeIds(const TopologyReader& graph, uint64_t node, const std::string& direction,
+                 uint32_t relation) {
+  const Adjacency& a = Direction(graph, direction, relation);
+  return SlotValues(graph, a, node, a.edge_ids.data, a.edge_ids.width,
+                    IdType(a.edge_ids, graph.relations()[relation].edge_id_bound));
+}
+
+AnyArray Times(const TopologyReader& graph, uint64_t node, const std::string& direction,
+               uint32_t relation) {
+  const Adjacency& a = Direction(graph, direction, relation);
+  return SlotValues(graph, a, node, a.times, sizeof(int64_t), nb::dtype<int64_t>());
+}
+
+AnyArray SlotTimes(const TopologyReader& graph, uint64_t node, const std::string& direction,
+                   uint32_t relation) {
+  const Adjacency& a = Direction(graph, direction, relation);
+  return SlotValues(graph, a, node, a.slot_times, sizeof(int64_t), nb::dtype<int64_t>());
+}
+
+AnyArray NodeTimes(const TopologyReader& graph, uint32_t type) {
+  if (type >= graph.types().size()) {
+    throw std::out_of_range("type " + std::to_string(type) + ": " + graph.file()->path() + " has " +
+                            std::to_string(graph.types().size()));
+  }
+  const store::NodeType& t = graph.types()[type];
+  return View(graph, t.times, sizeof(int64_t), nb::dtype<int64_t>(),
+              {0, t.times != nullptr ? t.count : 0});
+}
+
+// A type as Python sees it.
+struct TypeInfo {
+  std::string name;
+  uint64_t count;
+  bool has_times;
+};
+
+std::vector<TypeInfo> Types(const TopologyReader& graph) {
+  std::vector<TypeInfo> result;
+  for (const store::NodeType& type : graph.types()) {
+    result.push_back({type.name, type.count, type.times != nullptr});
+  }
+  return result;
+}
+
+// A relation as Python sees it: a copy, which may outlive the graph.
+struct RelationInfo {
+  std::string name;
+  uint32_t source;
+  uint32_t target;
+  uint32_t base;
+  std::optional<uint32_t> inverse;
+  bool is_view;
+  uint64_t num_edges;
+  uint64_t edge_id_bound;
+  bool symmetric;
+  bool multi_edges_dropped;
+  std::string weight_name;
+  bool has_weights;
+  bool has_edge_ids;
+  bool has_edge_times;
+  bool has_times;  // slot times in any direction
+  bool time_ordered;
+  bool has_out;
+  bool has_in;
+};
+
+RelationInfo InfoOf(const store::Relation& r) {
+  const auto any = [&](auto predicate) {
+    return (r.out && predicate(*r.out)) || (r.in && predicate(*r.in));
+  };
+  return {.name = r.name,
+          .source = r.source,
+          .target = r.target,
+          .base = r.base,
+          .inverse = r.inverse,
+          .is_view = r.is_view,
+          .num_edges = r.num_edges,
+          .edge_id_bound = r.edge_id_bound,
+          .symmetric = r.symmetric,
+          .multi_edges_dropped = r.multi_edges_dropped,
+          .weight_name = r.weight_name,
+          .has_weights = r.any().weights != nullptr,
+          .has_edge_ids = r.any().edge_ids.present(),
+          .has_edge_times = r.any().times != nullptr,
+          .has_times = any([](const Adjacency& a) { return a.slot_times != nullptr; }),
+          .time_ordered = any([](const Adjacency& a) { return a.time_ordered; }),
+          .has_out = r.out != nullptr,
+          .has_in = r.in != nullptr};
+}
+
+std::vector<RelationInfo> Relations(const TopologyReader& graph) {
+  std::vector<RelationInfo> result;
+  for (const store::Relation& relation : graph.relations()) result.push_back(InfoOf(relation));
+  return result;
+}
+
+void BindRelation(nb::module_& m) {
+  nb::class_<RelationInfo>(m, "Relation")
+      .def_ro("name", &RelationInfo::name)
+      .def_ro("source", &RelationInfo::source)
+      .def_ro("target", &RelationInfo::target)
+      .def_ro("base", &RelationInfo::base)
+      .def_ro("inverse", &RelationInfo::inverse)
+      .def_ro("is_view", &RelationInfo::is_view)
+      .def_ro("num_edges", &RelationInfo::num_edges)
+      .def_ro("edge_id_bound", &RelationInfo::edge_id_bound)
+      .def_ro("symmetric", &RelationInfo::symmetric)
+      .def_ro("multi_edges_dropped", &RelationInfo::multi_edges_dropped)
+      .def_ro("weight_name", &RelationInfo::weight_name)
+      .def_ro("has_weights", &RelationInfo::has_weights)
+      .def_ro("has_edge_ids", &RelationInfo::has_edge_ids)
+      .def_ro("has_edge_times", &RelationInfo::has_edge_times)
+      .def_ro("has_times", &RelationInfo::has_times)
+      .def_ro("time_ordered", &RelationInfo::time_ordered)
+      .def_ro("has_out", &RelationInfo::has_out)
+      .def_ro("has_in", &RelationInfo::has_in);
 }
 
 AnyArray Tensor(const MatrixReader& matrix) {
@@ -178,6 +308,7 @@ void BindPageCache(nb::class_<Reader>& reader) {
 
 struct SectionInfo {
   std::string name;
+  uint32_t relation;
   std::string dtype;
   uint64_t count;
   uint64_t offset;
@@ -188,8 +319,8 @@ std::vector<SectionInfo> Sections(const store::Container* container) {
   std::vector<SectionInfo> result;
   if (container == nullptr) return result;
   for (const store::SectionEntry& s : container->sections()) {
-    result.push_back({store::SectionName(s.kind), std::string(store::Name(s.dtype)), s.count,
-                      s.offset, s.stored_bytes});
+    result.push_back({store::SectionName(s.kind), s.relation, std::string(store::Name(s.dtype)),
+                      s.count, s.offset, s.stored_bytes});
   }
   return result;
 }
@@ -199,6 +330,7 @@ std::vector<SectionInfo> Sections(const store::Container* container) {
 void BindStore(nb::module_& m) {
   nb::class_<SectionInfo>(m, "SectionInfo")
       .def_ro("name", &SectionInfo::name)
+      .def_ro("relation", &SectionInfo::relation)
       .def_ro("dtype", &SectionInfo::dtype)
       .def_ro("count", &SectionInfo::count)
       .def_ro("offset", &SectionInfo::offset)
@@ -209,10 +341,20 @@ void BindStore(nb::module_& m) {
       [](const std::string& path) { return store::IsTopology(*store::MappedFile::Open(path)); },
       "path"_a);
 
+  nb::class_<TypeInfo>(m, "NodeType")
+      .def_ro("name", &TypeInfo::name)
+      .def_ro("count", &TypeInfo::count)
+      .def_ro("has_times", &TypeInfo::has_times);
+  BindRelation(m);
+
   auto topology = nb::class_<TopologyReader>(m, "Topology");
   BindPageCache(topology);
   topology.def_static("open", &TopologyReader::Open, "path"_a, nb::call_guard<GilRelease>())
       .def_prop_ro("version", &TopologyReader::version)
+      .def_prop_ro("typed", &TopologyReader::typed)
+      .def_prop_ro("types", &Types)
+      .def_prop_ro("relations", &Relations)
+      .def_prop_ro("time_unit", &TopologyReader::time_unit)
       .def_prop_ro("num_src", &TopologyReader::num_src)
       .def_prop_ro("num_dst", &TopologyReader::num_dst)
       .def_prop_ro("num_nodes", &TopologyReader::num_nodes)
@@ -232,19 +374,26 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("sections", [](const TopologyReader& g) { return Sections(g.container()); })
       .def(
           "rows_in_memory",
-          [](const TopologyReader& g, const IdArray& nodes, const std::string& direction) {
-            return g.RowsInMemory(Direction(g, direction), {nodes.data(), nodes.size()});
+          [](const TopologyReader& g, const IdArray& nodes, const std::string& direction,
+             uint32_t relation) {
+            return g.RowsInMemory(Direction(g, direction, relation), {nodes.data(), nodes.size()});
           },
-          "nodes"_a, "direction"_a)
+          "nodes"_a, "direction"_a, "relation"_a = 0)
       .def(
           "degree",
-          [](const TopologyReader& g, uint64_t node, const std::string& direction) {
-            return CheckedRow(g, Direction(g, direction), node).size();
+          [](const TopologyReader& g, uint64_t node, const std::string& direction,
+             uint32_t relation) {
+            return CheckedRow(g, Direction(g, direction, relation), node).size();
           },
-          "node"_a, "direction"_a)
-      .def("neighbours", &Neighbours, "node"_a, "direction"_a)
-      .def("weights", &Weights, "node"_a, "direction"_a)
-      .def("edge_ids", &EdgeIds, "node"_a, "direction"_a);
+          "node"_a, "direction"_a, "relation"_a = 0)
+      .def("neighbours", &Neighbours, "node"_a, "direction"_a, "relation"_a = 0)
+      .def("weights", &Weights, "node"_a, "direction"_a, "relation"_a = 0)
+      .def("edge_ids", &EdgeIds, "node"_a, "direction"_a, "relation"_a = 0)
+      .def("times", &Times, "node"_a, "direction"_a, "relation"_a = 0,
+           "The times of the edges themselves.")
+      .def("slot_times", &SlotTimes, "node"_a, "direction"_a, "relation"_a = 0,
+           "The later of each edge's time and its neighbour's.")
+      .def("node_times", &NodeTimes, "type"_a = 0, "The times of a type's nodes; empty: none.");
 
   auto matrix = nb::class_<MatrixReader>(m, "Matrix");
   BindPageCache(matrix);

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "bindings/callbacks.h"
 #include "bindings/gil.h"
-#include "bindings/python_owner.h"
 
 namespace nb = nanobind;
 

@@ -9,7 +9,6 @@
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
 #include "bindings/text_input.h"
-#include "bindings/texts.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,12 +25,13 @@ using compile::TimeUnit;
 
 void InitGroup(FieldGroup* self, FieldKind kind, std::vector<size_t> columns,
                std::vector<std::string> labels, TimeUnit unit, bool may_be_missing,
-               std::string missing_hint, std::string text_hint) {
+               std::string missing_hint, std::string text_hint, std::vector<size_t> truths) {
   if (columns.empty() || columns.size() != labels.size()) {
     throw std::invalid_argument("a group needs columns, and a label for each");
   }
-  new (self) FieldGroup{kind,           std::move(columns),      std::move(labels),   unit,
-                        may_be_missing, std::move(missing_hint), std::move(text_hint)};
+  new (self)
+      FieldGroup{kind,           std::move(columns),      std::move(labels),    unit,
+                 may_be_missing, std::move(missing_hint), std::move(text_hint), std::move(truths)};
 }
 
 void InitFormat(TextTableFormat* self, bool header, bool whole_lines, size_t columns,
@@ -173,7 +173,7 @@ void BindTextTable(nb::module_& m) {
 
   nb::class_<FieldGroup>(m, "FieldGroup")
       .def("__init__", &InitGroup, "kind"_a, nb::kw_only(), "columns"_a, "labels"_a, "unit"_a,
-           "may_be_missing"_a, "missing_hint"_a, "text_hint"_a);
+           "may_be_missing"_a, "missing_hint"_a, "text_hint"_a, "truths"_a);
 
   nb::class_<TextTableFormat>(m, "TextTableFormat")
       .def("__init__", &InitFormat, nb::kw_only(), "header"_a, "whole_lines"_a, "columns"_a,

@@ -114,16 +114,16 @@ const io::RandomFile* Column::FileFor(std::span<const int64_t> ids) {
 }
 
 const io::RandomFile* Column::OpenWhenCold() {
-  const std::lock_guard<std::mutex> lock(opening_);
-  if (!file_) {
-    try {
-      file_ = io::RandomFile::OpenCached(matrix_.file());
-    } catch (const IoError& error) {
-      if (error.code() != EMFILE && error.code() != ENFILE) throw;
-      return nullptr;  // page faults are slower and need no descriptor
-    }
+  const io::RandomFile* file = cold_file_.load();
+  if (file != nullptr) return file;
+  try {
+    auto opened = std::make_unique<io::RandomFile>(io::RandomFile::OpenCached(matrix_.file()));
+    if (cold_file_.compare_exchange_strong(file, opened.get())) return opened.release();
+    return file;  // of the thread that was faster
+  } catch (const IoError& error) {
+    if (error.code() != EMFILE && error.code() != ENFILE) throw;
+    return nullptr;  // page faults are slower and need no descriptor
   }
-  return &*file_;
 }
 
 void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids,

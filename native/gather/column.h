@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +44,7 @@ class Column {
   // may be null. `reason` is for people: why this path. Throws IoError.
   static std::shared_ptr<Column> Open(store::MatrixReader matrix, ColumnPath path,
                                       std::shared_ptr<RowCache> cache, std::string reason);
+  ~Column() { delete cold_file_.load(); }
 
   // Copies row ids[i] to out + i * row_bytes(), without the file's row padding. Throws
   // std::out_of_range naming the first bad id before anything is written, and IoError with file and
@@ -77,10 +77,11 @@ class Column {
   ColumnPath path_;
   std::string reason_;
   std::string fallback_;
-  // Of kAdaptive it is opened when rows are first missing from memory, for those who have many more
-  // files in memory than descriptors to spare. opening_ guards that; it never changes again.
-  std::optional<io::RandomFile> file_;
-  std::mutex opening_;
+  std::optional<io::RandomFile> file_;  // of kCached and kDirect
+  // Of kAdaptive: opened when rows are first missing from memory, for those who have many more
+  // files in memory than descriptors to spare. No lock guards it, which a forked child could find
+  // held.
+  std::atomic<const io::RandomFile*> cold_file_ = nullptr;
   std::shared_ptr<RowCache> cache_;
   uint64_t cache_column_ = 0;
   std::optional<Warmth> warmth_;

@@ -1,6 +1,5 @@
 #include "gather/row_cache.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <new>
 #include <numeric>
 
+#include "base/fork.h"
 #include "base/hash.h"
 #include "gather/row_index.h"
 #include "gather/row_log.h"
@@ -25,14 +25,6 @@ constexpr uint32_t kMostUses = 3;
 constexpr int kMostSecondChances = 64;
 // Rows that are looked up together, so that their cache misses overlap.
 constexpr size_t kLookAhead = 16;
-
-std::atomic<uint64_t> forks = 0;
-
-uint64_t CountForks() {
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { ++forks; }); });
-  return forks;
-}
 
 uint64_t KeyOf(uint64_t column, uint64_t row) { return column << 44 | row; }
 
@@ -191,7 +183,7 @@ void RowCache::Unmap::operator()(std::byte* memory) const { ::munmap(memory, byt
 
 RowCache::RowCache(uint64_t capacity_bytes)
     : capacity_(std::max(capacity_bytes, kFewestShardBytes)),
-      made_after_forks_(CountForks()),
+      forks_(base::ForkCount()),
       memory_(nullptr, Unmap{capacity_}) {
   void* memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -212,7 +204,7 @@ RowCache::~RowCache() = default;
 // Their number is a power of two.
 size_t RowCache::ShardOf(uint64_t hash) const { return hash & (shards_.size() - 1); }
 
-bool RowCache::Usable() const { return made_after_forks_ == forks.load(std::memory_order_relaxed); }
+bool RowCache::Usable() const { return forks_ == base::ForkCount(); }
 
 // Shard by shard, so that each lock is taken once for many rows.
 size_t RowCache::Find(const RowQuery& query, uint32_t* missing) {

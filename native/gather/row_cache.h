@@ -70,7 +70,7 @@ class RowCache {
     void operator()(std::byte* memory) const;
   };
   const uint64_t capacity_;
-  const uint64_t made_after_forks_;
+  const uint64_t forks_;  // when it was made
   std::unique_ptr<std::byte, Unmap> memory_;
   mutable std::vector<Shard> shards_;
   std::atomic<uint64_t> next_column_ = 0;

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
         SharedMemoryUnavailable,
         StartFailed,
     )
-    from graphzero.client.info import ClientInfo, ColumnInfo, DatasetInfo
+    from graphzero.client.info import ClientInfo, ColumnInfo, DatasetInfo, RelationInfo, TypeInfo
     from graphzero.client.layers import Layer
     from graphzero.client.loader import Loader
+    from graphzero.client.typed_batch import TypedBatch
+    from graphzero.client.typed_layers import TypedLayer
     from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
     from graphzero.conversion.compile_graph import convert_csv_to_gl, write_graph
     from graphzero.conversion.convert import ConversionReport
@@ -42,11 +44,14 @@ if TYPE_CHECKING:
         import_networkx,
         import_pyg,
         import_scipy,
+        import_tables,
     )
+    from graphzero.conversion.typed_plan import TypedConversionReport
     from graphzero.embedded.features import FeatureStore
     from graphzero.embedded.graph import Graph
     from graphzero.embedded.link_request import Negatives
     from graphzero.embedded.results import SampledLinks, SampledSubgraph, SampleResult, Walks
+    from graphzero.embedded.typed_results import TypedResult, TypedSample
     from graphzero.exporting.export import ExportReport, export_dataset
     from graphzero.files.categories import Categories
     from graphzero.files.dtypes import DataType
@@ -79,6 +84,7 @@ _HOMES = {
     "Negatives": "embedded.link_request",
     "NotFound": "client.errors",
     "OriginalIds": "files.original_ids",
+    "RelationInfo": "client.info",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
     "ResourceExhausted": "client.errors",
@@ -89,6 +95,12 @@ _HOMES = {
     "ServerUnavailable": "client.errors",
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
+    "TypeInfo": "client.info",
+    "TypedBatch": "client.typed_batch",
+    "TypedLayer": "client.typed_layers",
+    "TypedResult": "embedded.typed_results",
+    "TypedConversionReport": "conversion.typed_plan",
+    "TypedSample": "embedded.typed_results",
     "VerificationReport": "files.verify",
     "Walks": "embedded.results",
     "__version__": "base.version",
@@ -104,6 +116,7 @@ _HOMES = {
     "import_networkx": "conversion.imports",
     "import_pyg": "conversion.imports",
     "import_scipy": "conversion.imports",
+    "import_tables": "conversion.imports",
     "verify": "files.verify",
     "write_features": "conversion.compile_features",
     "write_graph": "conversion.compile_graph",
@@ -135,6 +148,7 @@ __all__ = [
     "Negatives",
     "NotFound",
     "OriginalIds",
+    "RelationInfo",
     "RequestCancelled",
     "RequestTimeout",
     "ResourceExhausted",
@@ -145,6 +159,12 @@ __all__ = [
     "ServerUnavailable",
     "SharedMemoryUnavailable",
     "StartFailed",
+    "TypeInfo",
+    "TypedBatch",
+    "TypedConversionReport",
+    "TypedLayer",
+    "TypedResult",
+    "TypedSample",
     "VerificationReport",
     "Walks",
     "__version__",
@@ -160,6 +180,7 @@ __all__ = [
     "import_networkx",
     "import_pyg",
     "import_scipy",
+    "import_tables",
     "verify",
     "write_features",
     "write_graph",

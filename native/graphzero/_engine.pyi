@@ -68,6 +68,9 @@ class SectionInfo:
     def name(self) -> str: ...
 
     @property
+    def relation(self) -> int: ...
+
+    @property
     def dtype(self) -> str: ...
 
     @property
@@ -80,6 +83,71 @@ class SectionInfo:
     def stored_bytes(self) -> int: ...
 
 def is_topology(path: str) -> bool: ...
+
+class NodeType:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def has_times(self) -> bool: ...
+
+class Relation:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def source(self) -> int: ...
+
+    @property
+    def target(self) -> int: ...
+
+    @property
+    def base(self) -> int: ...
+
+    @property
+    def inverse(self) -> int | None: ...
+
+    @property
+    def is_view(self) -> bool: ...
+
+    @property
+    def num_edges(self) -> int: ...
+
+    @property
+    def edge_id_bound(self) -> int: ...
+
+    @property
+    def symmetric(self) -> bool: ...
+
+    @property
+    def multi_edges_dropped(self) -> bool: ...
+
+    @property
+    def weight_name(self) -> str: ...
+
+    @property
+    def has_weights(self) -> bool: ...
+
+    @property
+    def has_edge_ids(self) -> bool: ...
+
+    @property
+    def has_edge_times(self) -> bool: ...
+
+    @property
+    def has_times(self) -> bool: ...
+
+    @property
+    def time_ordered(self) -> bool: ...
+
+    @property
+    def has_out(self) -> bool: ...
+
+    @property
+    def has_in(self) -> bool: ...
 
 class Topology:
     def throw_if_damaged(self) -> None: ...
@@ -95,6 +163,18 @@ class Topology:
 
     @property
     def version(self) -> int: ...
+
+    @property
+    def typed(self) -> bool: ...
+
+    @property
+    def types(self) -> list[NodeType]: ...
+
+    @property
+    def relations(self) -> list[Relation]: ...
+
+    @property
+    def time_unit(self) -> str: ...
 
     @property
     def num_src(self) -> int: ...
@@ -147,15 +227,24 @@ class Topology:
     @property
     def sections(self) -> list[SectionInfo]: ...
 
-    def rows_in_memory(self, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], direction: str) -> bool: ...
+    def rows_in_memory(self, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], direction: str, relation: int = 0) -> bool: ...
 
-    def degree(self, node: int, direction: str) -> int: ...
+    def degree(self, node: int, direction: str, relation: int = 0) -> int: ...
 
-    def neighbours(self, node: int, direction: str) -> NDArray: ...
+    def neighbours(self, node: int, direction: str, relation: int = 0) -> NDArray: ...
 
-    def weights(self, node: int, direction: str) -> NDArray: ...
+    def weights(self, node: int, direction: str, relation: int = 0) -> NDArray: ...
 
-    def edge_ids(self, node: int, direction: str) -> NDArray: ...
+    def edge_ids(self, node: int, direction: str, relation: int = 0) -> NDArray: ...
+
+    def times(self, node: int, direction: str, relation: int = 0) -> NDArray:
+        """The times of the edges themselves."""
+
+    def slot_times(self, node: int, direction: str, relation: int = 0) -> NDArray:
+        """The later of each edge's time and its neighbour's."""
+
+    def node_times(self, type: int = 0) -> NDArray:
+        """The times of a type's nodes; empty: none."""
 
 class Matrix:
     def throw_if_damaged(self) -> None: ...
@@ -262,7 +351,17 @@ class DegreeSummary:
     @property
     def histogram(self) -> list[int]: ...
 
-def summarize_degrees(graph: Topology, direction: str) -> DegreeSummary: ...
+def summarize_degrees(graph: Topology, direction: str, relation: int = 0) -> DegreeSummary: ...
+
+def edge_time_range(graph: Topology, relation: int = 0) -> tuple[int, int] | None:
+    """
+    The times of the earliest and the latest edge; None without times or edges.
+    """
+
+def node_time_range(graph: Topology, type: int = 0) -> tuple[int, int] | None:
+    """
+    The times of the earliest and the latest node; None without times or nodes.
+    """
 
 def count_isolated(graph: Topology) -> int: ...
 
@@ -468,6 +567,38 @@ class NeighbourSample:
     @property
     def nodes(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]: ...
 
+    @property
+    def temporal(self) -> bool: ...
+
+    @property
+    def num_types(self) -> int: ...
+
+    @property
+    def num_relations(self) -> int: ...
+
+    @property
+    def seed_times(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]: ...
+
+    def batch_size_of(self, type: int) -> int: ...
+
+    def num_nodes_of(self, type: int) -> int: ...
+
+    def nodes_of(self, type: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]: ...
+
+    def num_sampled_nodes_of(self, type: int) -> list[int]: ...
+
+    def num_edges_of(self, relation: int) -> int: ...
+
+    def has_edge_ids_of(self, relation: int) -> bool: ...
+
+    def has_weights_of(self, relation: int) -> bool: ...
+
+    def num_sampled_edges_of(self, relation: int) -> list[int]: ...
+
+    def copy_nodes(self, type: int, *, n_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, batch: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
+
+    def copy_edges(self, relation: int, *, edge_index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None = None, e_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, edge_weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
+
     def copy_to(self, *, n_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], edge_index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], e_id: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, edge_weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None, batch: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 0) -> None: ...
 
 class ReadStats:
@@ -497,11 +628,15 @@ class DiskTopology:
 
 def sample_neighbours(graph: Topology, seeds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fanout: Sequence[int], *, adjacency: str, expand_targets: bool, replace: bool, weighted: bool, seed: int, max_edges: int, threads: int, disjoint: bool = False, subgraph: Subgraph = Subgraph.DRAWN, exclude_sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, exclude_targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, disk: DiskTopology | None = None, forced_set: SetKind | None = None) -> NeighbourSample: ...
 
-def draw_negatives(graph: Topology, *, adjacency: str, rows_are_sources: bool, given_sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: NegativeWeights, reject: bool, seed: int, threads: int, sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], target_candidates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, source_candidates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, disk: DiskTopology | None = None) -> None: ...
+def sample_typed(graph: Topology, seeds: Sequence[tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]]], fanout: Sequence[Sequence[int]], *, expand_targets: bool, symmetric: bool = False, replace: bool, weighted: bool, seed: int, max_edges: int, threads: int, disjoint: bool = False, subgraph: Subgraph = Subgraph.DRAWN, exclude: Sequence[tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]]] = [], times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, own_times: bool = False, last: bool = False, strict: bool = False, window: int = 0, exclude_in_trees: Sequence[tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None]] = [], spare_history: bool = False, disk: DiskTopology | None = None) -> NeighbourSample: ...
+
+def draw_negatives(graph: Topology, *, relation: int = 0, symmetric: bool = False, given_sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: NegativeWeights, reject: bool, seed: int, threads: int, sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], target_candidates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, source_candidates: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, disk: DiskTopology | None = None) -> None: ...
 
 def number_ends(ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
 def random_walk(graph: Topology, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, adjacency: str, p: float, q: float, restart: float, weighted: bool, seed: int, threads: int, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], disk: DiskTopology | None = None) -> None: ...
+
+def metapath_walk(graph: Topology, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], metapath: Sequence[int], *, weighted: bool, seed: int, threads: int, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], disk: DiskTopology | None = None) -> None: ...
 
 def random_fanout(graph: Topology, nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, adjacency: str, seed: int, threads: int, neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], disk: DiskTopology | None = None) -> None: ...
 
@@ -689,12 +824,9 @@ class Resources:
 
 class TopologyOptions:
     @staticmethod
-    def make(*, undirected: bool, symmetric_source: bool, out: bool, in_: bool, dedup: bool, edge_ids: bool, num_nodes: int | None, weight_name: str = '') -> TopologyOptions: ...
+    def make(*, undirected: bool, symmetric_source: bool, out: bool, in_: bool, dedup: bool, edge_ids: bool, num_nodes: int | None, weight_name: str = '', node_times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, time_unit: str = '') -> TopologyOptions: ...
 
-class TopologyReport:
-    @property
-    def num_nodes(self) -> int: ...
-
+class RelationReport:
     @property
     def num_edges(self) -> int: ...
 
@@ -705,36 +837,76 @@ class TopologyReport:
     def dropped(self) -> int: ...
 
     @property
+    def first_time(self) -> int | None: ...
+
+    @property
+    def last_time(self) -> int | None: ...
+
+class TopologyReport(RelationReport):
+    @property
+    def num_nodes(self) -> int: ...
+
+    @property
+    def spilled_bytes(self) -> int: ...
+
+class TypedTopologyReport:
+    @property
+    def relations(self) -> list[RelationReport]: ...
+
+    @property
     def spilled_bytes(self) -> int: ...
 
 class EdgeReader:
-    def __init__(self, graph: Topology) -> None: ...
+    def __init__(self, graph: Topology, relation: int = 0) -> None: ...
 
     def next(self) -> object:
         """
-        (sources, targets, weights or None, edge ids or slots) of the next edges in the order of the file; None at the end.
+        (sources, targets, weights or None, edge ids or slots, times or None) of the next edges in the order of the file; None at the end.
         """
 
-class TextEdgeReport:
-    @property
-    def topology(self) -> TopologyReport: ...
+class EdgeInput:
+    @staticmethod
+    def text(source: str, *, open_stream: object | None = None, stored_bytes: int = 0, skip_errors: bool = False, timed: bool = False) -> EdgeInput:
+        """
+        Lines of source, target and perhaps weight; `timed`: then time, an integer.
+        """
+
+    @staticmethod
+    def arrays(name: str, src: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], dst: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), device='cpu', writable=False)] | None = None, times: Annotated[NDArray[numpy.int64], dict(shape=(None,), device='cpu', writable=False)] | None = None) -> EdgeInput: ...
+
+    @staticmethod
+    def chunks(name: str, open_chunks: Callable, *, place: object | None = None, weighted: bool = False, timed: bool = False, count: int = 0, bytes: int = 0) -> EdgeInput:
+        """
+        open_chunks() gives an iterator of (src, dst, weights or None, row numbers or None, rows so far or None, bytes that it was read from, times or None), which is read by a thread of its own; it is called again if ids turn out to need 64 bits. place(row) is what messages call a row.
+        """
+
+    @staticmethod
+    def graph(graph: Topology, relation: int = 0) -> EdgeInput: ...
 
     @property
-    def skipped(self) -> int: ...
+    def skipped(self) -> int:
+        """Lines of a text that were left out when it was read."""
 
     @property
-    def messages(self) -> list[str]: ...
+    def messages(self) -> list[str]:
+        """What was wrong with the first of them."""
 
-def compile_edges_text(source: str, path: str, *, open_stream: object | None = None, stored_bytes: int = 0, skip_errors: bool, options: TopologyOptions, resources: Resources, report: object | None = None) -> TextEdgeReport: ...
+class TypeSpec:
+    @staticmethod
+    def make(name: str, count: int, times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> TypeSpec: ...
 
-def compile_edges_arrays(name: str, src: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], dst: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), device='cpu', writable=False)] | None, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport: ...
+class RelationSpec:
+    @staticmethod
+    def make(source: int, name: str, target: int, edges: EdgeInput, *, undirected: bool = False, symmetric_source: bool = False, out: bool = True, in_: bool = True, dedup: bool = False, edge_ids: bool = False, weight_name: str = '') -> RelationSpec:
+        """`source` and `target` are numbers of types; `edges` is an EdgeInput."""
 
-def compile_edges_chunks(name: str, open_chunks: Callable, *, place: object | None, weighted: bool, count: int, bytes: int = 0, path: str, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
+def compile_topology(edges: EdgeInput, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
+    """Writes a graph without types. `path` must not exist."""
+
+def compile_typed_topology(path: str, *, types: Sequence[TypeSpec], relations: Sequence[RelationSpec], views: Sequence[tuple[str, int]] = [], inverses: Sequence[tuple[int, int]] = [], time_unit: str = '', resources: Resources, report: object | None = None) -> TypedTopologyReport:
     """
-    open_chunks() gives an iterator of (src, dst, weights or None, row numbers or None, rows so far or None, bytes that it was read from), which is read by a thread of its own; it is called again if ids turn out to need 64 bits. place(row) is what messages call a row.
+    Writes a typed graph. `views` are (name, number of a relation), `inverses` pairs of relations. `path` must not exist.
     """
-
-def compile_edges_graph(graph: Topology, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport: ...
 
 class IdCounts:
     @property
@@ -784,21 +956,17 @@ class TextIdCollector:
 class EdgeSpool:
     def __init__(self, resources: Resources) -> None: ...
 
-    def add(self, src: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+    def add(self, src: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """Appends a chunk of edges, by the numbers of their ends."""
 
-    @overload
-    def finish(self, ids: IntegerIdCollector) -> None:
+    def finish(self, ids: object, target_ids: object | None = None) -> None:
         """
-        After the last chunk and after ids.write(), which decides on the new ids.
+        After the last chunk and after ids.write(), which decides on the new ids. `ids` is the collector that numbered both ends, or the sources if `target_ids` did the targets.
         """
-
-    @overload
-    def finish(self, ids: TextIdCollector) -> None: ...
 
     def read(self, chunk: int) -> tuple:
         """
-        (sources, targets, weights or None, row numbers or None) of a chunk, with new ids.
+        (sources, targets, weights or None, row numbers or None, times or None) of a chunk, with new ids.
         """
 
 class IdIndex:
@@ -859,7 +1027,7 @@ class TimeUnit(enum.Enum):
     NANOSECOND = 4
 
 class FieldGroup:
-    def __init__(self, kind: FieldKind, *, columns: Sequence[int], labels: Sequence[str], unit: TimeUnit, may_be_missing: bool, missing_hint: str, text_hint: str) -> None: ...
+    def __init__(self, kind: FieldKind, *, columns: Sequence[int], labels: Sequence[str], unit: TimeUnit, may_be_missing: bool, missing_hint: str, text_hint: str, truths: Sequence[int]) -> None: ...
 
 class TextTableFormat:
     def __init__(self, *, header: bool, whole_lines: bool, columns: int, groups: Sequence[FieldGroup], missing: Sequence[str], id_limit: int, skip_bad_lines: bool) -> None: ...
@@ -885,3 +1053,32 @@ class TextTableReader:
     def messages(self) -> list[str]: ...
 
 def generate(directory: str, *, nodes: int, edges: int, dim: int, classes: int, seed: int, dtype: str, resources: Resources, report: object | None = None) -> None: ...
+
+class NodeTimes(enum.Enum):
+    NONE = 0
+
+    RANDOM = 1
+
+    ASCENDING = 2
+
+class TypedNodes:
+    def __init__(self, *, nodes: int, dim: int, times: NodeTimes) -> None: ...
+
+class TypedEdges:
+    def __init__(self, *, source: int, target: int, edges: int, each: bool, source_skew: int, target_skew: int, homophily: float, timed: bool) -> None: ...
+
+class TypedModel:
+    def __init__(self, *, seed: int, classes: int, first_time: int, last_time: int, types: Sequence[TypedNodes], relations: Sequence[TypedEdges]) -> None: ...
+
+    def num_edges(self, relation: int) -> int: ...
+
+    def features(self, type: int, first: int, count: int, *, threads: int) -> object: ...
+
+    def labels(self, type: int, first: int, count: int, *, threads: int) -> NDArray[numpy.int64]: ...
+
+    def times(self, type: int, first: int, count: int, *, threads: int) -> NDArray[numpy.int64]: ...
+
+    def split_numbers(self, type: int, first: int, count: int, *, threads: int) -> NDArray[numpy.uint32]: ...
+
+    def edges(self, relation: int, first: int, count: int, *, threads: int) -> tuple:
+        """(sources, targets, times or None) of consecutive edges."""

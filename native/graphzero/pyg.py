@@ -4,8 +4,9 @@
 
     loader = NeighborLoader("products", num_neighbors=[15, 10], batch_size=1024, shuffle=True)
 
-Arguments have PyG's names, order and defaults, batches PyG's fields. The first argument is a
-client, a dataset directory or an address.
+Arguments have PyG's names, order and defaults, batches PyG's fields: those of Data, or of
+HeteroData for a dataset with types. The first argument is a client, a dataset directory or an
+address.
 """
 
 from graphzero.base.extras import require_pyg
@@ -15,7 +16,7 @@ require_pyg("graphzero.pyg")
 from graphzero.client.pyg.link_loader import LinkNeighborLoader  # noqa: E402
 from graphzero.client.pyg.node_loader import NeighborLoader  # noqa: E402
 from graphzero.client.pyg.sampler import GraphZeroSampler  # noqa: E402
-from graphzero.client.pyg.served_data import ServedData  # noqa: E402
+from graphzero.client.pyg.served_data import ServedData, ServedHeteroData  # noqa: E402
 from graphzero.client.pyg.stores import FeatureStore, GraphStore  # noqa: E402
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "LinkNeighborLoader",
     "NeighborLoader",
     "ServedData",
+    "ServedHeteroData",
 ]

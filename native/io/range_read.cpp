@@ -5,9 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/call.h"
-#include "io/bounce_memory.h"
-#include "io/stoppable.h"
+#include "io/call_job.h"
 
 namespace graphzero::io {
 namespace {
@@ -20,7 +18,7 @@ constexpr uint64_t kMostMerged = 32768;
 // A long range becomes several reads, which a disk serves side by side.
 constexpr uint64_t kMostAtOnce = 131072;
 
-class RangeJob : public ReadJob {
+class RangeJob : public CallJob {
  public:
   explicit RangeJob(std::span<const WantedRange> wanted)
       : wanted_(wanted),
@@ -31,32 +29,6 @@ class RangeJob : public ReadJob {
   }
 
   uint32_t depth() const { return depth_; }
-  const IoCounts& counters() const { return counters_; }
-
-  bool Next(uint32_t slot, Read* read) noexcept override {
-    while (next_ < wanted_.size() && wanted_[next_].bytes == 0) ++next_;
-    if (next_ == wanted_.size() || IsStopped(call_)) return false;
-    Group& group = groups_[slot];
-    group = {};
-    if (wanted_[next_].bytes > kMostMerged) {
-      NextPiece(read);
-    } else {
-      NextGroup(slot, group, read);
-    }
-    read->least = read->bytes;
-    ++counters_.reads;
-    counters_.bytes += read->bytes;
-    return true;
-  }
-
-  void Done(uint32_t slot, uint64_t nanoseconds) noexcept override {
-    counters_.CountLatency(nanoseconds);
-    const Group& group = groups_[slot];
-    const std::byte* const from = bounce_ + slot * kMostMerged;
-    for (size_t i = group.first; i < group.last; ++i) {
-      std::memcpy(wanted_[i].to, from + (wanted_[i].offset - group.begin), wanted_[i].bytes);
-    }
-  }
 
  private:
   // The ranges [first, last) that one read brings to the bounce buffer; none if it goes straight.
@@ -65,6 +37,28 @@ class RangeJob : public ReadJob {
     size_t last = 0;
     uint64_t begin = 0;
   };
+
+  bool Prepare(uint32_t slot, Read* read) noexcept override {
+    while (next_ < wanted_.size() && wanted_[next_].bytes == 0) ++next_;
+    if (next_ == wanted_.size()) return false;
+    Group& group = groups_[slot];
+    group = {};
+    if (wanted_[next_].bytes > kMostMerged) {
+      NextPiece(read);
+    } else {
+      NextGroup(slot, group, read);
+    }
+    read->least = read->bytes;
+    return true;
+  }
+
+  void Deliver(uint32_t slot) noexcept override {
+    const Group& group = groups_[slot];
+    const std::byte* const from = bounce_ + slot * kMostMerged;
+    for (size_t i = group.first; i < group.last; ++i) {
+      std::memcpy(wanted_[i].to, from + (wanted_[i].offset - group.begin), wanted_[i].bytes);
+    }
+  }
 
   // At most so many: ranges that are merged are fewer reads.
   static uint64_t Reads(std::span<const WantedRange> wanted) {
@@ -112,9 +106,7 @@ class RangeJob : public ReadJob {
   std::byte* const bounce_;
   std::vector<Group> groups_;
   size_t next_ = 0;
-  const base::Call* const call_ = base::CurrentCall();
   uint64_t piece_ = 0;  // bytes of wanted_[next_] that have been asked for
-  IoCounts counters_;
 };
 
 }  // namespace
@@ -122,21 +114,10 @@ class RangeJob : public ReadJob {
 void ReadRanges(const RandomFile& file, std::span<WantedRange> wanted, IoCounters& counters) {
   if (wanted.empty()) return;
   if (file.direct()) throw std::logic_error("ranges are read through the page cache");
-  const auto by_offset = [](const WantedRange& a, const WantedRange& b) {
-    return a.offset < b.offset;
-  };
-  if (!std::is_sorted(wanted.begin(), wanted.end(), by_offset)) {
-    SortStoppable(wanted, by_offset);
-  }
+  SortWanted(wanted,
+             [](const WantedRange& a, const WantedRange& b) { return a.offset < b.offset; });
   RangeJob job(wanted);
-  try {
-    ThreadQueue().Run(file.source(), job, job.depth());
-  } catch (...) {
-    job.counters().AddTo(counters);
-    throw;
-  }
-  job.counters().AddTo(counters);
-  base::CheckStopped();  // after which not everything was read
+  job.Run(file, job.depth(), counters);
 }
 
 }  // namespace graphzero::io

@@ -54,6 +54,11 @@ class ReadQueue {
 // The queue of the calling thread, for one job. After a fork the child makes one of its own.
 ReadQueue& ThreadQueue();
 
+// Rises whenever the calling thread takes a page fault that is answered by reading, or asks for a
+// queue (what it then reads may be in memory all the same): for a thread that serves everyone and
+// must not wait for a disk. Costs a system call of less than a microsecond.
+uint64_t DiskWaits();
+
 // Which kind of queue this process uses: "io_uring" or "pread", and why not io_uring: the error of
 // the kernel, or the environment variable GRAPHZERO_IO_ENGINE that says so; "" for io_uring.
 struct EngineChoice {

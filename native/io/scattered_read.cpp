@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/call.h"
-#include "io/bounce_memory.h"
-#include "io/stoppable.h"
+#include "io/call_job.h"
 
 namespace graphzero::io {
 namespace {
@@ -19,7 +17,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMostMerged = 32768;
 constexpr uint32_t kLeastDepth = 4;
 
-class ItemJob : public ReadJob {
+class ItemJob : public CallJob {
  public:
   ItemJob(const RandomFile& file, const ItemLayout& layout, std::span<const WantedItem> wanted,
           ItemSink& sink)
@@ -40,10 +38,19 @@ class ItemJob : public ReadJob {
   }
 
   uint32_t depth() const { return depth_; }
-  const IoCounts& counters() const { return counters_; }
 
-  bool Next(uint32_t slot, Read* read) noexcept override {
-    if (next_ == wanted_.size() || IsStopped(call_)) return false;
+ private:
+  // The items [first, last) of one read.
+  struct Group {
+    size_t first = 0;
+    size_t last = 0;
+    uint64_t begin = 0;
+    std::byte* to = nullptr;
+    bool straight = false;
+  };
+
+  bool Prepare(uint32_t slot, Read* read) noexcept override {
+    if (next_ == wanted_.size()) return false;
     Group& group = groups_[slot];
     group.first = next_;
     group.begin = Begin(next_);
@@ -69,29 +76,16 @@ class ItemJob : public ReadJob {
     read->to = group.to;
     read->bytes = static_cast<uint32_t>(end - group.begin);
     read->least = static_cast<uint32_t>(needed - group.begin);
-    ++counters_.reads;
-    counters_.bytes += read->bytes;
     return true;
   }
 
-  void Done(uint32_t slot, uint64_t nanoseconds) noexcept override {
-    counters_.CountLatency(nanoseconds);
+  void Deliver(uint32_t slot) noexcept override {
     const Group& group = groups_[slot];
     if (group.straight) return;
     for (size_t i = group.first; i < group.last; ++i) {
       sink_.Take(wanted_[i], group.to + (Offset(i) - group.begin));
     }
   }
-
- private:
-  // The items [first, last) of one read.
-  struct Group {
-    size_t first = 0;
-    size_t last = 0;
-    uint64_t begin = 0;
-    std::byte* to = nullptr;
-    bool straight = false;
-  };
 
   static uint64_t NextPage(uint64_t at) { return (at / kPage + 1) * kPage; }
   uint64_t Offset(size_t i) const { return layout_.base + wanted_[i].item * layout_.stride; }
@@ -109,8 +103,6 @@ class ItemJob : public ReadJob {
   std::byte* bounce_ = nullptr;
   std::vector<Group> groups_;
   size_t next_ = 0;
-  const base::Call* const call_ = base::CurrentCall();
-  IoCounts counters_;
 };
 
 }  // namespace
@@ -118,20 +110,9 @@ class ItemJob : public ReadJob {
 void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<WantedItem> wanted,
                ItemSink& sink, IoCounters& counters) {
   if (wanted.empty()) return;
-  const auto by_item = [](const WantedItem& a, const WantedItem& b) { return a.item < b.item; };
-  if (!std::is_sorted(wanted.begin(), wanted.end(), by_item)) {
-    SortStoppable(wanted, by_item);
-  }
+  SortWanted(wanted, [](const WantedItem& a, const WantedItem& b) { return a.item < b.item; });
   ItemJob job(file, layout, wanted, sink);
-  const Source source = file.source();
-  try {
-    ThreadQueue().Run(source, job, job.depth());
-  } catch (...) {
-    job.counters().AddTo(counters);
-    throw;
-  }
-  job.counters().AddTo(counters);
-  base::CheckStopped();  // after which not everything was read
+  job.Run(file, job.depth(), counters);
 }
 
 }  // namespace graphzero::io

@@ -101,6 +101,7 @@ template void DiskTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>
 template void DiskTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, uint64_t*) const;
 template void DiskTopology::ReadSlots(const uint32_t*, std::span<const uint64_t>, int64_t*) const;
 template void DiskTopology::ReadSlots(const uint64_t*, std::span<const uint64_t>, int64_t*) const;
+template void DiskTopology::ReadSlots(const int64_t*, std::span<const uint64_t>, int64_t*) const;
 template void DiskTopology::ReadSlots(const float*, std::span<const uint64_t>, float*) const;
 
 void DiskTopology::ReadRanges(std::span<io::WantedRange> ranges) const {

@@ -36,8 +36,8 @@ class DiskTopology {
   bool ReadRows(const store::Adjacency& adjacency, std::span<const uint64_t> nodes,
                 uint64_t* begins, uint64_t* degrees, size_t* damaged) const;
 
-  // to[i] = the value of `width` bytes at slots[i] of an array in the file. Unsigned integers
-  // become To; 4 bytes of float stay 4 bytes.
+  // to[i] = the value at slots[i] of an array in the file. Unsigned integers become To; times and
+  // floats stay what they are.
   template <class From, class To>
   void ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const;
 

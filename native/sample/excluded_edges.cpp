@@ -1,7 +1,9 @@
 #include "sample/excluded_edges.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "sample/row_batches.h"
 #include "sample/row_lanes.h"
 
 namespace graphzero::sample {
@@ -22,11 +24,8 @@ void SortAndDropRepeats(ExcludedEdges::Slots* slots) {
 
 }  // namespace
 
-ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int64_t> neighbours) {
-  pairs_.reserve(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    pairs_.push_back({static_cast<uint64_t>(rows[i]), static_cast<uint64_t>(neighbours[i])});
-  }
+ExcludedEdges::ExcludedEdges(base::WorkVector<Pair> pairs, bool by_edge_id)
+    : pairs_(std::move(pairs)), by_edge_id_(by_edge_id) {
   base::CheckedLoop loop;
   std::sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) {
     loop.Next();
@@ -40,17 +39,19 @@ ExcludedEdges::ExcludedEdges(std::span<const int64_t> rows, std::span<const int6
   }
 }
 
-std::span<const ExcludedEdges::Pair> ExcludedEdges::Run(uint64_t node) const {
-  const LocalId first = runs_.Find(node);
+std::span<const ExcludedEdges::Pair> ExcludedEdges::Run(uint64_t row) const {
+  const LocalId first = runs_.Find(row);
   if (first == IdTable<uint64_t>::kNone) return {};
   const auto begin = pairs_.begin() + first;
   // A search: the run of a hub is long, and this is asked for each of its edges.
-  return {begin, std::upper_bound(begin, pairs_.end(), Pair{node, UINT64_MAX})};
+  return {begin, std::upper_bound(begin, pairs_.end(), Pair{row, UINT64_MAX, UINT64_MAX})};
 }
 
-bool ExcludedEdges::Contains(uint64_t node, uint64_t neighbour) const {
-  const std::span<const Pair> run = Run(node);
-  return std::binary_search(run.begin(), run.end(), Pair{node, neighbour});
+bool ExcludedEdges::Contains(uint64_t row, uint64_t neighbour, uint64_t edge_id) const {
+  if (empty()) return false;
+  const std::span<const Pair> run = Run(row);
+  return std::binary_search(run.begin(), run.end(),
+                            Pair{row, neighbour, by_edge_id_ ? edge_id : 0});
 }
 
 // Finds the excluded edges of a row in each lane (row_lanes.h). Rows of hubs are long, and a few
@@ -58,9 +59,14 @@ bool ExcludedEdges::Contains(uint64_t node, uint64_t neighbour) const {
 template <class Source>
 class SlotFinder {
  public:
-  SlotFinder(const ExcludedEdges& excluded, Source& source, std::span<const uint64_t> nodes,
+  SlotFinder(const ExcludedEdges& excluded, Source& source, std::span<const uint64_t> keys,
              std::span<const store::SlotRange> ranges, std::span<ExcludedEdges::Slots> slots)
-      : excluded_(excluded), source_(source), nodes_(nodes), ranges_(ranges), slots_(slots) {}
+      : excluded_(excluded),
+        source_(source),
+        keys_(keys),
+        ranges_(ranges),
+        slots_(slots),
+        searches_(source.rows().sorted && !excluded.by_edge_id()) {}
 
   struct Lane {
     typename Source::Asked asked;
@@ -75,14 +81,21 @@ class SlotFinder {
   bool Begin(Lane& lane, size_t number) {
     lane.number = number;
     if (ranges_[number].size() == 0) return false;
-    lane.left = excluded_.Run(nodes_[number]);
-    if (source_.rows().sorted) return StartPair(lane);
-    source_.AskRanges(lane.asked, RowIds(lane));
+    lane.left = excluded_.Run(keys_[number]);
+    if (lane.left.empty()) return false;
+    if (searches_) return StartPair(lane);
+    if (!excluded_.by_edge_id()) {
+      source_.AskRanges(lane.asked, RowIds(lane));
+      return true;
+    }
+    WithType(source_.rows().adjacency.edge_ids, [&]<class Id>(const Id* edge_ids) {
+      source_.AskRanges(lane.asked, RowIds(lane), EdgeIds(lane, edge_ids));
+    });
     return true;
   }
 
   bool Advance(Lane& lane) {
-    if (!source_.rows().sorted) return FilterRow(lane);
+    if (!searches_) return FilterRow(lane);
     TakeBlock(source_, lane.asked, lane.search);
     return Search(lane);
   }
@@ -92,6 +105,12 @@ class SlotFinder {
 
   std::span<const Id> RowIds(const Lane& lane) const {
     return source_.rows().template Ids<Id>(ranges_[lane.number]);
+  }
+
+  template <class Integer>
+  std::span<const Integer> EdgeIds(const Lane& lane, const Integer* edge_ids) const {
+    const store::SlotRange& range = ranges_[lane.number];
+    return {edge_ids + range.begin, range.size()};
   }
 
   bool StartPair(Lane& lane) {
@@ -125,37 +144,103 @@ class SlotFinder {
   }
 
   bool FilterRow(Lane& lane) {
+    if (!excluded_.by_edge_id()) {
+      Filter(lane, [](size_t) { return uint64_t{0}; });
+      return false;
+    }
+    WithType(source_.rows().adjacency.edge_ids, [&]<class Integer>(const Integer* edge_ids) {
+      const std::span<const Integer> loaded =
+          source_.Loaded(lane.asked, 1, EdgeIds(lane, edge_ids));
+      Filter(lane, [&](size_t i) { return static_cast<uint64_t>(store::ReadOnce(&loaded[i])); });
+    });
+    return false;
+  }
+
+  // Keeps the slots of the row whose edges are excluded; edge_id(i) is that of the i-th.
+  template <class EdgeId>
+  void Filter(Lane& lane, const EdgeId& edge_id) {
     const std::span<const Id> ids = source_.Loaded(lane.asked, 0, RowIds(lane));
     base::CheckPoint();  // a turn that reads a whole row
     for (size_t i = 0; i < ids.size(); ++i) {
       loop_.Next();
-      const ExcludedEdges::Pair pair{nodes_[lane.number], ids[i]};
+      const ExcludedEdges::Pair pair{keys_[lane.number], ids[i], edge_id(i)};
       if (std::binary_search(lane.left.begin(), lane.left.end(), pair)) {
         slots_[lane.number].push_back(ranges_[lane.number].begin + i);
       }
     }
-    return false;
   }
 
   const ExcludedEdges& excluded_;
   Source& source_;
-  const std::span<const uint64_t> nodes_;
+  const std::span<const uint64_t> keys_;
   const std::span<const store::SlotRange> ranges_;
   const std::span<ExcludedEdges::Slots> slots_;
+  const bool searches_;
   base::CheckedLoop loop_;
 };
 
-base::WorkVector<ExcludedEdges::Slots> ExcludedEdges::FindSlots(
-    const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
-    std::span<const store::SlotRange> ranges) const {
-  base::WorkVector<Slots> slots(nodes.size());
-  WithRowSource(rows, lease, nodes.size(), kGrain,
+void ExcludedEdges::FindSlots(const Rows& rows, base::ThreadLease& lease,
+                              std::span<const uint64_t> keys,
+                              std::span<const store::SlotRange> ranges,
+                              std::span<Slots> slots) const {
+  WithRowSource(rows, lease, keys.size(), kGrain,
                 [&]<class Source>(Source& source, size_t begin, size_t end) {
-                  SlotFinder<Source> finder(*this, source, nodes, ranges, slots);
+                  SlotFinder<Source> finder(*this, source, keys, ranges, slots);
                   RunLanes<typename SlotFinder<Source>::Lane>(source, finder, begin, end,
                                                               Source::kSide);
                 });
+}
+
+base::WorkVector<ExcludedEdges::Slots> RelationExclusions::FindSlots(
+    const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
+    std::span<const LocalId> trees, std::span<const store::SlotRange> ranges) const {
+  base::WorkVector<ExcludedEdges::Slots> slots(nodes.size());
+  if (!everywhere.empty()) everywhere.FindSlots(rows, lease, nodes, ranges, slots);
+  if (in_trees.empty()) return slots;
+  FindSlotsInTrees(rows, lease, nodes, trees, ranges, slots);
+  if (!everywhere.empty()) {
+    for (ExcludedEdges::Slots& found : slots) SortAndDropRepeats(&found);
+  }
   return slots;
+}
+
+void RelationExclusions::FindSlotsInTrees(const Rows& rows, base::ThreadLease& lease,
+                                          std::span<const uint64_t> nodes,
+                                          std::span<const LocalId> trees,
+                                          std::span<const store::SlotRange> ranges,
+                                          std::span<ExcludedEdges::Slots> slots) const {
+  base::WorkVector<uint64_t> keys(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) keys[i] = TreeKey(trees[i], nodes[i]);
+  base::WorkVector<store::SlotRange> wanted(ranges.begin(), ranges.end());
+  if (spare_history) LeaveHistoryOut(rows, lease, nodes, trees, wanted);
+  in_trees.FindSlots(rows, lease, keys, wanted, slots);
+}
+
+void RelationExclusions::LeaveHistoryOut(const Rows& rows, base::ThreadLease& lease,
+                                         std::span<const uint64_t> nodes,
+                                         std::span<const LocalId> trees,
+                                         std::span<store::SlotRange> ranges) const {
+  const bool has_slot_times = rows.adjacency.slot_times != nullptr;
+  if (!has_slot_times && node_times == nullptr) return;
+  base::WorkVector<int64_t> own(nodes.size(), kNoTime);
+  if (node_times != nullptr) ReadSlots(rows, lease, node_times, nodes, own.data());
+  base::WorkVector<uint64_t> begins(nodes.size());
+  base::WorkVector<uint64_t> degrees(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    begins[i] = ranges[i].begin;
+    degrees[i] = ranges[i].size();
+  }
+  if (has_slot_times) {
+    const SeedTimes at_once{seeds->times, TimeRule{.strict = false, .window = 1}};
+    NarrowToTimes(rows, lease, at_once, nodes, trees.data(), begins.data(), degrees.data());
+  } else {
+    std::fill(degrees.begin(), degrees.end(), 0);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    // Edges of a node that comes into being at the time of the seed, or later, are no older.
+    if (own[i] != kNoTime && own[i] >= seeds->times[trees[i]]) continue;
+    ranges[i] = {begins[i], begins[i] + degrees[i]};
+  }
 }
 
 uint64_t SlotWithout(std::span<const uint64_t> slots, uint64_t row_begin, uint64_t position) {

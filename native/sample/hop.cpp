@@ -15,29 +15,40 @@ constexpr size_t kGroup = 32;
 constexpr size_t kGrain = 512;
 constexpr size_t kCacheLine = 64;
 
-// Asks for the neighbours in these slots of a row. Inlined, because GCC takes a function that does
-// nothing but prefetch for one without effect, and leaves calls of it out.
+// Asks for the neighbours in these slots of a row; `together` says that they follow each other.
+// Inlined, because GCC takes a function that does nothing but prefetch for one without effect, and
+// leaves calls of it out.
 template <class Id>
-[[gnu::always_inline]] inline void PrefetchSlots(const Rows& rows, uint64_t degree,
+[[gnu::always_inline]] inline void PrefetchSlots(const Rows& rows, bool together,
                                                  const uint64_t* slots, uint64_t count) {
   // Whole rows lie in a few consecutive lines.
-  const bool whole = count == degree;
-  const uint64_t stride = whole ? kCacheLine / sizeof(Id) : 1;
+  const uint64_t stride = together ? kCacheLine / sizeof(Id) : 1;
   for (uint64_t e = 0; e < count; e += stride) rows.PrefetchSlot<Id>(slots[e]);
-  if (whole && count > 0) rows.PrefetchSlot<Id>(slots[count - 1]);
+  if (together && count > 0) rows.PrefetchSlot<Id>(slots[count - 1]);
 }
 
 }  // namespace
 
 uint64_t HopDrawer::Count() {
+  if (spec_.fanout.edges == 0) {
+    edges_.first_edge.Reserve(spec_.end + 1, spec_.begin);
+    std::fill(edges_.first_edge.data() + spec_.begin, edges_.first_edge.data() + spec_.end + 1,
+              spec_.edges_before);
+    return 0;
+  }
   work_.row_begin.Reserve(spec_.size());
   work_.row_degree.Reserve(spec_.size());
-  ReadBounds(rows_, lease_, {work_.nodes.data() + spec_.begin, spec_.size()},
+  ReadBounds(rows_, lease_, {nodes_.nodes.data() + spec_.begin, spec_.size()},
              work_.row_begin.data(), work_.row_degree.data());
+  if (spec_.times != nullptr) {
+    NarrowToTimes(rows_, lease_, *spec_.times, {nodes_.nodes.data() + spec_.begin, spec_.size()},
+                  nodes_.tree.data() + spec_.begin, work_.row_begin.data(),
+                  work_.row_degree.data());
+  }
   if (spec_.excluded != nullptr) LeaveExcludedOut();
   unsigned __int128 edges = 0;
-  work_.first_edge.Reserve(spec_.end + 1, spec_.begin);
-  uint64_t* const first_edge = work_.first_edge.data() + spec_.begin;
+  edges_.first_edge.Reserve(spec_.end + 1, spec_.begin);
+  uint64_t* const first_edge = edges_.first_edge.data() + spec_.begin;
   base::ForEach(spec_.size(), [&](size_t i) {
     first_edge[i] = spec_.edges_before + static_cast<uint64_t>(edges);
     edges += spec_.fanout.Count(work_.row_degree[i]);
@@ -49,14 +60,16 @@ uint64_t HopDrawer::Count() {
 void HopDrawer::LeaveExcludedOut() {
   base::WorkVector<size_t> places;
   base::WorkVector<uint64_t> nodes;
+  base::WorkVector<LocalId> trees;
   base::WorkVector<store::SlotRange> rows;
   base::ForEach(spec_.size(), [&](size_t i) {
-    if (!spec_.excluded->Touches(Node(i))) return;
+    if (!spec_.excluded->Touches(Node(i), Tree(i))) return;
     places.push_back(i);
     nodes.push_back(Node(i));
+    trees.push_back(Tree(i));
     rows.push_back(Row(i));
   });
-  auto slots = spec_.excluded->FindSlots(rows_, lease_, nodes, rows);
+  auto slots = spec_.excluded->FindSlots(rows_, lease_, nodes, trees, rows);
   for (size_t j = 0; j < places.size(); ++j) {
     if (slots[j].empty()) continue;
     work_.row_degree[places[j]] -= slots[j].size();
@@ -66,8 +79,9 @@ void HopDrawer::LeaveExcludedOut() {
 
 uint64_t HopDrawer::Draw() {
   const size_t most = FirstEdge(spec_.size());
+  if (most == 0) return 0;
   const size_t kept = spec_.keep_slots ? spec_.edges_before : 0;
-  work_.slots.Reserve(kept + most, kept);
+  edges_.slots.Reserve(kept + most, kept);
   work_.drawn.Reserve(most);
   if (spec_.weighted) work_.short_by.Reserve(spec_.size());
   WithIdType(rows_.adjacency, [&]<class Id>() {
@@ -113,19 +127,28 @@ void HopDrawer::PickAndRead(size_t begin, size_t end, const Pick& pick) {
     const size_t group_end = std::min(group + kGroup, end);
     for (size_t i = group; i < group_end; ++i) {
       const uint64_t count = pick(i);
-      if (read) PrefetchSlots<Id>(rows_, work_.row_degree[i], Slots() + FirstEdge(i), count);
+      const bool together = spec_.last || count == work_.row_degree[i];
+      if (read) PrefetchSlots<Id>(rows_, together, Slots() + FirstEdge(i), count);
     }
     for (size_t i = group; read && i < group_end; ++i) {
       const uint64_t* const slots = Slots() + FirstEdge(i);
       uint64_t* const drawn = work_.drawn.data() + FirstEdge(i);
       const uint64_t count = Drawn(i);
-      for (uint64_t e = 0; e < count; ++e) drawn[e] = rows_.Neighbour<Id>(Node(i), slots[e]);
+      const uint64_t node = Node(i);
+      const uint64_t base = KeyBase(i);
+      for (uint64_t e = 0; e < count; ++e) drawn[e] = base + rows_.Neighbour<Id>(node, slots[e]);
     }
   }
 }
 
 uint64_t HopDrawer::PickFromWholeRow(size_t i, ThreadScratch& scratch) {
   const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
+  if (spec_.last) {
+    const uint64_t count = spec_.fanout.Count(row.size());
+    uint64_t* const slots = Slots() + FirstEdge(i);
+    base::ForEach(count, [&](uint64_t e) { slots[e] = row.end - count + e; });
+    return count;
+  }
   scratch.uniform.Pick(row, spec_.fanout, NodeDraws(i), Slots() + FirstEdge(i), spec_.forced_set);
   return spec_.fanout.Count(row.size());
 }
@@ -171,40 +194,44 @@ void HopDrawer::CloseGaps() {
     const uint64_t count = Drawn(i);
     std::copy_n(work_.drawn.data() + from, count, work_.drawn.data() + to);
     std::copy_n(Slots() + from, count, Slots() + to);
-    work_.first_edge[spec_.begin + i] = spec_.edges_before + to;
+    edges_.first_edge[spec_.begin + i] = spec_.edges_before + to;
     to += count;
   }
-  work_.first_edge[spec_.end] = spec_.edges_before + to;
+  edges_.first_edge[spec_.end] = spec_.edges_before + to;
 }
 
 template <class Id>
 void HopDrawer::ReadFromDisk() {
   const std::span<const uint64_t> slots(Slots(), FirstEdge(spec_.size()));
-  const uint64_t* const drawn = work_.drawn.data();
-  ReadSlots(rows_, lease_, rows_.Ids<Id>({}).data(), slots, work_.drawn.data());
+  uint64_t* const drawn = work_.drawn.data();
+  ReadSlots(rows_, lease_, rows_.Ids<Id>({}).data(), slots, drawn);
   const uint64_t bound = rows_.adjacency.neighbour_bound;
   const auto bad = static_cast<size_t>(
       std::find_if(drawn, drawn + slots.size(), [&](uint64_t id) { return id >= bound; }) - drawn);
-  if (bad == slots.size()) return;
-  size_t i = 0;
-  while (FirstEdge(i + 1) <= bad) ++i;
-  rows_.ThrowDamagedNeighbour(Node(i), slots[bad], drawn[bad]);
+  if (bad < slots.size()) {
+    size_t i = 0;
+    while (FirstEdge(i + 1) <= bad) ++i;
+    rows_.ThrowDamagedNeighbour(Node(i), slots[bad], drawn[bad]);
+  }
+  if (!spec_.disjoint) return;
+  lease_.For(spec_.size(), kGrain, [&](int, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const uint64_t base = KeyBase(i);
+      for (size_t e = FirstEdge(i); e < FirstEdge(i + 1); ++e) drawn[e] += base;
+    }
+  });
 }
 
 Draws HopDrawer::NodeDraws(size_t i) const {
   if (spec_.disjoint) {
-    return RequestDraws(spec_.seed, Domain::kDisjoint)
-        .Child(static_cast<uint64_t>(domain_))
-        .Child(work_.tree[spec_.begin + i])
-        .Child(spec_.number)
-        .Child(Node(i));
+    return tree_draws_.Child(Tree(i)).Child(spec_.number).Child(Node(i));
   }
-  const bool repeated = spec_.number == 0 && work_.occurrence[i] > 0;
+  const bool repeated = spec_.number == 0 && nodes_.occurrence[i] > 0;
   if (!repeated) return draws_.Child(Node(i));
-  return RequestDraws(spec_.seed, Domain::kRepeatedSeeds)
+  return RequestDraws(spec_.seed, Domain::kRepeatedSeeds, spec_.relation)
       .Child(static_cast<uint64_t>(domain_))
       .Child(Node(i))
-      .Child(work_.occurrence[i]);
+      .Child(nodes_.occurrence[i]);
 }
 
 }  // namespace graphzero::sample

@@ -1,7 +1,8 @@
-// One hop of neighbour sampling: which edges the nodes [begin, end) of a batch draw.
+// One hop along one relation: which edges the nodes [begin, end) of a type draw.
 //
-//   from which edges   all of a row, or those that are not excluded
-//   how                uniformly (uniform_pick.h) or by weight (weighted_pick.h)
+//   from which edges   all of a row, or those that the time of the seed allows (seed_times.h) and
+//                      that are not excluded
+//   how                uniformly (uniform_pick.h), by weight (weighted_pick.h), or the last ones
 //   keyed by           the node; the occurrence of a repeated seed; the tree of a disjoint sample
 //   read from          memory: a few nodes pick, and read what they picked while it is on its way;
 //                      disk: all nodes pick before the first neighbour is read, so that all reads
@@ -25,36 +26,46 @@ namespace graphzero::sample {
 
 struct HopSpec {
   uint64_t number;
-  size_t begin;  // local ids of the nodes to expand
+  uint64_t relation;  // its number, in the keys of draws
+  size_t begin;       // local ids of the nodes to expand
   size_t end;
   uint64_t edges_before;  // of earlier hops
   Fanout fanout;
   bool weighted;
-  bool keep_slots;                // of earlier hops: the result will read edge ids or weights there
-  bool disjoint;                  // nodes draw for their tree
-  const ExcludedEdges* excluded;  // or null
+  bool keep_slots;  // of earlier hops: the result will read edge ids or weights there
+  bool disjoint;    // nodes draw for their tree
+  const RelationExclusions* excluded;  // or null
+  const SeedTimes* times;              // of a temporal sample, or null
+  bool last;                           // takes the latest edges and draws nothing
   uint64_t seed;
   std::optional<SetKind> forced_set;
 
   size_t size() const { return end - begin; }
 };
 
-// Fills first_edge, slots and drawn of the workspace for one hop. Use: Count(), then Draw().
+// Fills first_edge and slots of the relation and `drawn` of the workspace. Use: Count(), then
+// Draw().
 class HopDrawer {
  public:
-  HopDrawer(const HopSpec& spec, const Rows& rows, Workspace& work, base::ThreadLease& lease)
+  HopDrawer(const HopSpec& spec, const Rows& rows, const TypeNodes& nodes, RelationEdges& edges,
+            Workspace& work, base::ThreadLease& lease)
       : spec_(spec),
         rows_(rows),
+        nodes_(nodes),
+        edges_(edges),
         work_(work),
         lease_(lease),
         domain_(spec.weighted ? Domain::kWeightedNeighbours : Domain::kNeighbours),
-        draws_(RequestDraws(spec.seed, domain_).Child(spec.number)) {}
+        draws_(RequestDraws(spec.seed, domain_, spec.relation).Child(spec.number)),
+        tree_draws_(RequestDraws(spec.seed, Domain::kDisjoint, spec.relation)
+                        .Child(static_cast<uint64_t>(domain_))) {}
 
   // Looks the rows up and returns how many edges will be drawn (with weights, at most), capped at
   // UINT64_MAX. Touches memory in proportion to the nodes only.
   uint64_t Count();
 
-  // Draws them, in parallel. Returns how many there are.
+  // Draws them, in parallel. Returns how many there are. `drawn` then has the key of each
+  // neighbour: its id; in a disjoint sample tree * adjacency.neighbour_bound + id.
   uint64_t Draw();
 
  private:
@@ -78,12 +89,18 @@ class HopDrawer {
   template <class Id>
   void ReadFromDisk();
 
-  uint64_t Node(size_t i) const { return work_.nodes[spec_.begin + i]; }
+  uint64_t Node(size_t i) const { return nodes_.nodes[spec_.begin + i]; }
+  // What the keys of the neighbours of node i have before their ids.
+  uint64_t KeyBase(size_t i) const {
+    return spec_.disjoint ? Tree(i) * rows_.adjacency.neighbour_bound : 0;
+  }
   Draws NodeDraws(size_t i) const;
   // The row of node i, excluded edges among it, and the slots of those.
   store::SlotRange Row(size_t i) const {
     return {work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i] + Excluded(i).size()};
   }
+  // Those of the nodes from `begin` on, in a disjoint sample.
+  LocalId Tree(size_t i) const { return spec_.disjoint ? nodes_.tree[spec_.begin + i] : 0; }
   std::span<const uint64_t> Excluded(size_t i) const {
     if (excluded_.empty()) return {};
     const auto found = excluded_.find(i);
@@ -91,20 +108,23 @@ class HopDrawer {
   }
   // Edge numbers within the hop.
   size_t FirstEdge(size_t i) const {
-    return work_.first_edge[spec_.begin + i] - spec_.edges_before;
+    return edges_.first_edge[spec_.begin + i] - spec_.edges_before;
   }
   uint64_t Drawn(size_t i) const {
     const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
     return spec_.weighted ? most - work_.short_by[i] : most;
   }
-  uint64_t* Slots() { return work_.slots.data() + (spec_.keep_slots ? spec_.edges_before : 0); }
+  uint64_t* Slots() { return edges_.slots.data() + (spec_.keep_slots ? spec_.edges_before : 0); }
 
   const HopSpec spec_;
   const Rows& rows_;
+  const TypeNodes& nodes_;
+  RelationEdges& edges_;
   Workspace& work_;
   base::ThreadLease& lease_;
   const Domain domain_;
   const Draws draws_;
+  const Draws tree_draws_;                                     // of a disjoint sample
   std::unordered_map<size_t, ExcludedEdges::Slots> excluded_;  // slots by node, of those with any
 };
 

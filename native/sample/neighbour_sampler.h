@@ -5,9 +5,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "sample/neighbour_sample.h"
 #include "sample/position_set.h"
+#include "sample/seed_times.h"
 #include "store/topology_reader.h"
 
 namespace graphzero::sample {
@@ -22,25 +25,82 @@ enum class Subgraph {
   kInduced,        // all edges between the nodes that were found
 };
 
-struct SampleRequest {
-  const store::Adjacency* adjacency = nullptr;  // of the reader that is sampled
-  Expand expand = Expand::kTargets;
+// The nodes of one type.
+struct TypeRequest {
+  uint64_t count = 0;  // of them in the graph
   std::span<const int64_t> seeds;
-  std::span<const int64_t> fanout;  // one per hop: edges per node, -1 all, 0 none
-  bool replace = false;
-  bool weighted = false;
-  bool disjoint = false;  // a tree for each seed that shares no node with the others
-  Subgraph subgraph = Subgraph::kDrawn;
+  const int64_t* times = nullptr;  // of all nodes, in the mapping; or null
+  std::string name = {};           // for messages; empty in a graph without types
+};
+
+// Edges between pairs of nodes that some trees of a disjoint sample must not have: those between
+// the ends of a link, in the trees of its ends. All spans have one length.
+struct TreeExclusions {
+  std::span<const int64_t> sources;
+  std::span<const int64_t> targets;
+  std::span<const int64_t> trees;     // each is the number of a seed
+  std::span<const int64_t> edge_ids;  // only the edges with these ids; empty: all between the pairs
+};
+
+// Makes a sample temporal: no slot that is later than the time of its seed is in it.
+struct TemporalRequest {
+  // One for each seed, of all types in order; empty: each seed's own.
+  std::span<const int64_t> times;
+  TimeRule rule;
+  bool last = false;  // the latest eligible edges instead of random ones
+};
+
+// What is drawn along one relation.
+struct RelationRequest {
+  // Of the reader that is sampled: its rows are those of the expanded nodes. Null where the file
+  // does not store it, which needs a fanout of zeros.
+  const store::Adjacency* adjacency = nullptr;
+  uint32_t expanded_type = 0;   // of the nodes that draw edges
+  uint32_t found_type = 0;      // of the neighbours
+  std::vector<int64_t> fanout;  // one per hop: edges per node, -1 all, 0 none
   // Edges between these pairs are not in the sample; as many sources as targets.
   std::span<const int64_t> exclude_sources;
   std::span<const int64_t> exclude_targets;
+  TreeExclusions exclude_in_trees = {};
+  // The relation that has the same edges in reverse, where one does; may be this one. Reverses of
+  // drawn edges go there. Ids and weights go with them if it is a view of the same edges.
+  std::optional<uint32_t> reverse = std::nullopt;
+  bool reverse_is_view = false;
+  std::string name = {};  // for messages; empty in a graph without types
+};
+
+// Types and relations by their number in the file; a graph without types has one of each.
+struct SampleRequest {
+  std::vector<TypeRequest> types;
+  std::vector<RelationRequest> relations;  // all with as many hops
+  Expand expand = Expand::kTargets;
+  bool replace = false;
+  bool weighted = false;
+  bool disjoint = false;  // a tree for each seed that shares no node with the others
+  std::optional<TemporalRequest> temporal;  // needs `disjoint`
+  // Of exclude_in_trees: edges that existed before the time of the seed stay. Needs `temporal`.
+  bool spare_history = false;
+  Subgraph subgraph = Subgraph::kDrawn;
   uint64_t seed = 0;
-  uint64_t max_edges = kDefaultMaxEdges;
-  int threads = 0;  // at most; 0 is the whole budget of threads.h
+  uint64_t max_edges = kDefaultMaxEdges;  // of all relations together
+  int threads = 0;                        // at most; 0 is the whole budget of threads.h
   // For a topology that does not fit into memory; null reads through the mapping.
   std::shared_ptr<const DiskTopology> disk;
   // Tests force each way of keeping a set; the sample is the same.
   std::optional<SetKind> forced_set;
+
+  // Types and relations of a graph, without seeds, fanouts and the like.
+  static SampleRequest Of(const store::TopologyReader& graph, Expand expand);
+  // Takes whichever adjacency there is where the wanted one is missing in a relation within one
+  // type: the caller says that the reverse of every edge is there too, in a file that does not.
+  void AssumeSymmetric(const store::TopologyReader& graph);
+
+  size_t NumHops() const { return relations.empty() ? 0 : relations.front().fanout.size(); }
+  uint64_t NumSeeds() const {
+    uint64_t count = 0;
+    for (const TypeRequest& type : types) count += type.seeds.size();
+    return count;
+  }
 };
 
 // Throws std::out_of_range for a seed outside the graph, std::invalid_argument for a wrong

@@ -3,14 +3,23 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace graphzero::sample {
 
+// A number of a file as an unsigned one with the same order: ids are that, times have a sign.
+template <class T>
+constexpr uint64_t SearchKey(T number) {
+  constexpr uint64_t kSign = std::is_signed_v<T> ? uint64_t{1} << 63 : 0;
+  return static_cast<uint64_t>(number) ^ kSign;
+}
+
 // Looks for x among array[begin, end), an array in the mapping; finds what std::lower_bound would.
 // In a damaged file whose numbers do not rise it is some position in the range. The caller reads
-// the blocks, until it is done.
+// the blocks, until it is done. x and the bounds are SearchKey()s.
 //
 // Where a block lies is guessed in turns from the size of x, because ids and edge counts are spread
 // evenly more often than not (two or three reads in a row of a million), and by halving, which
@@ -21,8 +30,20 @@ class RowSearch {
   RowSearch() = default;
   // No number of the array is above `bound`. A block has at most `most` numbers, a power of two.
   RowSearch(const T* array, uint64_t begin, uint64_t end, uint64_t x, uint64_t bound, uint64_t most)
-      : array_(array), most_(most), x_(x), begin_(begin), end_(end), high_(bound) {
+      : RowSearch(array, begin, end, x, 0, bound, most) {}
+  // As above, and none is below `low`.
+  RowSearch(const T* array, uint64_t begin, uint64_t end, uint64_t x, uint64_t low, uint64_t high,
+            uint64_t most)
+      : array_(array), most_(most), x_(x), begin_(begin), end_(end), low_(low), high_(high) {
     ChooseBlock();
+  }
+  // Where nothing is known about the numbers: their largest and their least are looked at first.
+  static RowSearch WithoutBounds(const T* array, uint64_t begin, uint64_t end, uint64_t x,
+                                 uint64_t most) {
+    RowSearch search(array, begin, end, x, 0, UINT64_MAX, most);
+    search.ends_to_see_ = 2;
+    search.ChooseBlock();
+    return search;
   }
 
   bool done() const { return begin_ >= end_; }
@@ -37,15 +58,19 @@ class RowSearch {
     const uint64_t below = CountBelow(numbers, count);
     if (below == count) {
       begin_ = first_ + count;
-      low_ = std::max<uint64_t>(low_, numbers[count - 1]);
+      low_ = std::max(low_, SearchKey(numbers[count - 1]));
     } else {
       // Earlier numbers of the range may be large enough too, unless the block has one that is not.
       if (below > 0) begin_ = first_ + below;
       end_ = first_ + below;
-      equal_ = numbers[below] == x_;
-      high_ = std::min<uint64_t>(high_, numbers[below]);
+      equal_ = SearchKey(numbers[below]) == x_;
+      high_ = std::min(high_, SearchKey(numbers[below]));
     }
-    guess_ = !guess_;
+    if (ends_to_see_ > 0) {
+      --ends_to_see_;
+    } else {
+      guess_ = !guess_;
+    }
     if (!done()) ChooseBlock();
   }
 
@@ -56,22 +81,30 @@ class RowSearch {
 
   uint64_t CountBelow(const T* numbers, uint64_t count) const {
     if (count > kCounted) {
-      return static_cast<uint64_t>(std::lower_bound(numbers, numbers + count, x_) - numbers);
+      const auto is_below = [](T number, uint64_t x) { return SearchKey(number) < x; };
+      return static_cast<uint64_t>(std::lower_bound(numbers, numbers + count, x_, is_below) -
+                                   numbers);
     }
     uint64_t below = 0;  // without branches that would be guessed wrong half the time
-    for (uint64_t i = 0; i < count; ++i) below += numbers[i] < x_;
+    for (uint64_t i = 0; i < count; ++i) below += SearchKey(numbers[i]) < x_;
     return below;
   }
 
   // size * numerator / denominator, of which the fraction is below one.
   static uint64_t Part(uint64_t size, uint64_t numerator, uint64_t denominator) {
-    if ((size | numerator) >> 32 == 0) return size * numerator / denominator;  // a quick division
+    if (std::bit_width(size) + std::bit_width(numerator) <= 64) {
+      return size * numerator / denominator;  // a quick division
+    }
     return static_cast<uint64_t>(static_cast<unsigned __int128>(size) * numerator / denominator);
   }
 
   void ChooseBlock() {
     first_ = begin_;
     if (end_ - begin_ <= most_) return;
+    if (ends_to_see_ > 0) {
+      if (ends_to_see_ == 2) first_ = std::max(begin_, (end_ - 1) & ~(most_ - 1));
+      return;
+    }
     uint64_t middle = begin_ + (end_ - begin_) / 2;
     if (guess_ && low_ < x_ && x_ < high_) {
       middle = begin_ + Part(end_ - begin_, x_ - low_, high_ - low_);
@@ -92,6 +125,7 @@ class RowSearch {
   uint64_t high_ = 0;   // none is above
   bool equal_ = false;
   bool guess_ = true;
+  int ends_to_see_ = 0;  // 2: the last block comes next, then the first
 };
 
 // True if x is among the ids of a row: by halving where rows are sorted, else by reading all of it.

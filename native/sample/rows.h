@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "sample/disk_topology.h"
 #include "store/guarded_read.h"
@@ -19,10 +20,11 @@ struct Rows {
   // For a topology that does not fit into memory. Null: it is read through the mapping, with the
   // functions below.
   const DiskTopology* disk;
+  std::string relation = {};  // its name, for messages; empty in a graph without types
 
   static Rows Of(const store::TopologyReader& graph, const store::Adjacency& adjacency,
-                 const DiskTopology* disk) {
-    return {adjacency, *graph.file(), graph.sorted(), disk};
+                 const DiskTopology* disk, std::string relation = {}) {
+    return {adjacency, *graph.file(), adjacency.sorted, disk, std::move(relation)};
   }
 
   const std::string& path() const { return file.path(); }
@@ -74,18 +76,32 @@ struct Rows {
   }
   [[noreturn]] void ThrowDamagedRow(uint64_t node, const store::SlotRange& row) const;
   [[noreturn]] void ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) const;
+  // For a row that claims to be in the order of its slot times.
+  [[noreturn]] void ThrowUnorderedTimes(uint64_t node) const;
+  // For nodes that claim to be in the order of their times; for a place there that has no node.
+  [[noreturn]] void ThrowUnorderedNodes() const;
+  [[noreturn]] void ThrowDamagedOrder(uint64_t place, uint64_t node, uint64_t bound) const;
   // For a weight that weighted draws cannot use: the user's data is at fault, not the file.
   [[noreturn]] void ThrowBadWeight(uint64_t node, uint64_t slot, float weight) const;
+  // " of relation NAME", or nothing in a graph without types.
+  std::string OfRelation() const;
 };
 
 // Calls read(), which may touch the mapping unless the rows come from disk. Throws IoError if the
 // mapped file turns out to be unreadable.
 template <class Read>
+auto ReadRows(const store::MappedFile& file, const DiskTopology* disk, const Read& read) {
+  return disk != nullptr ? read() : store::ReadGuarded(file, read);
+}
+template <class Read>
 auto ReadRows(const Rows& rows, const Read& read) {
-  return rows.disk != nullptr ? read() : store::ReadGuarded(rows.file, read);
+  return ReadRows(rows.file, rows.disk, read);
 }
 
-// Throws std::out_of_range naming the first id that is not a row, before anything else happens.
+// Throws std::out_of_range naming the first id that is not below `bound`, the number of nodes that
+// the file at `path` has, or rows of the adjacency; before anything else happens.
+void CheckNodeIds(std::span<const int64_t> ids, uint64_t bound, const std::string& what,
+                  const std::string& path);
 void CheckNodeIds(const Rows& rows, std::span<const int64_t> ids, const char* what);
 
 // Multi-step sampling goes from a neighbour's id to its row, and so needs one set of nodes; throws

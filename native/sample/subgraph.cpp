@@ -36,58 +36,116 @@ base::WorkVector<Item> CountingSort(const base::WorkVector<Item>& items, size_t 
   return sorted;
 }
 
+// What the file has in an array of times at these places; kNoTime if it has no such array.
+base::WorkVector<int64_t> ReadTimes(const Rows& rows, base::ThreadLease& lease,
+                                    const int64_t* array, std::span<const uint64_t> places) {
+  base::WorkVector<int64_t> times(places.size(), kNoTime);
+  if (array != nullptr) ReadSlots(rows, lease, array, places, times.data());
+  return times;
+}
+
+base::WorkVector<uint64_t> ReadEdgeIds(const Rows& rows, base::ThreadLease& lease,
+                                       std::span<const uint64_t> slots) {
+  base::WorkVector<uint64_t> ids(slots.size());
+  WithType(rows.adjacency.edge_ids, [&]<class Id>(const Id* edge_ids) {
+    ReadSlots(rows, lease, edge_ids, slots, ids.data());
+  });
+  return ids;
+}
+
 }  // namespace
 
-base::WorkVector<SubgraphBuilder::Edge> SubgraphBuilder::DrawnAndReversed() const {
-  const Workspace& work = *sample_.work_;
-  const bool has_slots = sample_.has_edge_ids() || sample_.has_weights();
-  base::WorkVector<Edge> edges;
+SubgraphBuilder::SubgraphBuilder(NeighbourSample& sample, const DrawnRelation& drawn,
+                                 const SeedTimes* seeds, base::ThreadLease& lease)
+    : drawn_(drawn),
+      rows_(drawn.rows),
+      seeds_(seeds),
+      lease_(lease),
+      disjoint_(sample.disjoint_),
+      work_(*sample.work_),
+      expanded_(work_.types[drawn.expanded_type]),
+      found_(work_.types[drawn.found_type]),
+      edges_(work_.relations[drawn.number]),
+      relation_(sample.relations_[drawn.number]),
+      num_expanded_(sample.types_[drawn.expanded_type].num_nodes),
+      num_found_(sample.types_[drawn.found_type].num_nodes) {}
+
+SubgraphBuilder::Edges SubgraphBuilder::Drawn() const {
+  Edges edges;
   base::CheckedLoop loop;
-  edges.reserve(2 * sample_.num_edges_);
-  for (size_t i = 0; i < sample_.expanded_; ++i) {
-    for (uint64_t e = work.first_edge[i]; e < work.first_edge[i + 1]; ++e) {
+  edges.reserve(2 * relation_.num_edges);
+  for (size_t i = 0; i < relation_.expanded; ++i) {
+    for (uint64_t e = edges_.first_edge[i]; e < edges_.first_edge[i + 1]; ++e) {
       loop.Next();
-      edges.push_back({static_cast<LocalId>(i), work.neighbours[e], has_slots ? work.slots[e] : 0});
+      edges.push_back({static_cast<LocalId>(i), edges_.neighbours[e],
+                       relation_.keeps_slots ? edges_.slots[e] : 0});
     }
-  }
-  for (size_t e = 0; e < sample_.num_edges_; ++e) {
-    loop.Next();
-    const Edge drawn = edges[e];
-    const Edge reverse{drawn.neighbour, drawn.node, drawn.slot};
-    const bool excluded = !excluded_.empty() && excluded_.Contains(work.nodes[reverse.node],
-                                                                   work.nodes[reverse.neighbour]);
-    if (!excluded) edges.push_back(reverse);
   }
   return edges;
 }
 
-void SubgraphBuilder::Bidirectional(uint64_t max_edges) const {
-  const size_t nodes = sample_.num_nodes_;
-  if (sample_.num_edges_ > max_edges / 2) {
-    throw TooManyEdges(std::to_string(sample_.num_edges_) +
-                       " edges and their reverses are more than the limit of " +
-                       std::to_string(max_edges) +
-                       "; use fewer seeds, a smaller fanout or a higher max_edges");
+void SubgraphBuilder::AddReverses(const SubgraphBuilder& to, Edges* edges) const {
+  const RelationExclusions& excluded = to.drawn_.excluded;
+  const std::span<const uint64_t> slots(edges_.slots.data(),
+                                        relation_.keeps_slots ? relation_.num_edges : 0);
+  base::WorkVector<int64_t> own;         // of the edges
+  base::WorkVector<int64_t> slot_times;  // with their neighbours here
+  base::WorkVector<int64_t> node_times;  // of the nodes that are expanded here
+  if (seeds_ != nullptr) {
+    own = ReadTimes(rows_, lease_, rows_.adjacency.times, slots);
+    slot_times = ReadTimes(rows_, lease_, rows_.adjacency.slot_times, slots);
+    node_times = ReadTimes(rows_, lease_, drawn_.expanded_times,
+                           {expanded_.nodes.data(), relation_.expanded});
   }
-  base::WorkVector<Edge> edges = DrawnAndReversed();
+  base::WorkVector<uint64_t> ids;
+  if (excluded.in_trees.by_edge_id()) ids = ReadEdgeIds(rows_, lease_, slots);
+  const uint64_t mark = &to == this ? 0 : kReversed;
+  base::CheckedLoop loop;
+  for (size_t i = 0; i < relation_.expanded; ++i) {
+    const LocalId tree = Tree(i);
+    for (uint64_t e = edges_.first_edge[i]; e < edges_.first_edge[i + 1]; ++e) {
+      loop.Next();
+      const LocalId from = edges_.neighbours[e];
+      const uint64_t node = found_.nodes[from];
+      const uint64_t neighbour = expanded_.nodes[i];
+      if (excluded.everywhere.Contains(node, neighbour, 0)) continue;
+      if (seeds_ != nullptr) {
+        // The slot that the reverse would have has the time of the node here as neighbour.
+        const int64_t time = std::max(own[e], node_times[i]);
+        if (time != kNoTime && !seeds_->Of(tree).Contains(time)) continue;
+      }
+      if (excluded.in_trees.Contains(excluded.TreeKey(tree, node), neighbour,
+                                     ids.empty() ? 0 : ids[e])) {
+        const bool history = excluded.spare_history && [&] {
+          const int64_t since = std::max(slot_times[e], node_times[i]);
+          return since != kNoTime && since < seeds_->times[tree];
+        }();
+        if (!history) continue;
+      }
+      edges->push_back(
+          {from, static_cast<LocalId>(i), relation_.keeps_slots ? edges_.slots[e] | mark : 0});
+    }
+  }
+}
+
+SubgraphBuilder::Edges SubgraphBuilder::WithReversesOf(const SubgraphBuilder& other) const {
+  Edges edges = Drawn();
+  other.AddReverses(*this, &edges);
   // By neighbour, then by node: both keep the order of equal ones, in which drawn edges come first.
-  edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.neighbour; });
-  edges = CountingSort(edges, nodes, [](const Edge& edge) { return edge.node; });
+  edges = CountingSort(edges, num_found_, [](const Edge& edge) { return edge.neighbour; });
+  edges = CountingSort(edges, num_expanded_, [](const Edge& edge) { return edge.node; });
   const auto same = [](const Edge& a, const Edge& b) {
     return a.node == b.node && a.neighbour == b.neighbour;
   };
   edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
-  const Found found{0, std::move(edges)};
-  Replace({&found, 1});
+  return edges;
 }
 
 template <class Id, class Table>
 void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
-                                base::WorkVector<Edge>* found) const {
-  const Workspace& work = *sample_.work_;
-  const uint64_t node = work.nodes[piece.node];
-  const uint64_t first_key = sample_.disjoint_ ? work.tree[piece.node] * rows_.adjacency.rows : 0;
-  const bool any_excluded = !excluded_.empty() && excluded_.Touches(node);
+                                std::span<const uint64_t> excluded, Edges* found) const {
+  const uint64_t node = expanded_.nodes[piece.node];
+  const uint64_t first_key = Tree(piece.node) * rows_.adjacency.neighbour_bound;
   size_t until_check = base::CheckedLoop::kItems;
   for (uint64_t slot = piece.slots.begin; slot < piece.slots.end; ++slot) {
     if (--until_check == 0) [[unlikely]] {
@@ -97,34 +155,75 @@ void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::spa
     const uint64_t id = store::ReadOnce(&ids[slot - piece.slots.begin]);
     rows_.CheckNeighbour(node, slot, id);
     const LocalId local = table.Find(first_key + id);
-    if (local == Table::kNone || (any_excluded && excluded_.Contains(node, id))) continue;
+    if (local == Table::kNone) continue;
+    if (!excluded.empty() && std::binary_search(excluded.begin(), excluded.end(), slot)) continue;
     found->push_back({piece.node, local, slot});
   }
 }
 
 base::WorkVector<SubgraphBuilder::Piece> SubgraphBuilder::Pieces() const {
-  Workspace& work = *sample_.work_;
-  const size_t nodes = sample_.num_nodes_;
-  work.row_begin.Reserve(nodes);
-  work.row_degree.Reserve(nodes);
-  ReadBounds(rows_, lease_, sample_.nodes(), work.row_begin.data(), work.row_degree.data());
+  const size_t nodes = num_expanded_;
+  const std::span<const uint64_t> ids(expanded_.nodes.data(), nodes);
+  work_.row_begin.Reserve(nodes);
+  work_.row_degree.Reserve(nodes);
+  ReadBounds(rows_, lease_, ids, work_.row_begin.data(), work_.row_degree.data());
+  if (seeds_ != nullptr) {
+    NarrowToTimes(rows_, lease_, *seeds_, ids, expanded_.tree.data(), work_.row_begin.data(),
+                  work_.row_degree.data());
+  }
   base::WorkVector<Piece> pieces;
   pieces.reserve(nodes);
   base::ForEach(nodes, [&](size_t i) {
-    const uint64_t end = work.row_begin[i] + work.row_degree[i];
-    for (uint64_t begin = work.row_begin[i]; begin < end; begin += kPieceSlots) {
+    const uint64_t end = work_.row_begin[i] + work_.row_degree[i];
+    for (uint64_t begin = work_.row_begin[i]; begin < end; begin += kPieceSlots) {
       pieces.push_back({static_cast<LocalId>(i), {begin, std::min(begin + kPieceSlots, end)}});
     }
   });
   return pieces;
 }
 
-template <class Table>
-void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const {
+std::unordered_map<LocalId, ExcludedEdges::Slots> SubgraphBuilder::ExcludedSlots() const {
+  const RelationExclusions& excluded = drawn_.excluded;
+  std::unordered_map<LocalId, ExcludedEdges::Slots> slots_of;
+  if (excluded.empty()) return slots_of;
+  base::WorkVector<LocalId> places;
+  base::WorkVector<uint64_t> nodes;
+  base::WorkVector<LocalId> trees;
+  base::WorkVector<store::SlotRange> rows;
+  base::ForEach(num_expanded_, [&](size_t i) {
+    if (!excluded.Touches(expanded_.nodes[i], Tree(i))) return;
+    places.push_back(static_cast<LocalId>(i));
+    nodes.push_back(expanded_.nodes[i]);
+    trees.push_back(Tree(i));
+    rows.push_back({work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]});
+  });
+  auto slots = excluded.FindSlots(rows_, lease_, nodes, trees, rows);
+  for (size_t j = 0; j < places.size(); ++j) {
+    if (!slots[j].empty()) slots_of.emplace(places[j], std::move(slots[j]));
+  }
+  return slots_of;
+}
+
+template <class Key>
+void SubgraphBuilder::Induce(uint64_t max_edges, uint64_t before) const {
+  const IdTable<Key>& table = found_.table<Key>();
   const base::WorkVector<Piece> pieces = Pieces();
+  const auto excluded = ExcludedSlots();
+  const auto excluded_of = [&](LocalId node) -> std::span<const uint64_t> {
+    if (excluded.empty()) return {};
+    const auto at = excluded.find(node);
+    return at == excluded.end() ? std::span<const uint64_t>() : at->second;
+  };
   base::WorkVector<Found> found;
-  uint64_t total = 0;
+  uint64_t total = before;
   std::mutex mutex;
+  const auto check = [&](uint64_t count) {
+    if (count <= max_edges) return;
+    throw TooManyEdges("the subgraph that " + std::to_string(num_expanded_) + " nodes induce" +
+                       rows_.OfRelation() + " has more edges than the limit of " +
+                       std::to_string(max_edges) +
+                       "; use fewer seeds, a smaller fanout or a higher max_edges");
+  };
   WithIdType(rows_.adjacency, [&]<class Id>() {
     ForRanges(
         rows_, lease_, rows_.Ids<Id>({}).data(), pieces.size(), kGrain,
@@ -133,11 +232,11 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
           Found more{begin, {}};
           // Rows may be long: with too many edges, which is an error, no further one is read.
           for (size_t i = begin; i < end && more.edges.size() <= max_edges; ++i) {
-            FindEdges(table, pieces[i], ids(i), &more.edges);
+            FindEdges(table, pieces[i], ids(i), excluded_of(pieces[i].node), &more.edges);
           }
           const std::lock_guard lock(mutex);
           total += more.edges.size();
-          if (total > max_edges) ThrowTooManyEdges(max_edges);
+          check(total);
           found.push_back(std::move(more));
         });
   });
@@ -146,44 +245,37 @@ void SubgraphBuilder::InducedWith(const Table& table, uint64_t max_edges) const 
   Replace(found);
 }
 
-void SubgraphBuilder::ThrowTooManyEdges(uint64_t max_edges) const {
-  throw TooManyEdges("the subgraph that " + std::to_string(sample_.num_nodes_) +
-                     " nodes induce has more edges than the limit of " + std::to_string(max_edges) +
-                     "; use fewer seeds, a smaller fanout or a higher max_edges");
-}
+template void SubgraphBuilder::Induce<uint32_t>(uint64_t, uint64_t) const;
+template void SubgraphBuilder::Induce<uint64_t>(uint64_t, uint64_t) const;
 
-void SubgraphBuilder::Induced(const IdTable<uint32_t>& table, uint64_t max_edges) const {
-  InducedWith(table, max_edges);
-}
-
-void SubgraphBuilder::Induced(const IdTable<uint64_t>& table, uint64_t max_edges) const {
-  InducedWith(table, max_edges);
+void SubgraphBuilder::Replace(Edges edges) const {
+  const Found found{0, std::move(edges)};
+  Replace({&found, 1});
 }
 
 void SubgraphBuilder::Replace(std::span<const Found> found) const {
-  Workspace& work = *sample_.work_;
-  const size_t nodes = sample_.num_nodes_;
+  const size_t nodes = num_expanded_;
   size_t count = 0;
   for (const Found& piece : found) count += piece.edges.size();
-  work.first_edge.Reserve(nodes + 1);
-  work.neighbours.Reserve(count);
-  work.slots.Reserve(count);
-  std::fill_n(work.first_edge.data(), nodes + 1, 0);
+  edges_.first_edge.Reserve(nodes + 1);
+  edges_.neighbours.Reserve(count);
+  edges_.slots.Reserve(count);
+  std::fill_n(edges_.first_edge.data(), nodes + 1, 0);
   size_t at = 0;
   base::CheckedLoop loop;
   for (const Found& piece : found) {
     for (const Edge& edge : piece.edges) {
       loop.Next();
-      work.neighbours[at] = edge.neighbour;
-      work.slots[at++] = edge.slot;
-      ++work.first_edge[edge.node + 1];
+      edges_.neighbours[at] = edge.neighbour;
+      edges_.slots[at++] = edge.slot;
+      ++edges_.first_edge[edge.node + 1];
     }
   }
-  std::partial_sum(work.first_edge.data(), work.first_edge.data() + nodes + 1,
-                   work.first_edge.data());
-  sample_.num_edges_ = count;
-  sample_.expanded_ = nodes;
-  sample_.hop_edges_.clear();
+  std::partial_sum(edges_.first_edge.data(), edges_.first_edge.data() + nodes + 1,
+                   edges_.first_edge.data());
+  relation_.num_edges = count;
+  relation_.expanded = nodes;
+  relation_.hop_edges.clear();
 }
 
 }  // namespace graphzero::sample

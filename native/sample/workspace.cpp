@@ -1,11 +1,11 @@
 #include "sample/workspace.h"
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
 #include "base/call.h"
+#include "base/fork.h"
 
 namespace graphzero::sample {
 namespace {
@@ -13,26 +13,19 @@ namespace {
 constexpr size_t kMostKept = 16;
 std::atomic<size_t> most_kept_bytes = size_t{512} << 20;
 
+bool DropIdleWorkspace();
+
 struct Pool {
+  Pool() { base::SetWorkReclaimer(DropIdleWorkspace); }
+
   std::mutex mutex;
   std::vector<std::unique_ptr<Workspace>> free;
   size_t bytes = 0;  // of all in `free`
 };
 
-std::atomic<Pool*> current = nullptr;
+base::PerProcess<Pool> current;
 
-bool DropIdleWorkspace();
-
-Pool& Shared() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    current = new Pool;
-    base::SetWorkReclaimer(DropIdleWorkspace);
-    // A thread of the parent may have held the lock at the fork; the child starts with a new pool.
-    pthread_atfork(nullptr, nullptr, [] { current = new Pool; });
-  });
-  return *current;
-}
+Pool& Shared() { return current.Get(); }
 
 bool DropIdleWorkspace() {
   Pool& pool = Shared();
@@ -48,10 +41,26 @@ bool DropIdleWorkspace() {
 
 }  // namespace
 
+size_t TypeNodes::bytes() const {
+  return nodes.bytes() + occurrence.bytes() + tree.bytes() + narrow_table.bytes() +
+         wide_table.bytes();
+}
+
+size_t RelationEdges::bytes() const {
+  return first_edge.bytes() + slots.bytes() + neighbours.bytes();
+}
+
+void Workspace::Extend(size_t num_types, size_t num_relations, size_t num_threads) {
+  types.resize(std::max(types.size(), num_types));
+  relations.resize(std::max(relations.size(), num_relations));
+  scratch.resize(std::max(scratch.size(), num_threads));
+}
+
 size_t Workspace::bytes() const {
-  return nodes.bytes() + occurrence.bytes() + tree.bytes() + first_edge.bytes() + slots.bytes() +
-         neighbours.bytes() + row_begin.bytes() + row_degree.bytes() + short_by.bytes() +
-         drawn.bytes() + narrow_table.bytes() + wide_table.bytes();
+  size_t bytes = row_begin.bytes() + row_degree.bytes() + short_by.bytes() + drawn.bytes();
+  for (const TypeNodes& type : types) bytes += type.bytes();
+  for (const RelationEdges& relation : relations) bytes += relation.bytes();
+  return bytes;
 }
 
 WorkspacePointer TakeWorkspace() {

@@ -19,26 +19,52 @@ struct ThreadScratch {
   std::vector<float> without_excluded;  // weights of the row at hand, zero where excluded
 };
 
-// All sizes follow the batch, none the graph. Used by one call at a time.
-struct Workspace {
-  // The sample so far. Node i of the batch has the edges [first_edge[i], first_edge[i + 1]).
-  base::Buffer<uint64_t> nodes;       // global ids: seeds, then by discovery
+// The nodes of one type in the sample so far: seeds, then by discovery. Positions are local ids.
+struct TypeNodes {
+  base::Buffer<uint64_t> nodes;       // global ids
   base::Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
   base::Buffer<LocalId> tree;         // of a disjoint sample: the seed that a node was found from
+  // From global to local id; keys of a disjoint sample tell trees apart. A call uses one of them.
+  IdTable<uint32_t> narrow_table;
+  IdTable<uint64_t> wide_table;
+
+  template <class Key>
+  IdTable<Key>& table() {
+    if constexpr (sizeof(Key) == sizeof(uint32_t)) {
+      return narrow_table;
+    } else {
+      return wide_table;
+    }
+  }
+
+  size_t bytes() const;
+};
+
+// The edges of one relation in the sample so far. Node i of the type whose nodes it expands has the
+// edges [first_edge[i], first_edge[i + 1]).
+struct RelationEdges {
   base::Buffer<uint64_t> first_edge;
   base::Buffer<uint64_t> slots;      // where in the adjacency each edge was found
   base::Buffer<LocalId> neighbours;  // local ids, one per edge
 
-  // The hop being drawn: one entry per expanded node, one per edge.
+  size_t bytes() const;
+};
+
+// All sizes follow the batch, none the graph. Used by one call at a time.
+struct Workspace {
+  std::vector<TypeNodes> types;
+  std::vector<RelationEdges> relations;
+
+  // The hop of one relation that is being drawn: one entry per expanded node, one per edge.
   base::Buffer<uint64_t> row_begin;
   base::Buffer<uint64_t> row_degree;
   base::Buffer<uint32_t> short_by;  // edges that zero weights left out
-  base::Buffer<uint64_t> drawn;     // global ids of the neighbours
+  base::Buffer<uint64_t> drawn;     // keys of the neighbours: their global ids, unless disjoint
 
-  IdTable<uint32_t> narrow_table;
-  IdTable<uint64_t> wide_table;
   std::vector<ThreadScratch> scratch;
 
+  // Makes sure that there are so many types, relations and threads.
+  void Extend(size_t num_types, size_t num_relations, size_t num_threads);
   size_t bytes() const;
 };
 

@@ -58,12 +58,20 @@ enum class SectionKind : uint32_t {
   kOutWeights = 18,
   kOutEdgeIds = 19,
   kOutTimes = 20,
+  kOutSlotTimes = 21,
   kInIndptr = 32,
   kInIndices = 33,
   kInWeights = 34,
   kInEdgeIds = 35,
   kInTimes = 36,
+  kInSlotTimes = 37,
   kWeightName = 48,  // UTF-8, one uint8 for each byte; may be ignored
+  kSchema = 49,      // types and relations of a typed graph
+  // Of a type, whose number they have as `relation`.
+  kNodeTimes = 50,
+  kNodesByTime = 51,
+  kTimesByTime = 52,
+  kTimeUnit = 53,  // ASCII, one uint8 for each byte; may be ignored
   // Matrix.
   kRows = 64,
   kRowShape = 65,     // uint64, the dimensions of a row that has several; may be ignored
@@ -79,7 +87,7 @@ struct SectionEntry {
   uint32_t flags;
   DType dtype;
   Encoding encoding;
-  uint32_t relation;      // 0; a typed graph will number its relations
+  uint32_t relation;      // whose section it is; of a type for kNodeTimes and what goes with it
   uint64_t count;         // items after decoding (for kRows: rows)
   uint64_t offset;        // a multiple of kSectionAlign
   uint64_t stored_bytes;  // without the padding that follows

@@ -1,6 +1,7 @@
 #include "store/container_reader.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -27,21 +28,27 @@ bool KnownKind(SectionKind kind, const Magic& magic) {
     case SectionKind::kOutWeights:
     case SectionKind::kOutEdgeIds:
     case SectionKind::kOutTimes:
+    case SectionKind::kOutSlotTimes:
     case SectionKind::kInIndptr:
     case SectionKind::kInIndices:
     case SectionKind::kInWeights:
     case SectionKind::kInEdgeIds:
     case SectionKind::kInTimes:
+    case SectionKind::kInSlotTimes:
     case SectionKind::kWeightName:
+    case SectionKind::kSchema:
+    case SectionKind::kNodeTimes:
+    case SectionKind::kNodesByTime:
+    case SectionKind::kTimesByTime:
+    case SectionKind::kTimeUnit:
       return magic == kTopologyMagic;
   }
   return false;
 }
 
-bool Understood(const SectionEntry& entry, const Magic& magic) {
-  return KnownKind(entry.kind, magic) && entry.encoding == Encoding::kRaw && entry.relation == 0 &&
-         ItemSize(entry.dtype) != 0;
-}
+using Key = std::pair<SectionKind, uint32_t>;
+
+Key KeyOf(const SectionEntry& entry) { return {entry.kind, entry.relation}; }
 
 template <size_t N>
 bool AllZero(const std::array<uint8_t, N>& bytes) {
@@ -64,6 +71,8 @@ std::string SectionName(SectionKind kind) {
       return "out.edge_ids";
     case SectionKind::kOutTimes:
       return "out.times";
+    case SectionKind::kOutSlotTimes:
+      return "out.slot_times";
     case SectionKind::kInIndptr:
       return "in.indptr";
     case SectionKind::kInIndices:
@@ -74,8 +83,20 @@ std::string SectionName(SectionKind kind) {
       return "in.edge_ids";
     case SectionKind::kInTimes:
       return "in.times";
+    case SectionKind::kInSlotTimes:
+      return "in.slot_times";
     case SectionKind::kWeightName:
       return "weight_name";
+    case SectionKind::kSchema:
+      return "schema";
+    case SectionKind::kNodeTimes:
+      return "node_times";
+    case SectionKind::kNodesByTime:
+      return "nodes_by_time";
+    case SectionKind::kTimesByTime:
+      return "times_by_time";
+    case SectionKind::kTimeUnit:
+      return "time_unit";
     case SectionKind::kRows:
       return "rows";
     case SectionKind::kRowShape:
@@ -169,7 +190,7 @@ void Container::CheckHeader() const {
   }
 }
 
-void Container::CheckTable() const {
+void Container::CheckTable() {
   const std::span<const std::byte> raw = std::as_bytes(std::span(sections_));
   const uint64_t checksum = base::Checksum(raw);
   if (checksum != header_.table_checksum) {
@@ -179,9 +200,9 @@ void Container::CheckTable() const {
   if (FingerprintOf(header_, sections_) != header_.fingerprint) {
     Fail("byte 56 (fingerprint)", "another value", "the hash of flags, properties and table");
   }
+  IndexSections();
   for (size_t i = 0; i < sections_.size(); ++i) CheckSection(i);
   CheckPlaces();
-  CheckUnique();
   CheckChecksumSection();
 }
 
@@ -199,20 +220,33 @@ void Container::CheckPlaces() const {
   }
 }
 
-void Container::CheckUnique() const {
-  std::vector<std::pair<SectionKind, uint32_t>> seen;
-  for (const SectionEntry& s : sections_) seen.emplace_back(s.kind, s.relation);
-  std::sort(seen.begin(), seen.end());
-  const auto twice = std::adjacent_find(seen.begin(), seen.end());
-  if (twice != seen.end()) {
-    Fail("section table", "two " + SectionName(twice->first) + " sections", "one of each kind");
+void Container::IndexSections() {
+  by_kind_.resize(sections_.size());
+  std::iota(by_kind_.begin(), by_kind_.end(), 0u);
+  std::sort(by_kind_.begin(), by_kind_.end(),
+            [&](uint32_t a, uint32_t b) { return KeyOf(sections_[a]) < KeyOf(sections_[b]); });
+  const auto twice = std::adjacent_find(
+      by_kind_.begin(), by_kind_.end(),
+      [&](uint32_t a, uint32_t b) { return KeyOf(sections_[a]) == KeyOf(sections_[b]); });
+  if (twice != by_kind_.end()) {
+    Fail("section table", "two " + SectionName(sections_[*twice].kind) + " sections",
+         "one of each kind for each relation");
   }
+}
+
+// A file without a schema has relation 0 only; of one with a schema, the topology reader compares
+// the numbers with it.
+bool Container::Understood(const SectionEntry& entry) const {
+  return KnownKind(entry.kind, header_.magic) && entry.encoding == Encoding::kRaw &&
+         (entry.relation == 0 ||
+          (header_.magic == kTopologyMagic && Find(SectionKind::kSchema) != nullptr)) &&
+         ItemSize(entry.dtype) != 0;
 }
 
 void Container::CheckSection(size_t index) const {
   const SectionEntry& s = sections_[index];
   const std::string place = "section " + Number(index) + " (" + SectionName(s.kind) + ")";
-  if (!Understood(s, header_.magic)) {
+  if (!Understood(s)) {
     if (s.flags & kMustUnderstand) {
       Fail(place,
            "kind " + Number(static_cast<uint32_t>(s.kind)) + ", encoding " +
@@ -252,11 +286,14 @@ void Container::CheckChecksumSection() const {
   }
 }
 
-const SectionEntry* Container::Find(SectionKind kind) const {
-  for (const SectionEntry& s : sections_) {
-    if (s.kind == kind && s.relation == 0 && s.encoding == Encoding::kRaw) return &s;
-  }
-  return nullptr;
+const SectionEntry* Container::Find(SectionKind kind, uint32_t relation) const {
+  const Key key{kind, relation};
+  const auto found =
+      std::lower_bound(by_kind_.begin(), by_kind_.end(), key,
+                       [&](uint32_t i, const Key& k) { return KeyOf(sections_[i]) < k; });
+  if (found == by_kind_.end() || KeyOf(sections_[*found]) != key) return nullptr;
+  const SectionEntry& entry = sections_[*found];
+  return entry.encoding == Encoding::kRaw ? &entry : nullptr;
 }
 
 }  // namespace graphzero::store

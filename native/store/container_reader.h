@@ -33,8 +33,8 @@ class Container {
   std::span<const SectionEntry> sections() const { return sections_; }
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
-  // The section of that kind for relation 0, or null.
-  const SectionEntry* Find(SectionKind kind) const;
+  // The section of that kind for that relation, or null.
+  const SectionEntry* Find(SectionKind kind, uint32_t relation = 0) const;
 
   // The stored bytes of a section of this container.
   std::span<std::byte> Bytes(const SectionEntry& entry) const {
@@ -44,10 +44,11 @@ class Container {
  private:
   explicit Container(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
   void CheckHeader() const;
-  void CheckTable() const;
+  void CheckTable();
+  bool Understood(const SectionEntry& entry) const;
   void CheckSection(size_t index) const;
   void CheckPlaces() const;  // inside the file, in the table's order, none over another
-  void CheckUnique() const;
+  void IndexSections();      // and refuses two with the same kind and relation
   void CheckChecksumSection() const;
   [[noreturn]] void FailMagic(const Magic& expected) const;
   [[noreturn]] void Fail(const std::string& place, const std::string& found,
@@ -57,6 +58,8 @@ class Container {
   // Copies: the mapping is writable by views, and its bytes may change under a hostile writer.
   FileHeader header_{};
   std::vector<SectionEntry> sections_;
+  // Numbers of the sections by (kind, relation): a typed graph has thousands.
+  std::vector<uint32_t> by_kind_;
 };
 
 }  // namespace graphzero::store

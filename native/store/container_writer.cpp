@@ -81,6 +81,7 @@ void ContainerWriter::Place(const SectionSpec& spec) {
   entry.kind = spec.kind;
   entry.flags = spec.optional ? 0 : kMustUnderstand;
   entry.dtype = spec.dtype;
+  entry.relation = spec.relation;
   entry.count = spec.count;
   entry.offset = end_;
   entry.stored_bytes = spec.bytes;

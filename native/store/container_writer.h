@@ -53,6 +53,8 @@ struct SectionSpec {
   uint64_t bytes;  // or kGrowing, for the last section only
   // A reader that does not know the kind may ignore it.
   bool optional = false;
+  // Whose section it is: a relation, or for node times a type.
+  uint32_t relation = 0;
 };
 
 // Usage: declare every section, fill each stream to its declared size, Finish().

@@ -88,4 +88,18 @@ uint64_t CountIsolated(const TopologyReader& graph) {
   return isolated;
 }
 
+std::optional<TimeRange> FindTimeRange(const TopologyReader& graph, const int64_t* times,
+                                       uint64_t count) {
+  if (times == nullptr || count == 0) return std::nullopt;
+  TimeRange range{INT64_MAX, INT64_MIN};
+  ReadGuarded(*graph.file(), [&] {
+    for (uint64_t i = 0; i < count; ++i) {
+      const int64_t time = ReadOnce(times + i);
+      range.first = std::min(range.first, time);
+      range.last = std::max(range.last, time);
+    }
+  });
+  return range;
+}
+
 }  // namespace graphzero::store

@@ -1,7 +1,8 @@
-// The degree distribution of a graph in a few numbers.
+// The degrees and times of a graph in a few numbers.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "store/topology_reader.h"
@@ -26,7 +27,18 @@ struct DegreeSummary {
 // per row beyond, of which there are at most edges / 65536. Throws FormatError at a damaged pair.
 DegreeSummary SummarizeDegrees(const TopologyReader& graph, const Adjacency& adjacency);
 
-// Nodes without any stored edge, in either direction. Throws FormatError at a damaged pair.
+// Nodes without any stored edge, in either direction, of a graph without types. Throws FormatError
+// at a damaged pair.
 uint64_t CountIsolated(const TopologyReader& graph);
+
+struct TimeRange {
+  int64_t first;
+  int64_t last;
+};
+
+// The earliest and the latest of times in the mapping; nothing if there are none. Reads all of
+// them, and throws IoError if they cannot be read.
+std::optional<TimeRange> FindTimeRange(const TopologyReader& graph, const int64_t* times,
+                                       uint64_t count);
 
 }  // namespace graphzero::store

@@ -1,15 +1,19 @@
 // Topology files (.gl), version 1 and GraphZero 0.2, opened read-only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "store/container_format.h"
 #include "store/container_reader.h"
 #include "store/mapped_file.h"
+#include "store/schema.h"
 
 namespace graphzero::store {
 
@@ -39,17 +43,23 @@ struct SlotRange {
   uint64_t size() const { return end - begin; }
 };
 
-// One direction of a graph, in the mapping. Nothing in it is trusted: indptr pairs go through
+// One direction of a relation, in the mapping. Nothing in it is trusted: indptr pairs go through
 // CheckedRow(), and whoever reads a neighbour compares it with neighbour_bound.
 struct Adjacency {
   const uint64_t* indptr = nullptr;  // rows + 1 values
   IntegerArray neighbours;           // edges values
   const float* weights = nullptr;    // edges values, or null
   IntegerArray edge_ids;             // edges values, or absent
-  const int64_t* times = nullptr;    // edges values, or null
+  const int64_t* times = nullptr;    // of the edges themselves; edges values, or null
+  // The later of the edge's time and its neighbour's; null where neither has one.
+  const int64_t* slot_times = nullptr;
   uint64_t rows = 0;
   uint64_t edges = 0;
   uint64_t neighbour_bound = 0;
+  bool sorted = false;        // each row by (neighbour, edge id); says the file
+  bool time_ordered = false;  // each row by (slot time, edge id, neighbour); says the file
+  bool is_in = false;         // rows are targets
+  uint32_t relation = 0;      // number of the stored relation
 
   // Needs node < rows. False if the pair is damaged (lo > hi or hi > edges).
   bool CheckedRow(uint64_t node, SlotRange* range) const {
@@ -59,8 +69,46 @@ struct Adjacency {
   }
 };
 
+// One kind of nodes. A graph of one type has one of these without a name.
+struct NodeType {
+  std::string name;
+  uint64_t count = 0;
+  const int64_t* times = nullptr;  // count values, or null
+  bool times_ascend = false;       // with the node's id; says the file
+  // Nodes sorted by (time, id), and their times in that order, if the type has times. If they
+  // ascend, by_time is absent, since every node has its own place, and sorted_times are times.
+  IntegerArray by_time;
+  const int64_t* sorted_times = nullptr;
+};
+
+// Edges between nodes of two types. A graph of one type has one of these without a name. A view is
+// another relation with its ends exchanged: in and out are the base's out and in.
+struct Relation {
+  std::string name;
+  uint32_t source = 0;  // number of a type
+  uint32_t target = 0;
+  uint32_t base = 0;                // its own number, or of the relation that this is a view of
+  std::optional<uint32_t> inverse;  // the relation declared to hold the reverse of its edges
+  bool is_view = false;
+  uint64_t num_edges = 0;
+  uint64_t edge_id_bound = 0;
+  bool symmetric = false;  // the reverse of every edge is there too; only one adjacency is stored
+  bool multi_edges_dropped = false;
+  std::string weight_name;  // what the weights are called where they come from; empty: no name
+  // As stored, or null. Owned by the reader and all its copies.
+  const Adjacency* out = nullptr;
+  const Adjacency* in = nullptr;
+
+  // Whichever is there, out first. Every relation has one.
+  const Adjacency& any() const { return out ? *out : *in; }
+};
+
 // Thread-safe: nothing changes after Open(). Copies share one mapping; pointers in an Adjacency
-// stay valid while any copy or the file() pointer lives.
+// and to one stay valid while any copy lives, and the former while the file() pointer does.
+//
+// Every graph has types and relations; a file of one type is presented as one of each, without
+// names. What is asked of the graph as a whole (out(), symmetric(), ...) is about that one
+// relation: a typed graph has no such adjacency.
 class TopologyReader {
  public:
   static TopologyReader Open(const std::string& path);  // throws FormatError, IoError
@@ -68,25 +116,37 @@ class TopologyReader {
 
   // 1, or 0 for a file of GraphZero 0.2.
   int version() const { return container_ ? kVersionMajor : 0; }
-  uint64_t num_src() const { return num_src_; }
-  uint64_t num_dst() const { return num_dst_; }
-  uint64_t num_nodes() const { return num_src_ > num_dst_ ? num_src_ : num_dst_; }
-  uint64_t num_edges() const { return num_edges_; }
-  uint64_t edge_id_bound() const { return edge_id_bound_; }
-  bool symmetric() const { return flags_ & 1u; }
-  bool sorted() const { return flags_ & 2u; }
-  bool multi_edges_dropped() const { return flags_ & 4u; }
-  bool has_weights() const { return any().weights != nullptr; }
-  // What the weights are called where they come from; empty: they have no name.
-  const std::string& weight_name() const { return weight_name_; }
-  bool has_edge_ids() const { return any().edge_ids.present(); }
-  bool has_times() const { return any().times != nullptr; }
 
-  // The adjacency as stored, or null. A symmetric file stores only "out".
-  const Adjacency* out() const { return out_ ? &*out_ : nullptr; }
-  const Adjacency* in() const { return in_ ? &*in_ : nullptr; }
-  // Whichever is stored, out first. Every file has one.
-  const Adjacency& any() const { return out_ ? *out_ : *in_; }
+  // Whether the file has a schema.
+  bool typed() const { return contents_->typed; }
+  const std::vector<NodeType>& types() const { return contents_->types; }
+  // Stored ones, then views.
+  const std::vector<Relation>& relations() const { return contents_->relations; }
+  // "(user, rates, movie)"; "" for the relation of a graph without types.
+  std::string Title(uint32_t relation) const;
+  // What times are counted in: D, s, ms, us or ns; empty: the file does not say.
+  const std::string& time_unit() const { return contents_->time_unit; }
+
+  // Sums over types and over stored relations of a typed graph.
+  uint64_t num_src() const { return contents_->num_src; }
+  uint64_t num_dst() const { return contents_->num_dst; }
+  uint64_t num_nodes() const { return std::max(num_src(), num_dst()); }
+  uint64_t num_edges() const { return contents_->num_edges; }
+  uint64_t edge_id_bound() const { return contents_->edge_id_bound; }
+  // Of a typed graph: whether any relation is or has it.
+  bool symmetric() const;
+  bool sorted() const;
+  bool multi_edges_dropped() const;
+  bool has_weights() const;
+  bool has_edge_ids() const;
+  bool has_times() const;  // of edges
+  // Of relation 0.
+  const std::string& weight_name() const { return relations().front().weight_name; }
+
+  // The adjacency as stored, or null. A symmetric file stores only "out"; a typed one has them by
+  // relation, and here none.
+  const Adjacency* out() const { return typed() ? nullptr : relations().front().out; }
+  const Adjacency* in() const { return typed() ? nullptr : relations().front().in; }
 
   // The slots of a row; throws std::out_of_range for a node outside the graph and FormatError when
   // the file is damaged there.
@@ -99,6 +159,10 @@ class TopologyReader {
   // Throws FormatError at the first neighbour in those slots that is no node. Reads all of them.
   void CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const;
 
+  // What messages call a section: "out.indices", "out.indices of (user, rates, movie)",
+  // "node_times of user".
+  std::string SectionTitle(SectionKind kind, uint32_t relation) const;
+
   // All zero for a GraphZero 0.2 file, which has none.
   Fingerprint fingerprint() const;
 
@@ -107,22 +171,24 @@ class TopologyReader {
   const Container* container() const { return container_.get(); }
 
  private:
-  void OpenVersion1();
-  void OpenLegacy();
-  void ReadWeightName(const SectionEntry& entry);
-  std::optional<Adjacency> ReadAdjacency(SectionKind indptr_kind, uint64_t rows,
-                                         uint64_t neighbour_bound) const;
+  friend class TopologyOpener;  // in topology_reader.cpp; fills contents_
+
+  // Shared by copies, because relations point to adjacencies.
+  struct Contents {
+    bool typed = false;
+    uint64_t num_src = 0;
+    uint64_t num_dst = 0;
+    uint64_t num_edges = 0;
+    uint64_t edge_id_bound = 0;
+    std::string time_unit;
+    std::vector<NodeType> types;
+    std::vector<Relation> relations;
+    std::deque<Adjacency> adjacencies;  // never move
+  };
 
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const Container> container_;
-  uint64_t num_src_ = 0;
-  uint64_t num_dst_ = 0;
-  uint64_t num_edges_ = 0;
-  uint64_t edge_id_bound_ = 0;
-  std::string weight_name_;
-  uint32_t flags_ = 0;  // optional_flags of topology_format.h
-  std::optional<Adjacency> out_;
-  std::optional<Adjacency> in_;
+  std::shared_ptr<const Contents> contents_;
 };
 
 }  // namespace graphzero::store

@@ -1,6 +1,8 @@
 #include "store/verify.h"
 
-#include <algorithm>
+#include <deque>
+#include <functional>
+#include <set>
 
 #include "base/errors.h"
 #include "store/topology_format.h"
@@ -10,8 +12,12 @@
 namespace graphzero::store {
 namespace {
 
+using TitleOf = std::function<std::string(const SectionEntry&)>;
+
+std::string PlainTitle(const SectionEntry& entry) { return SectionName(entry.kind); }
+
 // Bytes between sections, which must be zero. The header and the table were checked at open.
-std::vector<Extent> Gaps(const Container& container) {
+std::vector<Extent> Gaps(const Container& container, const TitleOf& title) {
   std::vector<Extent> gaps;
   uint64_t end =
       container.header().table_offset + container.sections().size() * sizeof(SectionEntry);
@@ -23,24 +29,25 @@ std::vector<Extent> Gaps(const Container& container) {
   for (const SectionEntry& s : container.sections()) {
     gap(s.offset);
     end = s.offset + s.stored_bytes;
-    before = SectionName(s.kind);
+    before = title(s);
   }
   gap(container.file()->size());
   return gaps;
 }
 
-Extent SectionExtent(const SectionEntry& entry, BlockCheck check) {
-  return {SectionName(entry.kind), entry.offset, entry.stored_bytes, &entry, std::move(check)};
+Extent SectionExtent(const SectionEntry& entry, const TitleOf& title, BlockCheck check) {
+  return {title(entry), entry.offset, entry.stored_bytes, &entry, std::move(check)};
 }
 
 // The kinds of one direction's sections, side by side in the format.
 struct Kinds {
-  SectionKind indptr, indices, weights, edge_ids, times;
+  SectionKind indptr, indices, weights, edge_ids, times, slot_times;
 };
-constexpr Kinds kOut{SectionKind::kOutIndptr, SectionKind::kOutIndices, SectionKind::kOutWeights,
-                     SectionKind::kOutEdgeIds, SectionKind::kOutTimes};
-constexpr Kinds kIn{SectionKind::kInIndptr, SectionKind::kInIndices, SectionKind::kInWeights,
-                    SectionKind::kInEdgeIds, SectionKind::kInTimes};
+constexpr Kinds kOut{SectionKind::kOutIndptr,  SectionKind::kOutIndices,
+                     SectionKind::kOutWeights, SectionKind::kOutEdgeIds,
+                     SectionKind::kOutTimes,   SectionKind::kOutSlotTimes};
+constexpr Kinds kIn{SectionKind::kInIndptr,  SectionKind::kInIndices, SectionKind::kInWeights,
+                    SectionKind::kInEdgeIds, SectionKind::kInTimes,   SectionKind::kInSlotTimes};
 
 class TopologyVerifier {
  public:
@@ -51,81 +58,134 @@ class TopologyVerifier {
         blocks_(*graph.file(), graph.container(), options, &problems_) {}
 
   std::vector<std::string> Run() {
-    const bool out_sound = !graph_.out() || CheckOffsets(kOut, *graph_.out());
-    const bool in_sound = !graph_.in() || CheckOffsets(kIn, *graph_.in());
     std::vector<Extent> extents;
-    if (graph_.out()) AddEdges(kOut, *graph_.out(), out_sound, &extents);
-    if (graph_.in()) AddEdges(kIn, *graph_.in(), in_sound, &extents);
+    bool sound = true;
+    for (uint32_t t = 0; t < graph_.types().size(); ++t) AddType(t, &extents);
+    for (const Relation& relation : graph_.relations()) {
+      if (!relation.is_view) sound &= AddRelation(relation, &extents);
+    }
     if (graph_.container()) AddRest(&extents);
-    if (blocks_.Check(extents) && out_sound && in_sound) CompareEdges();
+    if (blocks_.Check(extents) && sound) {
+      for (const RelationSums& sums : sums_) CompareEdges(sums);
+    }
     return problems_.Lines();
   }
 
  private:
+  // Sums over the edges of a relation, which must be equal.
+  struct RelationSums {
+    const Relation* relation;
+    EdgeSum out{0};
+    EdgeSum in{0};
+  };
+
   // An array of one adjacency: a section, or in a file of GraphZero 0.2 a bare run of bytes.
-  Extent Array(SectionKind kind, const void* data, uint64_t bytes, BlockCheck check) {
+  Extent Array(SectionKind kind, uint32_t relation, const void* data, uint64_t bytes,
+               BlockCheck check) {
     const auto* base = graph_.file()->bytes().data();
     const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(data) - base);
-    const SectionEntry* entry = graph_.container() ? graph_.container()->Find(kind) : nullptr;
-    covered_.push_back(entry);
-    return {SectionName(kind), offset, bytes, entry, std::move(check)};
+    const SectionEntry* entry =
+        graph_.container() ? graph_.container()->Find(kind, relation) : nullptr;
+    covered_.insert(entry);
+    return {graph_.SectionTitle(kind, relation), offset, bytes, entry, std::move(check)};
+  }
+
+  void AddType(uint32_t number, std::vector<Extent>* extents) {
+    const NodeType& type = graph_.types()[number];
+    const auto add = [&](SectionKind kind, const void* data, uint64_t width, BlockCheck check) {
+      extents->push_back(Array(kind, number, data, type.count * width, std::move(check)));
+    };
+    if (type.times == nullptr) return;
+    add(SectionKind::kNodeTimes, type.times, sizeof(int64_t), CheckNodeTimes(type));
+    if (!type.by_time.present()) return;
+    add(SectionKind::kNodesByTime, type.by_time.data, type.by_time.width, CheckNodesByTime(type));
+    add(SectionKind::kTimesByTime, type.sorted_times, sizeof(int64_t), CheckTimes());
+  }
+
+  // Checks where rows begin, and adds what else there is of a relation. False if rows are damaged.
+  bool AddRelation(const Relation& relation, std::vector<Extent>* extents) {
+    RelationSums* sums = &sums_.emplace_back(&relation);
+    bool sound = true;
+    for (const Adjacency* a : {relation.out, relation.in}) {
+      if (a == nullptr) continue;
+      const Kinds& kinds = a->is_in ? kIn : kOut;
+      const bool rows_sound = CheckOffsets(kinds, *a);
+      AddEdges(relation, kinds, *a, rows_sound, sums, extents);
+      sound &= rows_sound;
+    }
+    return sound;
   }
 
   bool CheckOffsets(const Kinds& kinds, const Adjacency& a) {
     const Extent extent =
-        Array(kinds.indptr, a.indptr, (a.rows + 1) * sizeof(uint64_t), CheckIndptr(a));
+        Array(kinds.indptr, a.relation, a.indptr, (a.rows + 1) * sizeof(uint64_t), CheckIndptr(a));
     return blocks_.Check({&extent, 1});
   }
 
-  void AddEdges(const Kinds& kinds, const Adjacency& a, bool indptr_sound,
-                std::vector<Extent>* extents) {
-    RowRules rules{.sorted = graph_.sorted(),
-                   .no_repeats = graph_.sorted() && graph_.multi_edges_dropped()};
-    const bool both = graph_.out() && graph_.in();
-    if (graph_.symmetric() || (both && &a == graph_.out())) rules.from_row = &out_sum_;
-    if (graph_.symmetric() || (both && &a == graph_.in())) rules.to_row = &in_sum_;
+  void AddEdges(const Relation& relation, const Kinds& kinds, const Adjacency& a, bool indptr_sound,
+                RelationSums* sums, std::vector<Extent>* extents) {
+    // In rows by neighbour, what is repeated at another time lies beside it and is no repeat.
+    const bool ordered = a.time_ordered || (a.sorted && a.times == nullptr);
+    RowRules rules{.sorted = a.sorted,
+                   .time_ordered = a.time_ordered,
+                   .no_repeats = ordered && relation.multi_edges_dropped};
+    const bool both = relation.out && relation.in;
+    if (relation.symmetric || (both && !a.is_in)) rules.from_row = &sums->out;
+    if (relation.symmetric || (both && a.is_in)) rules.to_row = &sums->in;
+    const auto add = [&](SectionKind kind, const void* data, uint64_t bytes, BlockCheck check) {
+      extents->push_back(Array(kind, a.relation, data, bytes, std::move(check)));
+    };
     // Without a sound indptr nobody knows where rows begin.
-    extents->push_back(Array(kinds.indices, a.neighbours.data, a.edges * a.neighbours.width,
-                             indptr_sound ? CheckRows(a, rules) : CheckNeighbours(a)));
-    if (a.weights) {
-      extents->push_back(Array(kinds.weights, a.weights, a.edges * sizeof(float), CheckWeights()));
-    }
+    add(kinds.indices, a.neighbours.data, a.edges * a.neighbours.width,
+        indptr_sound ? CheckRows(a, rules) : CheckNeighbours(a));
+    if (a.weights) add(kinds.weights, a.weights, a.edges * sizeof(float), CheckWeights());
     if (a.edge_ids.present()) {
-      extents->push_back(Array(kinds.edge_ids, a.edge_ids.data, a.edges * a.edge_ids.width,
-                               CheckEdgeIds(a, graph_.edge_id_bound())));
+      add(kinds.edge_ids, a.edge_ids.data, a.edges * a.edge_ids.width,
+          CheckEdgeIds(a, relation.edge_id_bound));
     }
+    const int64_t* node_times = graph_.types()[a.is_in ? relation.source : relation.target].times;
+    const uint64_t time_bytes = a.edges * sizeof(int64_t);
     if (a.times) {
-      extents->push_back(Array(kinds.times, a.times, a.edges * sizeof(int64_t), {}));
+      add(kinds.times, a.times, time_bytes,
+          a.slot_times == a.times ? CheckSlotTimes(a, node_times) : CheckTimes());
+    }
+    if (a.slot_times != a.times) {
+      add(kinds.slot_times, a.slot_times, time_bytes, CheckSlotTimes(a, node_times));
     }
   }
 
   // Padding, and sections that this reader ignores: their checksums hold whatever they mean.
   void AddRest(std::vector<Extent>* extents) {
-    covered_.push_back(graph_.container()->Find(SectionKind::kChecksums));
+    const TitleOf title = [this](const SectionEntry& s) {
+      return graph_.SectionTitle(s.kind, s.relation);
+    };
+    covered_.insert(graph_.container()->Find(SectionKind::kChecksums));
     for (const SectionEntry& s : graph_.container()->sections()) {
-      if (std::find(covered_.begin(), covered_.end(), &s) != covered_.end()) continue;
-      extents->push_back(SectionExtent(s, {}));
+      if (!covered_.contains(&s)) extents->push_back(SectionExtent(s, title, {}));
     }
-    for (Extent& gap : Gaps(*graph_.container())) extents->push_back(std::move(gap));
+    for (Extent& gap : Gaps(*graph_.container(), title)) extents->push_back(std::move(gap));
   }
 
-  // The edges of both directions, or of a symmetric graph and its reverse, must be the same.
-  void CompareEdges() {
-    if (out_sum_ == in_sum_) return;
-    if (graph_.symmetric()) {
-      problems_.Add("indices", "an edge without its reverse",
+  // The edges of both directions, or of a symmetric relation and its reverse, must be the same.
+  void CompareEdges(const RelationSums& sums) {
+    if (sums.out == sums.in) return;
+    const uint32_t number = sums.relation->base;
+    const auto title = [&](SectionKind kind) { return graph_.SectionTitle(kind, number); };
+    if (sums.relation->symmetric) {
+      problems_.Add(graph_.typed() ? title(SectionKind::kOutIndices) : "indices",
+                    "an edge without its reverse",
                     "the reverse of every edge, as the symmetric flag says");
     } else {
-      problems_.Add("out.indices and in.indices", "different edges", "the same in both directions");
+      problems_.Add("out.indices and " + title(SectionKind::kInIndices), "different edges",
+                    "the same in both directions");
     }
   }
 
   const TopologyReader& graph_;
   Problems problems_;
   BlockVerifier blocks_;
-  std::vector<const SectionEntry*> covered_;
-  EdgeSum out_sum_{0};
-  EdgeSum in_sum_{0};
+  std::set<const SectionEntry*> covered_;
+  std::deque<RelationSums> sums_;  // never move: checks add to them
 };
 
 // The problems, after one line about a file that was cut or could not be read meanwhile: values
@@ -156,9 +216,10 @@ std::vector<std::string> Verify(const MatrixReader& opened, const VerifyOptions&
     const SectionEntry* rows = container->Find(SectionKind::kRows);
     for (const SectionEntry& s : container->sections()) {
       if (&s == container->Find(SectionKind::kChecksums)) continue;
-      extents.push_back(SectionExtent(s, &s == rows ? CheckMatrix(matrix) : BlockCheck{}));
+      extents.push_back(
+          SectionExtent(s, PlainTitle, &s == rows ? CheckMatrix(matrix) : BlockCheck{}));
     }
-    for (Extent& gap : Gaps(*container)) extents.push_back(std::move(gap));
+    for (Extent& gap : Gaps(*container, PlainTitle)) extents.push_back(std::move(gap));
   } else {
     extents.push_back({"data", matrix.data_offset(), matrix.rows() * matrix.row_stride(), nullptr,
                        CheckMatrix(matrix)});

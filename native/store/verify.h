@@ -6,8 +6,13 @@
 // - indptr: from 0, never falling, up to the number of edges;
 // - neighbours and edge ids: below their bounds; rows sorted by (neighbour, edge id) and without
 //   repeats where the flags say so;
-// - that the two adjacencies of a file hold the same edges, and that a symmetric file holds the
-//   reverse of each (by a 64-bit sum of hashes: damage passes it by chance only);
+// - slot times: the later of the edge's and its neighbour's; rows ordered by (slot time, edge id,
+//   neighbour) where the flags say so, and then without repeats among the first million slots of
+//   one slot time; no time is the smallest int64;
+// - node times: ascending, or nodes_by_time has each node once in their order, with its time;
+// - that the two adjacencies of a relation hold the same edges at the same times, and that a
+//   symmetric one holds the reverse of each (by a 64-bit sum of hashes: damage passes it by chance
+//   only);
 // - weights: finite and not negative; ids of a split: not negative; bools: 0 or 1.
 // Files of GraphZero 0.2 have no checksums and no flags: there the values alone are checked, and
 // damage that leaves a possible value is not found.

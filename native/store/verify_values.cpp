@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -54,6 +56,16 @@ std::optional<Finding> CheckBelow(std::span<const std::byte> bytes, uint32_t wid
 // Not the same for (a, b) and (b, a).
 uint64_t HashEdge(uint64_t a, uint64_t b) { return base::Mix64(a * base::kGoldenRatio + b); }
 
+uint64_t HashTime(uint64_t edge_hash, int64_t time) {
+  return base::Mix64(edge_hash + static_cast<uint64_t>(time));
+}
+
+constexpr int64_t kNoTime = INT64_MIN;
+
+// Repeats are looked for among so many slots of a row that have the same slot time; the rest of a
+// longer run is not searched, which would take memory without bound.
+constexpr uint64_t kMostAtOnce = uint64_t{1} << 20;
+
 // The rows, or parts of rows, that lie in one block of neighbours.
 template <class T>
 class RowWalk {
@@ -76,7 +88,10 @@ class RowWalk {
         const uint64_t from = indptr[row] < slot ? slot : slot + 1;
         if (auto finding = CheckOrder(row, from, row_end)) return finding;
       }
-      AddToSums(row, neighbours_.subspan(slot - first_, row_end - slot));
+      if (rules_.time_ordered) {
+        if (auto finding = CheckTimeOrder(row, slot, row_end)) return finding;
+      }
+      AddToSums(row, slot, neighbours_.subspan(slot - first_, row_end - slot));
       slot = row_end;
       ++row;
     }
@@ -100,7 +115,55 @@ class RowWalk {
     return std::nullopt;
   }
 
-  void AddToSums(uint64_t row, std::span<const T> neighbours) {
+  std::optional<Finding> CheckTimeOrder(uint64_t row, uint64_t begin, uint64_t end) const {
+    const uint64_t row_begin = ReadOnce(adjacency_.indptr + row);
+    for (uint64_t s = begin; s < end; ++s) {
+      const bool starts_row = s == row_begin;
+      if (!starts_row && !InTimeOrder(s)) {
+        return Finding{"row " + Number(row) + " slot " + Number(s),
+                       "slot time " + std::to_string(SlotTime(s)) + " after " +
+                           std::to_string(SlotTime(s - 1)),
+                       "rows sorted by (slot time, edge id, neighbour)"};
+      }
+      // Repeats have one slot time; the block in which a run of such slots begins looks for them.
+      const bool starts_run = starts_row || SlotTime(s - 1) != SlotTime(s);
+      if (rules_.no_repeats && starts_run) {
+        if (auto finding = CheckRun(row, s)) return finding;
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool InTimeOrder(uint64_t slot) const {
+    const int64_t before = SlotTime(slot - 1);
+    const int64_t here = SlotTime(slot);
+    if (before != here || !adjacency_.edge_ids.present()) return before <= here;
+    const uint64_t edge_before = adjacency_.edge_ids[slot - 1];
+    const uint64_t edge = adjacency_.edge_ids[slot];
+    return edge_before != edge ? edge_before < edge : Neighbour(slot - 1) <= Neighbour(slot);
+  }
+
+  // The slots from `begin` on that have its slot time: no neighbour twice at the same time.
+  std::optional<Finding> CheckRun(uint64_t row, uint64_t begin) const {
+    const uint64_t row_end = std::min(ReadOnce(adjacency_.indptr + row + 1), adjacency_.edges);
+    std::vector<std::pair<uint64_t, int64_t>> run;
+    for (uint64_t s = begin; s < row_end && run.size() < kMostAtOnce; ++s) {
+      if (SlotTime(s) != SlotTime(begin)) break;
+      run.emplace_back(Neighbour(s), adjacency_.times ? ReadOnce(adjacency_.times + s) : 0);
+    }
+    if (run.size() < 2) return std::nullopt;
+    std::sort(run.begin(), run.end());
+    const auto twice = std::adjacent_find(run.begin(), run.end());
+    if (twice == run.end()) return std::nullopt;
+    return Finding{"row " + Number(row) + " slot " + Number(begin),
+                   "neighbour " + Number(twice->first) + " twice at one time",
+                   "no repeats, as the flags say"};
+  }
+
+  int64_t SlotTime(uint64_t slot) const { return ReadOnce(adjacency_.slot_times + slot); }
+
+  void AddToSums(uint64_t row, uint64_t slot, std::span<const T> neighbours) {
+    if (adjacency_.times) return AddTimedToSums(row, slot, neighbours);
     if (rules_.from_row) {
       for (T neighbour : neighbours) from_row_ += HashEdge(row, neighbour);
     }
@@ -109,8 +172,18 @@ class RowWalk {
     }
   }
 
+  void AddTimedToSums(uint64_t row, uint64_t slot, std::span<const T> neighbours) {
+    for (T neighbour : neighbours) {
+      const int64_t time = ReadOnce(adjacency_.times + slot++);
+      if (rules_.from_row) from_row_ += HashTime(HashEdge(row, neighbour), time);
+      if (rules_.to_row) to_row_ += HashTime(HashEdge(neighbour, row), time);
+    }
+  }
+
+  // Of a slot in the block, or in a block beside it.
   uint64_t Neighbour(uint64_t slot) const {
-    return slot >= first_ ? neighbours_[slot - first_] : adjacency_.neighbours[slot];
+    return slot >= first_ && slot - first_ < neighbours_.size() ? neighbours_[slot - first_]
+                                                                : adjacency_.neighbours[slot];
   }
 
   bool InOrder(uint64_t slot) const {
@@ -230,6 +303,81 @@ BlockCheck CheckWeights() {
     if (at == items.size()) return std::nullopt;
     return Finding{"slot " + Number(first / sizeof(float) + at), std::to_string(items[at]),
                    "a finite weight, 0 or more"};
+  };
+}
+
+BlockCheck CheckTimes() {
+  return [](uint64_t first, std::span<const std::byte> bytes) -> std::optional<Finding> {
+    const auto items = Items<int64_t>(bytes);
+    const size_t at = FindWrong(items, [](int64_t time) { return time == kNoTime; });
+    if (at == items.size()) return std::nullopt;
+    return Finding{"item " + Number(first / sizeof(int64_t) + at), "the smallest int64", "a time"};
+  };
+}
+
+BlockCheck CheckSlotTimes(const Adjacency& adjacency, const int64_t* node_times) {
+  return [adjacency, node_times](uint64_t first,
+                                 std::span<const std::byte> bytes) -> std::optional<Finding> {
+    if (auto finding = CheckTimes()(first, bytes)) return finding;
+    const auto items = Items<int64_t>(bytes);
+    const uint64_t begin = first / sizeof(int64_t);
+    for (size_t i = 0; i < items.size(); ++i) {
+      const uint64_t slot = begin + i;
+      const uint64_t neighbour = adjacency.neighbours[slot];
+      if (neighbour >= adjacency.neighbour_bound) continue;  // which the neighbours' check names
+      int64_t expected = adjacency.times ? ReadOnce(adjacency.times + slot) : kNoTime;
+      if (node_times) expected = std::max(expected, ReadOnce(node_times + neighbour));
+      if (items[i] == expected) continue;
+      return Finding{"slot " + Number(slot), std::to_string(items[i]),
+                     std::to_string(expected) + ", the later of its edge's and its neighbour's"};
+    }
+    return std::nullopt;
+  };
+}
+
+BlockCheck CheckNodeTimes(const NodeType& type) {
+  if (!type.times_ascend) return CheckTimes();
+  return [times = type.times](uint64_t first,
+                              std::span<const std::byte> bytes) -> std::optional<Finding> {
+    if (auto finding = CheckTimes()(first, bytes)) return finding;
+    const auto items = Items<int64_t>(bytes);
+    const uint64_t begin = first / sizeof(int64_t);
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (begin + i == 0) continue;
+      const int64_t before = i > 0 ? items[i - 1] : ReadOnce(times + begin - 1);
+      if (before <= items[i]) continue;
+      return Finding{"item " + Number(begin + i),
+                     std::to_string(items[i]) + " after " + std::to_string(before),
+                     "ascending times, as there is no nodes_by_time"};
+    }
+    return std::nullopt;
+  };
+}
+
+BlockCheck CheckNodesByTime(const NodeType& type) {
+  return [type](uint64_t first, std::span<const std::byte> bytes) -> std::optional<Finding> {
+    const uint32_t width = type.by_time.width;
+    if (auto finding = CheckBelow(bytes, width, type.count, first)) return finding;
+    const uint64_t begin = first / width;
+    const auto node = [&](uint64_t i) -> uint64_t {
+      if (i < begin) return type.by_time[i];
+      return width == 4 ? Items<uint32_t>(bytes)[i - begin] : Items<uint64_t>(bytes)[i - begin];
+    };
+    // Nodes that rise strictly by (time, id) are all different: so many are all there are.
+    for (uint64_t i = begin; i < begin + bytes.size() / width; ++i) {
+      const int64_t time = ReadOnce(type.sorted_times + i);
+      const bool own = ReadOnce(type.times + node(i)) == time;
+      bool rising = true;
+      if (i > 0) {
+        const int64_t before = ReadOnce(type.sorted_times + i - 1);
+        rising = before < time || (before == time && node(i - 1) < node(i));
+      }
+      if (own && rising) continue;
+      return Finding{"item " + Number(i), "node " + Number(node(i)),
+                     own ? "nodes sorted by (time, id), each once"
+                         : "a node whose time is that of times_by_time, " + std::to_string(time)};
+    }
+    return std::nullopt;
   };
 }
 

@@ -32,7 +32,8 @@ def make_computation(
     kind = request.WhichOneof("body")
     if kind == "sample":
         sample = request.sample
-        return SampleComputation(dataset, recipes.of(sample), ids, sample.seed, max_edges)
+        recipe, sizes = recipes.of(sample)
+        return SampleComputation(dataset, recipe, sizes, ids, sample.seed, max_edges)
     if kind == "walk":
         return WalkComputation(dataset, request.walk, ids)
     if kind == "find_nodes":

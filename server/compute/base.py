@@ -14,6 +14,8 @@ from graphzero.server.codes import NotFound
 from graphzero.server.compute.layout import Layout, Placement
 
 Ids: TypeAlias = npt.NDArray[np.int64]
+TypedIds: TypeAlias = list[tuple[int, Ids]]
+"""Numbers of types and ids of their nodes."""
 
 
 class Computation(ABC):
@@ -35,7 +37,8 @@ class Computation(ABC):
 
 
 def column_of(dataset: Dataset, name: str) -> ColumnFile:
-    column = dataset.columns.get(name)
+    """By its key; a view has the columns of its relation. Raises NotFound."""
+    column = dataset.column(name)
     if column is None:
         known = ", ".join(sorted(dataset.columns)) or "none"
         raise NotFound(f"found column {name!r}, expected one of: {known}")

@@ -14,6 +14,8 @@ _BRIEF_BYTES = 256 << 10
 # What such a result has at most, with its nodes and edges.
 MOST_BRIEF_BYTES = 2 * _BRIEF_BYTES
 _BRIEF_MESSAGE = 4096  # bytes of a sample without its seeds
+# Relations of which the kernel is asked whether they lie in memory; asking takes its time too.
+_MOST_LOOKED_AT = 8
 
 
 def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: int) -> bool:
@@ -26,9 +28,11 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
     if kind != "sample" or request.sample.ByteSize() > _BRIEF_MESSAGE:
         return False
     try:
-        return _is_brief_sample(recipes.of(request.sample), ids)
+        recipe, sizes = recipes.of(request.sample)
+        work = recipe.most_work(sizes, ids)
     except Exception:  # which it will be refused with when it runs
         return False
+    return work is not None and work[0] <= _BRIEF_NODES and work[1] <= _BRIEF_BYTES
 
 
 def is_in_memory(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: Ids) -> bool:
@@ -37,22 +41,28 @@ def is_in_memory(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest,
     if request.WhichOneof("body") == "gather":
         column = dataset.columns.get(request.gather.column)
         return column is None or column.reader.rows_in_memory(ids)
-    recipe = recipes.of(request.sample)
-    graph = dataset.graph
+    recipe, sizes = recipes.of(request.sample)
     try:
-        stored = graph.stored_adjacency(sampling_direction(recipe.direction))
+        seeds, _ = recipe.seeds(sizes, ids)
+        return all(_seeds_in_memory(dataset, recipe, *of_type) for of_type in seeds)
     except ValueError:  # which it will be refused with
         return True
-    return graph.topology.rows_in_memory(ids, stored) and all(
+
+
+def _seeds_in_memory(dataset: Dataset, recipe: SampleRecipe, number: int, ids: Ids) -> bool:
+    """Whether the edges and rows of seeds of a type lie there."""
+    graph = dataset.graph
+    direction = sampling_direction(recipe.direction)
+    looked_at = 0
+    for relation, found in enumerate(dataset.schema.relations):
+        begins_at = found.target if direction == "in" else found.source
+        if begins_at == number and any(recipe.fanout[relation]) and looked_at < _MOST_LOOKED_AT:
+            looked_at += 1
+            stored = graph.stored_adjacency(direction, relation)
+            if not graph.topology.rows_in_memory(ids, stored, relation):
+                return False
+    return all(
         gathered.column.reader.rows_in_memory(ids)
         for gathered in recipe.gathered
-        if gathered.of != "edge"
+        if gathered.of != "edge" and gathered.owner == number
     )
-
-
-def _is_brief_sample(recipe: SampleRecipe, seeds: int) -> bool:
-    if recipe.nodes_per_seed is None:
-        return False
-    nodes = seeds * recipe.nodes_per_seed
-    row_bytes = sum(gathered.column.row_bytes for gathered in recipe.gathered)
-    return nodes <= _BRIEF_NODES and nodes * row_bytes <= _BRIEF_BYTES

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphzero.files.dataset import Dataset
+from graphzero.files.schema import type_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
 from graphzero.server.compute.base import Computation, Ids, array_in, column_of, gather_into
@@ -34,10 +35,14 @@ class FindComputation(Computation):
         self._ids = ids
 
     def draw(self) -> None:
-        original = self.dataset.original_ids
+        schema, number = self.dataset.schema, self._request.type
+        if number >= len(schema.types):
+            raise ValueError(f"type is {number}, expected less than {len(schema.types)}")
+        original = self.dataset.original_ids_by_type.get(number)
         if original is None:
             raise NotPossible(
-                f"dataset {self.dataset.name!r} has no original ids; convert it with --relabel"
+                f"dataset {self.dataset.name!r} has no original ids{type_text(schema, number)}; "
+                "convert it with --relabel"
             )
         texts = list(self._request.texts)
         if original.are_texts != bool(texts) and (texts or len(self._ids)):

@@ -1,13 +1,15 @@
 """What a sample asks for beside its seeds, looked up in the dataset and checked.
 
-A loader asks for the same with every batch, and reading it out of a message takes longer than a
-small sample: a session keeps what it was asked for lately.
+A graph without types has one type and one relation: what is said here of types holds for it as
+well. A loader asks for the same with every batch, and reading it out of a message takes longer than
+a small sample: a session keeps what it was asked for lately.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from graphzero.embedded.link_request import (
@@ -19,12 +21,15 @@ from graphzero.embedded.link_request import (
 )
 from graphzero.embedded.sampling import as_fanout
 from graphzero.files.column_file import ColumnFile
+from graphzero.files.column_keys import column_key, split_key
 from graphzero.files.dataset import Dataset
+from graphzero.files.schema import Schema, type_text
 from graphzero.files.topology_file import Direction
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.compute.base import Ids, column_of
+from graphzero.server.compute.base import Ids, TypedIds, column_of
 from graphzero.server.compute.candidates import candidate_column, read_candidates
+from graphzero.server.compute.temporal import TemporalRecipe
 
 # What the weights of the edges are called in a result.
 WEIGHTS = "edge_weight"
@@ -55,75 +60,167 @@ _EXCLUDES: dict[int, ExcludeSeedEdges] = {
     pb.EXCLUDE_LINKS_UNSPECIFIED: False,
     pb.EXCLUDE_LINKS_FORWARD: True,
     pb.EXCLUDE_LINKS_BOTH: "both",
+    pb.EXCLUDE_LINKS_PAIR: "pair",
+    pb.EXCLUDE_LINKS_OWN: "own",
 }
 # Ends of links that a request may add to those it brings: each is a seed.
 _MAX_NEGATIVES = 1 << 26
 _MAX_FANOUT = 1024
-# Of samples that may count as small; numbers grow with each.
+# Of samples that may count as small; numbers grow with each, and with relations.
 _MOST_HOPS = 8
+_MOST_RELATIONS = 64  # and as many types
 # A session that asks for more different things, or for longer ones, has them read every time.
 _MOST_KEPT = 32
 _LONGEST_KEPT = 4096
 
 
 class Gathered(NamedTuple):
-    """A column of a batch, and whose rows it has."""
+    """A column of a batch, and whose rows it has: of the nodes or seeds of a type, or of the edges
+    of a relation, by its number."""
 
     of: RowsOf
+    owner: int
     name: str
     column: ColumnFile
     dtype: str
     row_shape: tuple[int, ...]
 
 
+class TensorNames(NamedTuple):
+    """Names of the tensors of a result, by the numbers of types and relations."""
+
+    n_id: list[str]
+    batch: list[str]
+    edge_index: list[str]
+    e_id: list[str]
+    weight: list[str]
+
+    @classmethod
+    def of(cls, schema: Schema) -> TensorNames:
+        types = [found.directory for found in schema.types]
+        relations = [found.directory for found in schema.relations]
+        return cls(
+            n_id=[column_key(directory, "n_id") for directory in types],
+            batch=[column_key(directory, "batch") for directory in types],
+            edge_index=[column_key(directory, "edge_index") for directory in relations],
+            e_id=[column_key(directory, "e_id") for directory in relations],
+            weight=[column_key(directory, WEIGHTS) for directory in relations],
+        )
+
+
 @dataclass(frozen=True)
 class SampleRecipe:
-    fanout: list[int]
+    fanout: list[list[int]]
+    """Of each relation."""
     replace: bool
     weighted: bool
     disjoint: bool
     direction: Direction | None
     subgraph: str
+    seed_types: tuple[int, ...]
     links: pb.Links | None
     candidates: ColumnFile | None
     source_candidates: ColumnFile | None
     """Columns that negatives are drawn from."""
+    temporal: TemporalRecipe | None
+    names: TensorNames
     gathered: tuple[Gathered, ...]
-    replaces_weights: bool
-    """A column takes the place of the graph's weights in the result."""
-    nodes_per_seed: int | None
-    """At most; None where nothing bounds the work (weights, whole rows, rejected negatives), and
-    where it is no small number."""
+    gathered_edges: frozenset[int]
+    """Relations of which there are columns among these."""
+    own_weights: frozenset[int]
+    """Relations of which a column takes the place of the graph's weights in the result."""
+    work_per_seed: list[tuple[int, int]] | None
+    """Of a seed of each type: how many nodes it leads to, at most, and bytes of their rows. None
+    where nothing bounds the work (weights, whole rows, rejected negatives), and where it is not
+    small."""
 
     @classmethod
     def read(cls, dataset: Dataset, request: pb.Sample) -> SampleRecipe:
-        if request.require_edge_ids and not dataset.graph.has_edge_ids:
-            raise NotPossible("the graph stores no edge ids; convert it with --edge-ids")
-        if len(request.fanout) > _MAX_FANOUT:
-            raise ValueError(f"found {len(request.fanout)} hops, expected at most {_MAX_FANOUT}")
-        fanout = as_fanout(request.fanout)
+        schema = dataset.schema
+        if request.require_edge_ids:
+            _require_edge_ids(schema)
+        fanout = _fanout(schema, request)
         subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
+        direction = _known(_DIRECTIONS, request.direction, "direction")
         links = request.links if request.HasField("links") else None
+        seed_types = _seed_types(schema, request)
+        temporal = None
+        if request.HasField("temporal"):
+            temporal = TemporalRecipe.read(dataset, request.temporal, seed_types)
+            if links is not None and not temporal.are_given:
+                raise ValueError("times of links are not those of nodes, expected them as ids")
         gathered = _gathered(dataset, request)
-        unbounded = request.weighted or subgraph == "induced" or links or min(fanout, default=0) < 0
+        unbounded = request.weighted or subgraph == "induced" or links is not None
         return cls(
             fanout=fanout,
             replace=request.replace,
             weighted=request.weighted,
-            disjoint=request.disjoint,
-            direction=_known(_DIRECTIONS, request.direction, "direction"),
+            disjoint=request.disjoint or temporal is not None,
+            direction=direction,
             subgraph=subgraph,
+            seed_types=seed_types,
             links=links,
-            candidates=candidate_column(dataset, request.links.candidates_column),
-            source_candidates=candidate_column(dataset, request.links.source_candidates_column),
+            candidates=_candidates_of(dataset, links, "target"),
+            source_candidates=_candidates_of(dataset, links, "source"),
+            temporal=temporal,
+            names=TensorNames.of(schema),
             gathered=gathered,
-            replaces_weights=any(column.name == WEIGHTS for column in gathered),
-            nodes_per_seed=None if unbounded else _nodes_per_seed(fanout),
+            gathered_edges=frozenset(found.owner for found in gathered if found.of == "edge"),
+            own_weights=frozenset(
+                found.owner for found in gathered if split_key(found.name)[1] == WEIGHTS
+            ),
+            work_per_seed=None
+            if unbounded
+            else _work_per_seed(gathered, _nodes_per_seed(schema, fanout, direction)),
         )
 
-    def link_request(self, ids: Ids) -> LinkRequest:
+    def seeds(self, sizes: SeedSizes, ids: Ids) -> tuple[TypedIds, Ids]:
+        """Seeds by type, and the times that came with them."""
+        if not self.seed_types and len(ids):
+            raise ValueError(
+                f"found {len(ids)} ids of no type, expected typed_seeds: the graph has types"
+            )
+        counts = self._counts(sizes, len(ids))
+        are_given = self.temporal is not None and self.temporal.are_given
+        if sizes.num_times != (sum(counts) if are_given else 0):
+            raise ValueError(
+                f"found {sizes.num_times} times for {sum(counts)} seeds, expected "
+                + ("one for each" if are_given else "none: they are not those of the request")
+            )
+        if sum(counts) + sizes.num_times != len(ids):
+            raise ValueError(
+                f"typed_seeds are {sum(counts)} with {sizes.num_times} times, but {len(ids)} ids "
+                "came"
+            )
+        seeds, first = [], 0
+        for number, count in zip(self.seed_types, counts, strict=True):
+            seeds.append((number, ids[first : first + count]))
+            first += count
+        return seeds, ids[first:]
+
+    def most_work(self, sizes: SeedSizes, ids: int) -> tuple[int, int] | None:
+        """Nodes that a request with so many ids leads to at most, and bytes of their rows; None if
+        nothing bounds them, or they are many."""
+        if self.work_per_seed is None:
+            return None
+        nodes = size = 0
+        for number, count in zip(self.seed_types, self._counts(sizes, ids), strict=True):
+            of_seed = self.work_per_seed[number]
+            nodes += count * of_seed[0]
+            size += count * of_seed[1]
+        return nodes, size
+
+    def _counts(self, sizes: SeedSizes, ids: int) -> tuple[int, ...]:
+        """Seeds of each of seed_types."""
+        if sizes.counts or not self.seed_types:
+            return sizes.counts
+        if sizes.num_times > ids:
+            raise ValueError(f"found {ids} ids, but {sizes.num_times} of them are times")
+        return (ids - sizes.num_times,)
+
+    def link_request(self, sizes: SeedSizes, ids: Ids) -> LinkRequest:
         """The links whose ends are `ids`: sources, then targets, then what negatives are drawn
-        from."""
+        from, then ids of the links' own edges, then times."""
         links = self.links
         assert links is not None
         if links.num_sources > len(ids):
@@ -132,13 +229,16 @@ class SampleRecipe:
             raise ValueError(
                 f"{links.num_negatives} negatives, expected at most {_MAX_NEGATIVES} in one request"
             )
+        own_edges = links.num_links if links.has_edge_ids else 0
         listed = links.num_candidates + links.num_source_candidates
-        last = len(ids) - listed
+        last = len(ids) - listed - own_edges - sizes.num_times
         if links.num_sources > last:
             raise ValueError(
-                f"{links.num_sources} sources of links and {listed} candidates, but {len(ids)} ids"
+                f"{links.num_sources} sources of links, {listed} candidates, {own_edges} edge ids "
+                f"and {sizes.num_times} times, but {len(ids)} ids"
             )
         middle = last + links.num_candidates
+        end = middle + links.num_source_candidates
         return LinkRequest(
             sources=ids[: links.num_sources],
             targets=ids[links.num_sources : last],
@@ -150,9 +250,27 @@ class SampleRecipe:
             exclude=_known(_EXCLUDES, links.exclude, "exclude"),
             candidates=Candidates(
                 _candidates(self.candidates, ids[last:middle], "candidates"),
-                _candidates(self.source_candidates, ids[middle:], "source_candidates"),
+                _candidates(self.source_candidates, ids[middle:end], "source_candidates"),
             ),
+            relation=links.relation,
+            times=ids[end + own_edges :] if self.temporal is not None else None,
+            edge_ids=ids[end : end + own_edges] if links.has_edge_ids else None,
         )
+
+
+class SeedSizes(NamedTuple):
+    """What a request says of the number of its ids. Equal recipes serve requests of any sizes."""
+
+    counts: tuple[int, ...]
+    """Of each type that has seeds; () in a graph without types."""
+    num_times: int
+
+    @classmethod
+    def of(cls, request: pb.Sample) -> SeedSizes:
+        typed = request.typed_seeds
+        counts = tuple([seeds.count for seeds in typed]) if typed else ()
+        times = request.temporal.num_times if request.HasField("temporal") else 0
+        return cls(counts, times)
 
 
 class Recipes:
@@ -161,12 +279,28 @@ class Recipes:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._kept: dict[bytes, SampleRecipe] = {}
+        # A request is asked about before and after it is queued.
+        self._last: tuple[pb.Sample, SampleRecipe, SeedSizes] | None = None
 
-    def of(self, request: pb.Sample) -> SampleRecipe:
+    def of(self, request: pb.Sample) -> tuple[SampleRecipe, SeedSizes]:
         """Raises what the request is to be refused with. Its seeds were taken out of it."""
+        last = self._last
+        if last is not None and last[0] is request:
+            return last[1], last[2]
+        sizes = SeedSizes.of(request)
+        recipe = self._recipe_of(request, sizes)
+        self._last = (request, recipe, sizes)
+        return recipe, sizes
+
+    def _recipe_of(self, request: pb.Sample, sizes: SeedSizes) -> SampleRecipe:
         asked = pb.Sample()
         asked.CopyFrom(request)
         asked.ClearField("seed")
+        if sizes.counts:
+            for seeds in asked.typed_seeds:
+                seeds.count = 0
+        if sizes.num_times:
+            asked.temporal.num_times = 0
         key = asked.SerializeToString()
         recipe = self._kept.get(key)
         if recipe is None:
@@ -176,6 +310,68 @@ class Recipes:
                     self._kept.clear()
                 self._kept[key] = recipe
         return recipe
+
+
+def _require_edge_ids(schema: Schema) -> None:
+    for relation in schema.relations:
+        if not relation.has_edge_ids:
+            which = f"relation {relation.triple}" if schema.typed else "the graph"
+            raise NotPossible(f"{which} stores no edge ids; convert it with --edge-ids")
+
+
+def _fanout(schema: Schema, request: pb.Sample) -> list[list[int]]:
+    """Edges per hop of each relation."""
+    count = len(schema.relations)
+    if not request.relation_fanout:
+        _check_hops(request.fanout)
+        return [as_fanout(request.fanout)] * count
+    if request.fanout:
+        raise ValueError("found fanout and relation_fanout, expected one of them")
+    if len(request.relation_fanout) != count:
+        raise ValueError(
+            f"found {len(request.relation_fanout)} entries of relation_fanout, expected {count}, "
+            "one for each relation"
+        )
+    hops = len(request.relation_fanout[0].edges)
+    for number, fanout in enumerate(request.relation_fanout):
+        _check_hops(fanout.edges)
+        if len(fanout.edges) != hops:
+            raise ValueError(
+                f"found {hops} hops of relation 0 and {len(fanout.edges)} of relation {number}, "
+                "expected as many for each"
+            )
+    return [as_fanout(fanout.edges) for fanout in request.relation_fanout]
+
+
+def _check_hops(fanout: Sequence[int]) -> None:
+    if len(fanout) > _MAX_FANOUT:
+        raise ValueError(f"found {len(fanout)} hops, expected at most {_MAX_FANOUT}")
+
+
+def _seed_types(schema: Schema, request: pb.Sample) -> tuple[int, ...]:
+    """Numbers of the types that the seeds are of."""
+    types = [seeds.type for seeds in request.typed_seeds]
+    if not schema.typed and types:
+        raise ValueError(f"found seeds of type {types[0]}, but the graph has no types")
+    if request.HasField("links"):
+        if types:
+            raise ValueError("found typed_seeds and links, expected one of them")
+        number = request.links.relation
+        if number >= len(schema.relations):
+            raise ValueError(
+                f"relation of links is {number}, expected less than {len(schema.relations)}"
+            )
+        return tuple(sorted({schema.relations[number].source, schema.relations[number].target}))
+    if not schema.typed:
+        return (0,)
+    for number in types:
+        if number >= len(schema.types):
+            raise ValueError(
+                f"found seeds of type {number}, expected less than {len(schema.types)}"
+            )
+    if any(later <= earlier for earlier, later in pairwise(types)):
+        raise ValueError(f"found seeds of types {types}, expected rising numbers")
+    return tuple(types)
 
 
 def _gathered(dataset: Dataset, request: pb.Sample) -> tuple[Gathered, ...]:
@@ -191,18 +387,38 @@ def _gathered(dataset: Dataset, request: pb.Sample) -> tuple[Gathered, ...]:
 
 
 def _named(dataset: Dataset, names: Sequence[str], roles: tuple[RowsOf, ...]) -> Iterator[Gathered]:
+    schema = dataset.schema
     for name in dict.fromkeys(names):
         column = column_of(dataset, name)
         role = next((role for role in roles if role == column.role), None)
         if role is None:
             expected = " or ".join(roles)
             raise ValueError(f"column {name!r} is by {column.role}, expected one by {expected}")
-        if role == "edge" and not dataset.graph.has_edge_ids:
+        owner = schema.number_of(split_key(name)[0])
+        if role == "edge" and not schema.relations[owner].has_edge_ids:
+            which = f"relation {schema.relations[owner].triple}" if schema.typed else "the graph"
             raise NotPossible(
-                f"column {name!r} is by edge id, and the graph stores none; convert it with "
+                f"column {name!r} is by edge id, and {which} stores none; convert it with "
                 "--edge-ids"
             )
-        yield Gathered(role, name, column, column.dtype.label, column.shape[1:])
+        yield Gathered(role, owner, name, column, column.dtype.label, column.shape[1:])
+
+
+def _candidates_of(dataset: Dataset, links: pb.Links | None, end: str) -> ColumnFile | None:
+    """The column that ends of negatives are drawn from, which must be of their type."""
+    if links is None:
+        return None
+    name = links.candidates_column if end == "target" else links.source_candidates_column
+    column, schema = candidate_column(dataset, name), dataset.schema
+    if column is not None and schema.typed:
+        relation = schema.relations[links.relation]
+        number = relation.target if end == "target" else relation.source
+        if schema.owner_of(split_key(name)[0]) != ("type", number):
+            raise ValueError(
+                f"column {name!r} to draw {end}s of negatives from, expected one"
+                f"{type_text(schema, number)}"
+            )
+    return column
 
 
 def _candidates(column: ColumnFile | None, listed: Ids, what: str) -> Ids | None:
@@ -217,14 +433,48 @@ def _candidates(column: ColumnFile | None, listed: Ids, what: str) -> Ids | None
     return nodes
 
 
-def _nodes_per_seed(fanout: Sequence[int]) -> int | None:
-    if len(fanout) > _MOST_HOPS:
+def _work_per_seed(
+    gathered: Sequence[Gathered], nodes_per_seed: list[tuple[int, ...]] | None
+) -> list[tuple[int, int]] | None:
+    if nodes_per_seed is None:
         return None
-    nodes = level = 1
-    for edges in fanout:
-        level *= edges
-        nodes += level
-    return nodes
+    work = []
+    for nodes in nodes_per_seed:
+        edges = sum(nodes)  # each but the seed was found along one
+        rows = [edges if found.of == "edge" else nodes[found.owner] for found in gathered]
+        sizes = [found.column.row_bytes for found in gathered]
+        work.append((edges, sum(n * size for n, size in zip(rows, sizes, strict=True))))
+    return work
+
+
+def _nodes_per_seed(
+    schema: Schema, fanout: Sequence[Sequence[int]], direction: Direction | None
+) -> list[tuple[int, ...]] | None:
+    """Of a seed of each type, how many nodes of each type it leads to at most; None if that is no
+    small number, or none at all."""
+    hops = len(fanout[0]) if fanout else 0
+    too_many = hops > _MOST_HOPS or max(len(schema.relations), len(schema.types)) > _MOST_RELATIONS
+    if too_many or any(edges < 0 for of_relation in fanout for edges in of_relation):
+        return None
+    ends = [(r.source, r.target) for r in schema.relations]
+    if direction != "out":  # from targets to sources
+        ends = [(target, source) for source, target in ends]
+    types = len(schema.types)
+    return [_nodes_of_seed(number, types, fanout, ends) for number in range(types)]
+
+
+def _nodes_of_seed(
+    seed: int, types: int, fanout: Sequence[Sequence[int]], ends: Sequence[tuple[int, int]]
+) -> tuple[int, ...]:
+    level = [int(number == seed) for number in range(types)]
+    nodes = list(level)
+    for hop in range(len(fanout[0]) if fanout else 0):
+        found = [0] * types
+        for of_relation, (begin, end) in zip(fanout, ends, strict=True):
+            found[end] += level[begin] * of_relation[hop]
+        level = found
+        nodes = [had + new for had, new in zip(nodes, level, strict=True)]
+    return tuple(nodes)
 
 
 def _known(table: Mapping[int, T], value: int, what: str) -> T:

@@ -1,47 +1,80 @@
-"""Neighbourhoods of nodes, or of the ends of links, with the columns of what they hold."""
+"""Neighbourhoods of nodes, or of the ends of links, with the columns of what they hold.
+
+A graph without types has one type and one relation, whose tensors have plain names; else each
+tensor is called by the key of its type or relation.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import TooManyEdges
-from graphzero.embedded.link_seeds import LinkSeeds, draw_links
-from graphzero.embedded.sampling import draw
+from graphzero.embedded.link_seeds import (
+    LinkExclusions,
+    LinkSeeds,
+    draw_links,
+    link_exclusions,
+)
+from graphzero.embedded.typed_sampling import draw_typed
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.compute.base import Computation, Ids, array_in, gather_into
-from graphzero.server.compute.recipe import WEIGHTS, SampleRecipe
+from graphzero.server.compute.base import Computation, Ids, TypedIds, array_in, gather_into
+from graphzero.server.compute.layout import Placement
+from graphzero.server.compute.recipe import Gathered, SampleRecipe, SeedSizes
+
+_NO_IDS: Ids = np.empty(0, np.int64)
+
+
+class EdgePlaces(NamedTuple):
+    """Where the edges of a relation go."""
+
+    edge_index: Placement
+    e_id: Placement | None
+    weight: Placement | None
 
 
 class SampleComputation(Computation):
     def __init__(
-        self, dataset: Dataset, recipe: SampleRecipe, seeds: Ids, seed: int, max_edges: int
+        self,
+        dataset: Dataset,
+        recipe: SampleRecipe,
+        sizes: SeedSizes,
+        ids: Ids,
+        seed: int,
+        max_edges: int,
     ) -> None:
         super().__init__(dataset)
         self._recipe = recipe
-        self._seeds = seeds
+        self._sizes = sizes
+        self._ids = ids
         self._seed = seed
         self._max_edges = max_edges
+        self._seeds: TypedIds = []
 
     def draw(self) -> None:
         try:
-            self._draw()
+            links = self._draw()
         except TooManyEdges as error:
             raise ValueError(
                 f"{error} (on this daemon: --max-edges, and 16 bytes of --max-result for each)"
             ) from error
+        self._lay_out(links)
 
-    def _draw(self) -> None:
+    def _draw(self) -> LinkSeeds | None:
         recipe, graph = self._recipe, self.dataset.graph
         links: LinkSeeds | None = None
-        excluded = None
+        excluded = LinkExclusions()
+        rule = recipe.temporal
         if recipe.links is not None:
-            asked = recipe.link_request(self._seeds)
-            excluded = asked.excluded()
+            asked = recipe.link_request(self._sizes, self._ids)
             links = draw_links(graph, asked, disjoint=recipe.disjoint, seed=self._seed)
-            self._seeds = links.seeds
-        self._drawn = draw(
+            excluded = link_exclusions(self.dataset.schema, asked, links)
+            self._seeds, given = links.by_type, links.times
+        else:
+            self._seeds, given = recipe.seeds(self._sizes, self._ids)
+        self._drawn = draw_typed(
             graph,
             self._seeds,
             recipe.fanout,
@@ -52,59 +85,99 @@ class SampleComputation(Computation):
             max_edges=self._max_edges,
             disjoint=recipe.disjoint,
             subgraph=recipe.subgraph,
-            exclude=excluded,
+            exclude=excluded.exclude,
+            exclude_in_trees=excluded.exclude_in_trees,
+            spare_history=excluded.spare_history,
+            temporal=None if rule is None else rule.of(self._seeds, given),
         )
-        nodes, edges = self._drawn.num_nodes, self._drawn.num_edges
-        add = self.layout.add
-        self._n_id = add("n_id", "int64", (nodes,))
-        self._edge_index = add("edge_index", "int64", (2, edges))
-        self._e_id = add("e_id", "int64", (edges,)) if self._drawn.has_edge_ids else None
+        return links
+
+    def _lay_out(self, links: LinkSeeds | None) -> None:
+        drawn, names, add = self._drawn, self._recipe.names, self.layout.add
+        nodes = [drawn.num_nodes_of(number) for number in range(len(names.n_id))]
+        edges = [drawn.num_edges_of(number) for number in range(len(names.edge_index))]
+        self._n_ids = [add(names.n_id[n], "int64", (count,)) for n, count in enumerate(nodes)]
+        self._edges = [self._place_edges(number, count) for number, count in enumerate(edges)]
+        self._batches: list[Placement] = []
+        if drawn.disjoint:
+            self._batches = [
+                add(names.batch[n], "int64", (count,)) for n, count in enumerate(nodes)
+            ]
+        copies = links.indices() if links else {}
+        if self._recipe.temporal is not None:
+            copies["seed_time"] = drawn.seed_times
+        self._copies = [(add(name, "int64", (len(of),)), of) for name, of in copies.items()]
+        self._gathers: list[tuple[Gathered, Placement]] = []
+        for gathered in self._recipe.gathered:
+            of, owner, name, _, dtype, row_shape = gathered
+            rows = edges[owner] if of == "edge" else nodes[owner]
+            if of == "seed":
+                rows = drawn.batch_size_of(owner)
+            self._gathers.append((gathered, add(name, dtype, (rows, *row_shape))))
+
+    def _place_edges(self, number: int, edges: int) -> EdgePlaces:
+        drawn, names, add = self._drawn, self._recipe.names, self.layout.add
+        edge_index = add(names.edge_index[number], "int64", (2, edges))
+        e_id = weight = None
+        if drawn.has_edge_ids_of(number):
+            e_id = add(names.e_id[number], "int64", (edges,))
         # A column of edges of that name has the weights as they were before they became float32.
-        sends_weights = self._drawn.has_weights and not recipe.replaces_weights
-        self._weight = add(WEIGHTS, "float32", (edges,)) if sends_weights else None
-        self._batch = add("batch", "int64", (nodes,)) if recipe.disjoint else None
-        ends = links.indices() if links else {}
-        self._link_ends = [(add(name, "int64", (len(of),)), of) for name, of in ends.items()]
-        rows = {"node": nodes, "edge": edges, "seed": len(self._seeds)}
-        self._gathers = [
-            (column, add(name, dtype, (rows[of], *row_shape)), of)
-            for of, name, column, dtype, row_shape in recipe.gathered
-        ]
+        if drawn.has_weights_of(number) and number not in self._recipe.own_weights:
+            weight = add(names.weight[number], "float32", (edges,))
+        return EdgePlaces(edge_index, e_id, weight)
 
     def fill(self, block: Any) -> None:
         # The trainer can write to the block at any time, so nothing is read back from it: gathering
         # by ids that change after they were checked would read wherever they point.
-        e_id = self._place_for_edge_ids(block)
-        self._drawn.copy_to(
-            n_id=array_in(block, self._n_id),
-            edge_index=array_in(block, self._edge_index),
+        copy_nodes, batches = self._drawn.copy_nodes, self._batches
+        for number, n_id in enumerate(self._n_ids):
+            batch = array_in(block, batches[number]) if batches else None
+            copy_nodes(number, n_id=array_in(block, n_id), batch=batch)
+        rows: dict[tuple[str, int], Ids] = {}  # that columns are gathered for
+        for number, places in enumerate(self._edges):
+            self._fill_edges(block, number, places, rows)
+        for placement, values in self._copies:
+            array_in(block, placement)[:] = values
+        for number, ids in self._seeds:
+            rows["seed", number] = ids
+        for found, placement in self._gathers:
+            key = (found.of, found.owner)
+            if key not in rows:
+                rows[key] = self._drawn.nodes_of(found.owner) if found.of == "node" else _NO_IDS
+            gather_into(found.column, rows[key], block, placement)
+
+    def _fill_edges(
+        self, block: Any, number: int, places: EdgePlaces, rows: dict[tuple[str, int], Ids]
+    ) -> None:
+        """Edge ids that are needed afterwards go to `rows`, and are copied a second time."""
+        e_id: Any = None
+        kept = number in self._recipe.gathered_edges
+        if places.e_id is not None:
+            e_id = _engine.work_ids(places.e_id.shape[0]) if kept else array_in(block, places.e_id)
+        self._drawn.copy_edges(
+            number,
+            edge_index=array_in(block, places.edge_index),
             e_id=e_id,
-            edge_weight=array_in(block, self._weight) if self._weight else None,
-            batch=array_in(block, self._batch) if self._batch else None,
-            threads=0,
+            edge_weight=array_in(block, places.weight) if places.weight else None,
         )
-        for placement, index in self._link_ends:
-            array_in(block, placement)[:] = index
-        if self._e_id and self._gathers_by_edge:
-            array_in(block, self._e_id)[:] = e_id
-        ids = {"node": self._drawn.nodes, "edge": e_id, "seed": self._seeds}
-        for column, placement, of in self._gathers:
-            gather_into(column, ids[of], block, placement)
-
-    @property
-    def _gathers_by_edge(self) -> bool:
-        return any(of == "edge" for _, _, of in self._gathers)
-
-    def _place_for_edge_ids(self, block: Any) -> Any:
-        """In the block, unless they are needed afterwards."""
-        if self._e_id is None:
-            return None
-        if self._gathers_by_edge:
-            return _engine.work_ids(self._e_id.shape[0])
-        return array_in(block, self._e_id)
+        if places.e_id is not None and kept:
+            array_in(block, places.e_id)[:] = e_id
+            rows["edge", number] = e_id
 
     def describe(self, result: pb.Result) -> None:
-        result.num_sampled_nodes.extend(self._drawn.num_sampled_nodes)
-        result.num_sampled_edges.extend(self._drawn.num_sampled_edges)
-        result.batch_size = self._drawn.batch_size
+        drawn, schema = self._drawn, self.dataset.schema
         result.seed = self._seed
+        if not schema.typed:
+            result.num_sampled_nodes.extend(drawn.num_sampled_nodes)
+            result.num_sampled_edges.extend(drawn.num_sampled_edges)
+            result.batch_size = drawn.batch_size
+            return
+        for number in range(len(schema.types)):
+            result.type_counts.add(
+                num_sampled_nodes=drawn.num_sampled_nodes_of(number),
+                batch_size=drawn.batch_size_of(number),
+            )
+        for number in range(len(schema.relations)):
+            result.relation_counts.add(num_sampled_edges=drawn.num_sampled_edges_of(number))
+        if self._recipe.links is not None:
+            result.link_relation = self._recipe.links.relation

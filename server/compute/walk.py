@@ -17,6 +17,11 @@ class WalkComputation(Computation):
         self._starts = starts
 
     def draw(self) -> None:
+        relations = len(self.dataset.schema.relations)
+        self._metapath = list(self._request.metapath)
+        for number in self._metapath:
+            if number >= relations:
+                raise ValueError(f"metapath has relation {number}, expected less than {relations}")
         walks = len(self._starts)
         self._nodes = self.layout.add("nodes", "int64", (walks, self._request.length + 1))
         self._lengths = self.layout.add("lengths", "int64", (walks,))
@@ -33,6 +38,7 @@ class WalkComputation(Computation):
             restart=request.restart,
             weighted=request.weighted,
             seed=request.seed,
+            metapath=self._metapath,
         )
 
     def describe(self, result: pb.Result) -> None:

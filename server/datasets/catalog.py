@@ -12,13 +12,16 @@ from pathlib import Path
 
 from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError, InputError
-from graphzero.base.text import count_text, names_text, quoted
+from graphzero.base.text import count_text, names_text, quoted, size_text
 from graphzero.files.dataset import Dataset, dataset_identity, open_dataset
 from graphzero.files.paths import datasets, files_of
 from graphzero.server.datasets.read_plan import ReadPlan
 from graphzero.server.process.descriptors import make_room
 
 _REASONS_SHOWN = 3
+# Of all types and relations of a dataset, as keys have them: a result that names each of them a few
+# times must fit into a message.
+_MAX_NAME_BYTES = 256 << 10
 
 
 class UnknownDataset(InputError):
@@ -141,19 +144,33 @@ class Catalog:
 
 def _same_or_new(known: Dataset | None, path: Path) -> Dataset:
     if known is None or known.damaged:
-        return open_dataset(path)
+        return _open(path)
     if known.identity != dataset_identity(path).files:
-        return open_dataset(path)
+        return _open(path)
     if known.settled:
         return known
-    opened = open_dataset(path)
+    opened = _open(path)
     return known if _same(opened, known) else opened
+
+
+def _open(path: Path) -> Dataset:
+    opened = open_dataset(path)
+    schema = opened.schema
+    size = sum(len(t.directory) for t in schema.types)
+    size += sum(len(relation.directory) for relation in schema.relations)
+    if size > _MAX_NAME_BYTES:
+        raise InputError(
+            f"{path}: names of types and relations take {size_text(size)}, expected at most "
+            f"{size_text(_MAX_NAME_BYTES)}: every result has them several times; choose shorter "
+            "ones"
+        )
+    return opened
 
 
 def _open_again(known: Dataset) -> Dataset | None:
     """The same files; None if they are not there any more."""
     try:
-        opened = open_dataset(known.path)
+        opened = _open(known.path)
     except (GraphZeroError, OSError, ValueError) as error:
         if _is_of_the_process(error):
             raise

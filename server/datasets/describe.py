@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.files.paths import CATEGORIES_SUFFIX
+from graphzero.files.schema import Relation
 from graphzero.proto import graphzero_pb2 as pb
 
 # Of the names of one column's values. With longer ones the answer might not fit into a message.
@@ -18,7 +19,7 @@ _ROLES = {
 
 
 def describe_dataset(dataset: Dataset) -> pb.Dataset:
-    graph = dataset.graph
+    graph, schema = dataset.graph, dataset.schema
     return pb.Dataset(
         name=dataset.name,
         fingerprint=dataset.fingerprint,
@@ -31,6 +32,14 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
         has_out_edges=graph.has_direction("out"),
         symmetric=graph.symmetric,
         weight_name=graph.topology.weight_name,
+        types=[
+            pb.NodeType(name=found.name, num_nodes=found.count, has_times=found.has_times)
+            for found in (schema.types if schema.typed else ())
+        ],
+        relations=[_relation(found) for found in (schema.relations if schema.typed else ())],
+        time_unit=schema.time_unit,
+        has_times=any(found.has_times for found in schema.relations),
+        has_node_times=not schema.typed and schema.types[0].has_times,
         columns=[
             pb.Column(
                 name=name,
@@ -44,6 +53,25 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
             )
             for name, column in dataset.columns.items()
         ],
+    )
+
+
+def _relation(relation: Relation) -> pb.Relation:
+    return pb.Relation(
+        source=relation.source,
+        target=relation.target,
+        name=relation.name,
+        is_view=relation.is_view,
+        base=relation.base,
+        inverse=relation.inverse,
+        num_edges=relation.num_edges,
+        edge_id_bound=relation.edge_id_bound,
+        has_weights=relation.has_weights,
+        has_edge_ids=relation.has_edge_ids,
+        has_in_edges=relation.has_in or relation.symmetric,
+        has_out_edges=relation.has_out or relation.symmetric,
+        symmetric=relation.symmetric,
+        has_times=relation.has_times,
     )
 
 

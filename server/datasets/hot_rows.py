@@ -8,11 +8,13 @@ batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
 from graphzero.files.column_file import ColumnFile
+from graphzero.files.column_keys import split_key
 from graphzero.files.dataset import Dataset
 from graphzero.files.topology_file import TopologyFile
 
@@ -30,32 +32,57 @@ def fill(
 
     Datasets get equal shares, and in each the columns of a node stand or fall together.
     """
-    columns = [(dataset.graph, _kept_columns(dataset)) for dataset in datasets]
-    columns = [(graph, kept) for graph, kept in columns if kept]
+    kept = [found for found in map(_kept_types, datasets) if found]
     usage = cache.usage()
     room = int(usage.capacity_bytes * _SHARE_OF_CACHE) - usage.used_bytes
     rows = 0
-    for graph, kept in columns:
-        node_bytes = sum(column.row_bytes + _ROW_OVERHEAD for column in kept)
-        for nodes in hot_nodes(graph, max(0, room // len(columns) // node_bytes)):
-            for column in kept:
-                if not _keep(column, nodes, stopped):
-                    return None
-                rows += len(nodes)
+    for types in kept:
+        wanted = sum(found.bytes_asked for found in types)
+        for found in types:
+            share = room / len(kept) * (found.bytes_asked / wanted if wanted else 0)
+            for nodes in hot_nodes(found.graph, max(0, int(share) // found.node_bytes), found.type):
+                for column in found.columns:
+                    if not _keep(column, nodes, stopped):
+                        return None
+                    rows += len(nodes)
     return rows
 
 
-def hot_nodes(graph: TopologyFile, most: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Up to `most` nodes with the most edges, in the order of their ids, in pieces."""
+@dataclass(frozen=True)
+class _KeptType:
+    """A type of nodes whose columns are read from disk."""
+
+    graph: TopologyFile
+    type: int
+    columns: list[ColumnFile]
+
+    @property
+    def node_bytes(self) -> int:
+        """What the cache takes for a node."""
+        return sum(column.row_bytes + _ROW_OVERHEAD for column in self.columns)
+
+    @property
+    def bytes_asked(self) -> int:
+        """In proportion to what samples will ask for, if every edge is followed as often."""
+        edges = sum(
+            relation.num_edges
+            for relation in self.graph.schema.relations
+            if relation.source == self.type
+        )
+        return edges * self.node_bytes
+
+
+def hot_nodes(graph: TopologyFile, most: int, type: int = 0) -> Iterator[npt.NDArray[np.int64]]:
+    """Up to `most` nodes of a type with the most edges, in the order of their ids, in pieces."""
     counts = np.zeros(_HIGHEST_DEGREE + 1, np.int64)
-    for _, degree in _degrees(graph):
+    for _, degree in _degrees(graph, type):
         counts += np.bincount(degree, minlength=len(counts))
     at_least = np.cumsum(counts[::-1])[::-1]  # entry d: how many nodes have d edges or more
     fits = np.flatnonzero(at_least <= most)
     # All nodes from this degree on, and some that have one edge less.
     lowest = int(fits[0]) if len(fits) else len(counts)
     left = most - (int(at_least[lowest]) if lowest < len(counts) else 0)
-    for begin, degree in _degrees(graph):
+    for begin, degree in _degrees(graph, type):
         chosen = degree >= max(lowest, 1)
         if lowest > 1:
             rest = np.flatnonzero(degree == lowest - 1)[:left]
@@ -64,33 +91,51 @@ def hot_nodes(graph: TopologyFile, most: int) -> Iterator[npt.NDArray[np.int64]]
         yield begin + np.flatnonzero(chosen)
 
 
-def _degrees(graph: TopologyFile) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+def _degrees(graph: TopologyFile, type: int) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """(first node, edges of each), read in order from the file.
 
-    Samples follow in-edges to the nodes at their other ends: those are found by their out-edges. A
-    file that was replaced meanwhile has other degrees, and then other rows are kept.
+    Samples follow in-edges to the nodes at their other ends: those are found by their out-edges, in
+    each relation that begins at their type. A file that was replaced meanwhile has other degrees,
+    and then other rows are kept.
     """
-    sections = {section.name: section for section in graph.topology.sections}
-    offsets = sections.get("out.indptr") or sections.get("in.indptr")
-    if offsets is None:
-        return
-    with graph.path.open("rb") as file:
-        file.seek(offsets.offset)
-        last = np.fromfile(file, offsets.dtype, 1)
-        for begin in range(0, graph.num_nodes, _NODES_AT_A_TIME):
-            count = min(_NODES_AT_A_TIME, graph.num_nodes - begin)
-            bounds = np.concatenate([last, np.fromfile(file, offsets.dtype, count)])
+    sections = _offsets_of_rows(graph, type)
+    count = graph.schema.types[type].count if sections else 0
+    for begin in range(0, count, _NODES_AT_A_TIME):
+        degree = np.zeros(min(_NODES_AT_A_TIME, count - begin), np.int64)
+        for offsets in sections:
+            width = np.dtype(offsets.dtype).itemsize
+            place = offsets.offset + begin * width
+            bounds = np.fromfile(graph.path, offsets.dtype, len(degree) + 1, offset=place)
+            if len(bounds) <= len(degree):  # another file by now, which is shorter
+                return
             # A damaged file gives wild degrees here, and errors to those who sample.
-            yield begin, np.clip(np.diff(bounds.astype(np.int64)), 0, _HIGHEST_DEGREE)
-            last = bounds[-1:]
+            degree += np.clip(np.diff(bounds.astype(np.int64)), 0, _HIGHEST_DEGREE)
+        yield begin, np.minimum(degree, _HIGHEST_DEGREE)
 
 
-def _kept_columns(dataset: Dataset) -> list[ColumnFile]:
-    return [
-        column
-        for column in dataset.columns.values()
-        if column.role == "node" and column.reader.path == _engine.ColumnPath.DIRECT
-    ]
+def _offsets_of_rows(graph: TopologyFile, type: int) -> list[_engine.SectionInfo]:
+    """Where the out-edges of a type's nodes begin, in each relation; in a relation within the type
+    that has only in-edges, those stand for them."""
+    sections = {(found.name, found.relation): found for found in graph.topology.sections}
+    found = []
+    for relation in graph.schema.relations:
+        # The out-edges of a view are the in-edges of its base.
+        names = ["in.indptr", "out.indptr"] if relation.is_view else ["out.indptr", "in.indptr"]
+        if relation.source != relation.target:
+            names = names[:1]
+        offsets = next((s for n in names if (s := sections.get((n, relation.base)))), None)
+        if relation.source == type and offsets is not None:
+            found.append(offsets)
+    return found
+
+
+def _kept_types(dataset: Dataset) -> list[_KeptType]:
+    columns: dict[int, list[ColumnFile]] = {}
+    for key, column in dataset.columns.items():
+        if column.role == "node" and column.reader.path == _engine.ColumnPath.DIRECT:
+            number = dataset.schema.number_of(split_key(key)[0])
+            columns.setdefault(number, []).append(column)
+    return [_KeptType(dataset.graph, number, found) for number, found in columns.items()]
 
 
 def _keep(column: ColumnFile, nodes: npt.NDArray[np.int64], stopped: Callable[[], bool]) -> bool:

@@ -16,6 +16,7 @@ from graphzero import _engine
 from graphzero.base.resources import available_memory
 from graphzero.base.text import size_text
 from graphzero.files.dataset import Dataset
+from graphzero.files.paths import COLUMN_SUFFIX
 from graphzero.files.warm import warm_file
 from graphzero.server.datasets import hot_rows
 
@@ -79,9 +80,9 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
         if not dataset.graph.reading.from_disk  # which keeps what it needs in memory itself
     ]
     columns = [
-        _File(dataset, column.path.name, column.matrix)
+        _File(dataset, f"{key}{COLUMN_SUFFIX}", column.matrix)
         for dataset in (datasets if mode == "all" else ())
-        for column in dataset.columns.values()
+        for key, column in dataset.columns.items()
         if column.reader.path != _engine.ColumnPath.DIRECT  # which asks nothing of the page cache
     ]
     return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)

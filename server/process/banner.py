@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from graphzero import _engine
-from graphzero.base.text import count_text, line_text, quoted, size_text
+from graphzero.base.text import count_text, counted_text, line_text, quoted, size_text
 from graphzero.base.version import __version__
 from graphzero.files.dataset import Dataset
 from graphzero.server.datasets import read_plan
@@ -28,7 +28,7 @@ def banner(
     for dataset in datasets:
         graph = dataset.graph
         lines.append(
-            f"  {dataset.name}: {count_text(graph.num_nodes)} nodes, "
+            f"  {dataset.name}: {count_text(graph.num_nodes)} nodes{_types(dataset)}, "
             f"{count_text(graph.num_edges)} edges, {size_text(dataset.byte_size)} on disk"
         )
         lines.append(f"    {_columns(dataset)}")
@@ -45,6 +45,15 @@ def banner(
         lines.append(f"  members of {config.listen.group} also say whose daemon they trust:")
         lines.append(f'    gz.connect("{config.listen.socket}", server_uid={os.geteuid()})')
     return "\n".join(line_text(line, _LONGEST_LINE) for line in lines)
+
+
+def _types(dataset: Dataset) -> str:
+    """ " of 2 types with 4 relations"."""
+    schema = dataset.schema
+    if not schema.typed:
+        return ""
+    types = counted_text(len(schema.types), "type")
+    return f" of {types} with {counted_text(len(schema.relations), 'relation')}"
 
 
 def _columns(dataset: Dataset) -> str:

@@ -242,7 +242,15 @@ class Request:
         if self.number > self._resources.turns.oldest:
             return (self._no_memory, False)
         block = self._maker.make(self._tell)
-        return (self._no_memory, True) if block is None else (self._filled, block)
+        return (self._no_memory, True) if block is None else (self._filled, block, self._answer())
+
+    def _answer(self) -> pb.SessionResponse:
+        """What the result is, in words: here, because a graph may have thousands of relations."""
+        answer = pb.SessionResponse(request_id=self.id)
+        assert self._maker.drawn is not None
+        self._maker.drawn.layout.describe(answer.result)
+        self._maker.drawn.describe(answer.result)
+        return answer
 
     def _tell(self, method: Any, *args: Any) -> None:
         if threading.get_ident() == self._loop_thread:
@@ -252,7 +260,7 @@ class Request:
 
     # --- what came of it ---
 
-    def _filled(self, block: Any) -> None:
+    def _filled(self, block: Any, answer: pb.SessionResponse) -> None:
         computation = self._leave_worker()
         assert computation is not None
         if not self._end():
@@ -260,9 +268,6 @@ class Request:
             return
         self._count_latency()
         self._shared.counters.result_bytes += computation.layout.byte_size
-        answer = pb.SessionResponse(request_id=self.id)
-        computation.layout.describe(answer.result)
-        computation.describe(answer.result)
         self._resources.memory.hand_over(block, answer, self._resources.outbox)
 
     def _failed(self, error: BaseException) -> None:

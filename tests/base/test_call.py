@@ -206,6 +206,45 @@ def test_a_call_gets_what_it_reserved_although_others_want_it(
         _engine.work_ids(1 << 17)
 
 
+@pytest.mark.parametrize("topology_io", ["mapped", "staged"])
+@pytest.mark.parametrize("name", ["hops", "trees", "draws with replacement"])
+def test_a_call_that_gets_what_it_needs_is_done_after_a_few_attempts(
+    tmp_path: Path, limit: Callable[[int], None], name: str, topology_io: str
+) -> None:
+    """Reading from disk takes and frees memory all the time: that uses up no reservation."""
+    rng = np.random.default_rng(2)
+    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, NODES, (2, 20 * NODES)), num_nodes=NODES)
+    graph = gz.Graph(tmp_path / "graph.gl", io=topology_io)
+    seeds = everything(10_000)
+    draw = {
+        "hops": lambda: graph.sample(seeds, [10, 10], seed=1),
+        "trees": lambda: graph.sample(seeds[:NODES], [5, 5], seed=1, disjoint=True),
+        "draws with replacement": lambda: graph.sample(seeds, [20], seed=1, replace=True),
+    }[name]
+    expected = draw()
+    limit(64 << 20)
+    others = _engine.Call(_engine.Share())  # leave nothing but what this one reserves
+    call = _engine.Call(_engine.Share())
+    attempts, needed = 0, 1 << 20
+    while True:
+        attempts += 1
+        assert call.reserve(needed)
+        now = _engine.work_memory()
+        assert others.reserve(now.limit - now.used + now.idle)
+        try:
+            with call:
+                found = draw()
+            break
+        except NeedsMemory:
+            assert call.needed > needed, f"attempt {attempts} needs no more than it had"
+            needed = call.needed
+        finally:
+            others.let_go()
+            call.let_go()
+    assert 1 < attempts <= 12
+    assert np.array_equal(found.n_id, expected.n_id)
+
+
 def test_a_claim_keeps_memory_free_for_the_one_who_waits(limit: Callable[[int], None]) -> None:
     limit(8 << 20)
     _engine.set_work_claim(6 << 20)

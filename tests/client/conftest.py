@@ -44,6 +44,58 @@ def client(daemon: Any) -> Iterator[gz.Client]:
         yield connected
 
 
+@pytest.fixture(scope="session")
+def films() -> Any:
+    """A graph with types as PyG holds it."""
+    from hetero_graphs import hetero_graph
+
+    return hetero_graph()
+
+
+@pytest.fixture(scope="session")
+def film_dataset(tmp_path_factory: pytest.TempPathFactory, films: Any) -> Path:
+    """The same as a dataset."""
+    place = tmp_path_factory.mktemp("typed") / "films"
+    gz.import_pyg(films, place)
+    return place
+
+
+@pytest.fixture
+def film_client(daemon_of: Callable[[Path], Any], film_dataset: Path) -> Iterator[gz.Client]:
+    with gz.connect(daemon_of(film_dataset).address) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def timed_films() -> dict[str, Any]:
+    """Graphs with times of nodes ("node") and of edges ("edge")."""
+    from hetero_graphs import hetero_graph
+
+    return {"node": hetero_graph("node"), "edge": hetero_graph("edge")}
+
+
+@pytest.fixture(scope="session")
+def timed_film_datasets(
+    tmp_path_factory: pytest.TempPathFactory, timed_films: dict[str, Any]
+) -> dict[str, Path]:
+    """The same as datasets."""
+    places = {level: tmp_path_factory.mktemp(level) / "films" for level in timed_films}
+    for level, data in timed_films.items():
+        gz.import_pyg(data, places[level], time="time")
+    return places
+
+
+@pytest.fixture
+def film_clients(
+    daemon_of: Callable[[Path], Any], timed_film_datasets: dict[str, Path]
+) -> Iterator[dict[str, gz.Client]]:
+    addresses = {n: daemon_of(place).address for n, place in timed_film_datasets.items()}
+    found = {level: gz.connect(address) for level, address in addresses.items()}
+    yield found
+    for client in found.values():
+        client.close()
+
+
 @pytest.fixture
 def graph(dataset: Path) -> gz.Graph:
     """The same data, embedded: what the daemon must agree with."""

@@ -8,6 +8,8 @@ graphzero's. Everything else, the assertions above all, is PyG's.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 import shutil
 import tempfile
@@ -22,31 +24,55 @@ import torch_geometric.typing
 from daemon_process import DaemonProcess
 from graphzero import pyg
 from torch_geometric import datasets as pyg_datasets
-from torch_geometric.data import Data
+from torch_geometric import loader as pyg_loader
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.data.lightning import datamodule
 from torch_geometric.sampler import neighbor_sampler
 from torch_geometric.testing import decorators
 
-# By file: the tests in which a loader or a sampler gets a graph of one type without times. All that
-# is left out are tests of types, of times, of graphs that no dataset can hold (TensorFrame), and
-# those that need a GPU.
+# By file: the tests in which a loader or a sampler gets a graph. Left out are tests of graphs that
+# no dataset can hold (TensorFrame), of PyG's native libraries themselves, of HGTLoader, and those
+# that need a GPU.
 TESTS = {
     "loader/test_neighbor_loader.py": {
         "test_homo_neighbor_loader_basic",
+        "test_hetero_neighbor_loader_basic",
         "test_homo_neighbor_loader_on_karate",
+        "test_hetero_neighbor_loader_on_karate",
+        "test_temporal_hetero_neighbor_loader_on_karate",
         "test_custom_neighbor_loader",
+        "test_custom_hetero_neighbor_loader",
+        "test_custom_hetero_neighbor_loader_duplicate",
+        "test_temporal_custom_neighbor_loader_on_karate",
         "test_memmap_neighbor_loader",
         "test_homo_neighbor_loader_sampled_info",
+        "test_hetero_neighbor_loader_sampled_info",
         "test_neighbor_loader_mapping",
         "test_weighted_homo_neighbor_loader",
+        "test_weighted_hetero_neighbor_loader",
+        "test_edge_level_temporal_homo_neighbor_loader",
+        "test_edge_level_temporal_hetero_neighbor_loader",
+        "test_neighbor_loader_input_id",
+        "test_temporal_neighbor_loader_single_link",
     },
     "loader/test_link_neighbor_loader.py": {
         "test_homo_link_neighbor_loader_basic",
+        "test_hetero_link_neighbor_loader_basic",
+        "test_hetero_link_neighbor_loader_loop",
         "test_link_neighbor_loader_edge_label",
+        "test_temporal_homo_link_neighbor_loader",
+        "test_temporal_hetero_link_neighbor_loader",
+        "test_custom_hetero_link_neighbor_loader",
         "test_homo_link_neighbor_loader_no_edges",
+        "test_hetero_link_neighbor_loader_no_edges",
         "test_homo_link_neighbor_loader_triplet",
+        "test_hetero_link_neighbor_loader_triplet",
         "test_link_neighbor_loader_mapping",
     },
-    "loader/test_imbalanced_sampler.py": {"test_neighbor_loader_with_imbalanced_sampler"},
+    "loader/test_imbalanced_sampler.py": {
+        "test_neighbor_loader_with_imbalanced_sampler",
+        "test_hetero_neighbor_loader_with_imbalanced_sampler",
+    },
     "loader/test_zip_loader.py": {"test_zip_loader"},
     "loader/test_cache.py": {"test_cached_loader", "test_cached_loader_transform"},
     "loader/test_mixin.py": {
@@ -55,12 +81,18 @@ TESTS = {
     },
     "sampler/test_sampler_neighbor_sampler.py": {
         "test_homogeneous_neighbor_sampler_basic",
+        "test_heterogeneous_neighbor_sampler_basic",
         "test_homogeneous_neighbor_sampler_backwards",
         "test_homogeneous_neighbor_sampler_weighted_backwards",
+        "test_homogeneous_neighbor_sampler_temporal_backwards",
+        "test_heterogeneous_neighbor_sampler_backwards",
         "test_bidirectional_neighbor_sampler",
         "test_neighbor_sampler_backwards_not_supported",
     },
-    "data/lightning/test_datamodule.py": {"test_eval_loader_kwargs"},
+    "data/lightning/test_datamodule.py": {
+        "test_eval_loader_kwargs",
+        "test_lightning_hetero_link_data_custom_store",
+    },
     "nn/models/test_basic_gnn.py": {
         "test_basic_gnn_inference",
         "test_trim_to_layer",
@@ -69,16 +101,25 @@ TESTS = {
     "nn/conv/test_pna_conv.py": {"test_pna_conv_get_degree_histogram_neighbor_loader"},
     "utils/test_trim_to_layer.py": {"test_trim_to_layer_with_neighbor_loader"},
 }
-# Parameters of these tests with which they are about types or times.
-LEFT_OUT = {"temporal": True, "hetero": True}
+_BACKWARDS = "asserts that sampling backwards by time is not implemented; here it is"
 EXPECTED_TO_FAIL = {
+    "test_hetero_link_neighbor_loader_no_edges": (
+        "hands over a HeteroData without any relation; a dataset with types has at least one"
+    ),
     "test_homogeneous_neighbor_sampler_weighted_backwards[remote]": (
         "asserts that weights are not implemented for stores; here they are"
     ),
+    "test_neighbor_sampler_backwards_not_supported[False-data]": _BACKWARDS,
+    "test_neighbor_sampler_backwards_not_supported[False-remote]": _BACKWARDS,
+    "test_neighbor_sampler_backwards_not_supported[True-data]": _BACKWARDS,
+    "test_neighbor_sampler_backwards_not_supported[True-remote]": _BACKWARDS,
 }
 # As if the libraries were there whose work graphzero does.
 _LIBRARIES = ("pyg_lib", "torch_sparse")
-_FLAGS = ("WITH_PYG_LIB", "WITH_TORCH_SPARSE", "WITH_WEIGHTED_NEIGHBOR_SAMPLE")
+_FLAGS = (
+    "WITH_PYG_LIB", "WITH_TORCH_SPARSE", "WITH_WEIGHTED_NEIGHBOR_SAMPLE",
+    "WITH_EDGE_TIME_NEIGHBOR_SAMPLE",
+)  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -129,10 +170,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_ours(item: pytest.Item) -> bool:
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    return item.originalname in TESTS[_below_test(item.path)] and not any(
-        parameters.get(name) == value for name, value in LEFT_OUT.items()
-    )
+    return item.originalname in TESTS[_below_test(item.path)]
 
 
 @pytest.fixture(autouse=True)
@@ -142,16 +180,17 @@ def over_graphzero(
     """Puts graphzero's classes into the test's module, for this test."""
     served = _Served()
     loaders = {
-        "NeighborLoader": served.making(pyg.NeighborLoader),
-        "LinkNeighborLoader": served.making(pyg.LinkNeighborLoader),
+        "NeighborLoader": served.making(pyg.NeighborLoader, pyg_loader.NeighborLoader),
+        "LinkNeighborLoader": served.making(pyg.LinkNeighborLoader, pyg_loader.LinkNeighborLoader),
         "NeighborSampler": served.making(pyg.GraphZeroSampler),
     }
     for name, make in loaders.items():
         if hasattr(request.module, name):
             monkeypatch.setattr(request.module, name, make)
     monkeypatch.setattr(pyg_datasets, "Planetoid", _graph_of_cora_s_size)
-    # PyG's sampler of both directions is made of two of these.
+    # PyG's sampler of both directions is made of two of these, and Lightning's data of one.
     monkeypatch.setattr(neighbor_sampler, "NeighborSampler", loaders["NeighborSampler"])
+    monkeypatch.setattr(datamodule, "NeighborSampler", loaders["NeighborSampler"])
     yield
     served.close()
 
@@ -181,10 +220,19 @@ class _Served:
         self._clients: list[gz.Client] = []
         self._numbers = itertools.count()
 
-    def making(self, kind: Any) -> Any:
+    def making(self, kind: Any, pyg_s: Any = None) -> Any:
+        """`pyg_s`: PyG's class, which gets graphzero's stores and sampler for a test's stores."""
+
+        @functools.wraps(kind)
         def make(data: Any, *args: Any, **options: Any) -> Any:
-            weights = options.get("weight_attr")
-            return kind(self._client(data, weights), *args, **options)
+            client = self._client(data, options.get("weight_attr"), options.get("time_attr"))
+            if pyg_s is None or not isinstance(data, tuple):
+                return kind(client, *args, **options)
+            names = inspect.signature(pyg.GraphZeroSampler).parameters
+            of_sampler = {name: value for name, value in options.items() if name in names}
+            sampler = pyg.GraphZeroSampler(client, *args, **of_sampler)
+            stores = pyg.FeatureStore(client), pyg.GraphStore(client)
+            return pyg_s(stores, *args, neighbor_sampler=sampler, **options)
 
         return make
 
@@ -195,22 +243,30 @@ class _Served:
             daemon.stop()
         shutil.rmtree(self._directory)
 
-    def _client(self, data: Any, weights: str | None) -> gz.Client:
+    def _client(self, data: Any, weights: str | None, times: str | None) -> gz.Client:
         place = self._directory / str(next(self._numbers))
         if isinstance(data, tuple):
             data = _of_stores(*data)
-        weight_option = {} if weights is None else {"weight_attr": weights}
-        gz.import_pyg(data, place, **weight_option)
+        chosen = {"weight_attr": weights, "time": times}
+        gz.import_pyg(data, place, **{n: value for n, value in chosen.items() if value is not None})
         self._daemons.append(DaemonProcess(place, place.with_suffix(".sock")))
         self._clients.append(gz.connect(self._daemons[-1].address))
         return self._clients[-1]
 
 
-def _of_stores(features: Any, graph: Any) -> Data:
+def _of_stores(features: Any, graph: Any) -> Data | HeteroData:
     """What PyG's FeatureStore and GraphStore hold, as one graph."""
-    columns = {}
+    columns: dict[Any, dict[str, Any]] = {}
     for attr in features.get_all_tensor_attrs():
         attr.index = None  # all rows
-        columns[attr.attr_name] = features.get_tensor(attr)
-    row, col, _ = graph.coo()
-    return Data(edge_index=torch.stack([row, col]), num_nodes=len(columns["x"]), **columns)
+        columns.setdefault(attr.group_name, {})[attr.attr_name] = features.get_tensor(attr)
+    rows, cols, _ = graph.coo()
+    if not isinstance(rows, dict):
+        (fields,) = columns.values()
+        return Data(edge_index=torch.stack([rows, cols]), num_nodes=len(fields["x"]), **fields)
+    data = HeteroData()
+    for group, fields in columns.items():
+        data[group].update(fields)
+    for edge_type in rows:
+        data[edge_type].edge_index = torch.stack([rows[edge_type], cols[edge_type]])
+    return data

@@ -54,6 +54,7 @@ def test_public_modules_have_exactly_their_names(module: str) -> None:
             "LinkNeighborLoader",
             "NeighborLoader",
             "ServedData",
+            "ServedHeteroData",
         },
         "graphzero.torch": {"BatchDataset"},
     }[module]

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ import grpc
 import pytest
 import torch
 from contents import batch_contents
+from forking import in_child
 from graphzero.client.address import find_address
 from graphzero.client.stream import open_stream
 from graphzero.proto.graphzero_pb2 import Cancel, GetStatsRequest, SessionRequest
@@ -31,23 +31,6 @@ LEFT_EPOCHS = int(os.environ.get("GRAPHZERO_LEFT_EPOCHS", "6"))
 
 # Python warns that forking a process with threads may deadlock; that it does not is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-
-
-def in_child(program: Callable[[], Any], *, clean_exit: bool = False) -> None:
-    """Runs it in a forked child, which must succeed."""
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            program()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            if clean_exit and status == 0:
-                sys.exit(0)  # the interpreter's way, with everything that it destroys
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def test_a_child_gets_the_same_batches_and_leaves_its_parent_s_alone(client: gz.Client) -> None:

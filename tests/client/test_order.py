@@ -94,13 +94,13 @@ def test_impossible_divisions_are_errors(arguments: tuple[int, ...], message: st
 
 
 def test_order_without_shuffle_is_that_of_the_seeds() -> None:
-    order = SeedOrder(10, None, shuffle=False, seed=3)
-    assert order.seeds(5, [(2, 3), (9, 1)]).tolist() == [2, 3, 4, 9]
+    order = SeedOrder(10, shuffle=False, seed=3)
+    assert order.positions(5, [(2, 3), (9, 1)]).tolist() == [2, 3, 4, 9]
 
 
 def test_shuffled_order_changes_with_epoch_and_seed_and_repeats() -> None:
     def epoch(seed: int, number: int) -> list[int]:
-        return SeedOrder(50, None, True, seed).seeds(number, [(0, 50)]).tolist()
+        return SeedOrder(50, True, seed).positions(number, [(0, 50)]).tolist()
 
     assert sorted(epoch(1, 0)) == list(range(50))
     assert epoch(1, 0) == epoch(1, 0)

@@ -83,15 +83,12 @@ WITHOUT_EFFECT: dict[str, Any] = {
     "pin_memory_device": "",
 }
 REFUSED: dict[str, Any] = {
-    "input_time": torch.zeros(6),
-    "edge_label_time": torch.zeros(6),
-    "time_attr": "time",
-    "temporal_strategy": "last",
     "custom_cls": Data,
 }
 # Tested by itself below, in the tests of data=, or in test_pyg_workers.py.
 ELSEWHERE = {
     "data", "pin_memory", "neighbor_sampler", "worker_init_fn", "multiprocessing_context",
+    "input_time", "edge_label_time", "time_attr", "temporal_strategy",
 }  # fmt: skip
 # Of PyG's base classes, given by the loaders that users call.
 NOT_FOR_USERS = {"self", "kwargs", "node_sampler", "link_sampler"}
@@ -220,13 +217,23 @@ def test_num_neighbors_may_be_any_list_of_integers(client: gz.Client, num_neighb
         (NeighborLoader, {"num_neighbors": "5"}, TypeError, "num_neighbors is '5'"),
         (NeighborLoader, {"num_neighbors": [2, 5.5]}, TypeError, "of hop 1 is 5.5"),
         (NeighborLoader, {"num_neighbors": [-2]}, ValueError, "of hop 0 is -2"),
-        (NeighborLoader, {"num_neighbors": {("a", "b", "c"): [2]}}, NotImplementedError, "type"),
+        (NeighborLoader, {"num_neighbors": {("a", "b", "c"): [2]}}, ValueError, "has no types"),
         (NeighborLoader, {"input_nodes": [2000]}, ValueError, r"input_nodes\[0\] is 2000"),
         (NeighborLoader, {"input_nodes": [3, -1]}, ValueError, r"input_nodes\[1\] is -1"),
         (NeighborLoader, {"input_nodes": 3}, ValueError, "input_nodes: found shape"),
         (NeighborLoader, {"input_nodes": [0.5]}, TypeError, "input_nodes: found float"),
         (NeighborLoader, {"input_nodes": [True]}, ValueError, r"mask of shape \(1,\)"),
-        (NeighborLoader, {"input_nodes": ("paper", NODES)}, NotImplementedError, "paper"),
+        (NeighborLoader, {"input_nodes": ("paper", NODES)}, ValueError, "'paper'.*has no types"),
+        (NeighborLoader, {"input_nodes": {"paper": NODES}}, ValueError, "has no types"),
+        (
+            NeighborLoader,
+            {"input_time": NODES},
+            ValueError,
+            "input_time is given without time_attr",
+        ),
+        (NeighborLoader, {"time_attr": "when"}, ValueError, "time_attr is 'when', .* has no times"),
+        (NeighborLoader, {"temporal_strategy": "last"}, ValueError, "'last' without time_attr"),
+        (NeighborLoader, {"temporal_strategy": "first"}, ValueError, "is 'first', expected one of"),
         (NeighborLoader, {"input_nodes": [], "shuffle": True}, ValueError, "nothing to shuffle"),
         (NeighborLoader, {"input_id": NODES[:2]}, ValueError, r"shape \(2,\), expected \(6,\)"),
         (NeighborLoader, {"subgraph_type": "whole"}, ValueError, "subgraph_type is 'whole'"),
@@ -242,9 +249,11 @@ def test_num_neighbors_may_be_any_list_of_integers(client: gz.Client, num_neighb
         (
             LinkNeighborLoader,
             {"edge_label_index": (("a", "to", "b"), LINKS)},
-            NotImplementedError,
-            "edge_label_index by type",
+            ValueError,
+            "edge_label_index is .*has no types",
         ),
+        (LinkNeighborLoader, {"time_attr": "when"}, ValueError, "'edge_label_time' is not set"),
+        (LinkNeighborLoader, {"edge_label_time": NODES}, ValueError, "'time_attr' is not set"),
         (LinkNeighborLoader, {"edge_label": ["a"] * 6}, TypeError, "edge_label: expected a tensor"),
         (LinkNeighborLoader, {"neg_sampling": 5}, ValueError, "neg_sampling is 5"),
         (LinkNeighborLoader, {"neg_sampling_ratio": -1.0}, ValueError, "amount.*-1.0"),

@@ -185,7 +185,7 @@ def test_served_data_is_the_graph_and_reads_what_is_looked_at(
         raise AssertionError("this reads the whole topology")
 
     with monkeypatch.context() as forbidden:
-        forbidden.setattr("graphzero.client.pyg.served_data.edges_by_id", never)
+        forbidden.setattr("graphzero.client.pyg.served_fields.edges_by_id", never)
         assert (data.num_nodes, data.num_edges, data.num_features) == (2000, 30000, 16)
         assert repr(data) == (
             "ServedData(x=[2000, 16], y=[2000], edge_index=[2, 30000], edge_weight=[30000], "
@@ -268,8 +268,6 @@ def test_backward_sampling_follows_out_edges_with_the_ids_of_the_edges(
     edges = torch.stack([out.node[out.row], out.node[out.col]])
     assert torch.equal(edges, whole.edge_index[:, out.edge])
     assert out.row[: out.num_sampled_edges[0]].max() < 50  # sources are the seeds
-    with pytest.raises(NotImplementedError, match="time_attr"):
-        GraphZeroSampler(client, [1], time_attr="time", sample_direction="backward")
 
 
 def test_every_layout_of_the_graph_store_has_the_ids_of_the_edges(
@@ -277,7 +275,8 @@ def test_every_layout_of_the_graph_store_has_the_ids_of_the_edges(
 ) -> None:
     store = GraphStore(client)
     row, col, ids = store.coo()
-    assert torch.equal(torch.stack([row, col]), whole.edge_index[:, ids])
+    assert torch.equal(torch.stack([row, col]), whole.edge_index)  # in the order of the input
+    assert torch.equal(ids, torch.arange(len(row)))
     row, first, ids = store.csc()
     col = torch.repeat_interleave(torch.arange(NUM_NODES), first.diff())
     assert torch.equal(torch.stack([row, col]), whole.edge_index[:, ids])

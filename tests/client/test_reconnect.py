@@ -126,6 +126,20 @@ def test_with_retry_requests_in_flight_are_answered_by_the_next_daemon(
         assert [batch_contents(future.result(60)) for future in futures] == expected
 
 
+def test_with_retry_the_next_daemon_may_take_fewer_requests_at_a_time(
+    mortal: DaemonProcess,
+) -> None:
+    with gz.connect(mortal.address, retry=True) as client:
+        nodes, fanout = range(2000), [10, 5]  # much enough that requests pile up
+        expected = [batch_contents(client.sample(nodes, fanout, seed=s)) for s in range(20)]
+        os.kill(mortal.pid, signal.SIGSTOP)
+        futures = [client.sample_async(nodes, fanout, seed=s) for s in range(20)]
+        mortal.kill()
+        mortal.start("--max-in-flight", "2")
+        assert [batch_contents(future.result(60)) for future in futures] == expected
+        mortal.kill()  # the next test has one as it always is
+
+
 def test_with_retry_a_loader_goes_on_with_the_same_batches(mortal: DaemonProcess) -> None:
     with gz.connect(mortal.address, retry=True) as client:
 

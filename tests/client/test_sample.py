@@ -121,16 +121,22 @@ def test_several_requests_are_in_flight_at_once_and_may_be_cancelled(
         assert client.sample(SEEDS, FANOUT).batch_size == len(SEEDS)
 
 
+@pytest.mark.parametrize(("options", "most"), [([], 64), (["--max-in-flight", "3"], 3)])
 def test_more_requests_than_a_daemon_takes_at_a_time_wait_for_their_turn(
-    start_daemon: Callable[..., Any], dataset: Path, gate: Gate, graph: gz.Graph
+    start_daemon: Callable[..., Any],
+    dataset: Path,
+    gate: Gate,
+    graph: gz.Graph,
+    options: list[str],
+    most: int,
 ) -> None:
-    daemon = start_daemon(dataset, setup=gate.setup)
+    daemon = start_daemon(dataset, *options, setup=gate.setup)
     with gz.connect(daemon.address) as client:
-        futures = [client.sample_async([seed], [2], seed=seed) for seed in range(150)]
-        await_in_flight(daemon, 64)
-        assert futures[10].cancel()
+        futures = [client.sample_async([seed], [2], seed=seed) for seed in range(500)]
+        await_in_flight(daemon, most)
+        assert futures[1].cancel()  # was sent: another one takes its place
         assert futures[140].cancel()
-        await_in_flight(daemon, 64)
+        await_in_flight(daemon, most)
         gate.open()
         for seed, future in enumerate(futures):
             if not future.cancelled():
@@ -217,8 +223,8 @@ def test_sample_has_the_arguments_of_sample_async() -> None:
         inspect.signature(call) for call in (gz.Client.sample, gz.Client.sample_async)
     )
     assert waiting.parameters == starting.parameters
-    assert waiting.return_annotation == "Batch"
-    assert starting.return_annotation == "Future[Batch]"
+    assert waiting.return_annotation == "Batch | TypedBatch"
+    assert starting.return_annotation == "Future[Batch | TypedBatch]"
 
 
 def test_an_unknown_dataset_is_refused_with_those_there_are(daemon: Any, dataset: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,3 +53,56 @@ def test_output_of_four_times_the_memory_is_the_same_file(
     assert size >= 4 * LIMIT
     subprocess.run([*command, "--memory", "4G", "--out", str(free)], check=True)
     subprocess.run(["cmp", limited / "graph.gl", free / "graph.gl"], check=True)
+
+
+COMPILE_TYPED = """
+import sys
+from pathlib import Path
+
+import numpy as np
+from graphzero import _engine
+
+folder, out, memory = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+src, dst, times, node_times = (
+    np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("src", "dst", "times", "node_times")
+)
+count = len(node_times)
+timed, late = (_engine.EdgeInput.arrays("edges", src, dst, None, t) for t in (times, None))
+report = _engine.compile_typed_topology(
+    out,
+    types=[_engine.TypeSpec.make("a", count, node_times), _engine.TypeSpec.make("b", count)],
+    relations=[
+        _engine.RelationSpec.make(0, "timed", 1, timed),
+        _engine.RelationSpec.make(1, "late", 0, late, dedup=True),
+    ],
+    resources=_engine.Resources.make(memory=memory, threads=2, temp_dir=str(Path(out).parent)),
+)
+print(report.spilled_bytes)
+"""
+
+
+def test_relations_and_times_keep_to_one_memory(
+    tmp_path: Path, memory_group: Callable[[int], MemoryGroup]
+) -> None:
+    """The interpreter and NumPy take some 60 MB beside the 64 MiB that the compiler may have."""
+    nodes, edges = 1_000_000, 12_000_000
+    rng = np.random.default_rng(1)
+    np.save(tmp_path / "node_times.npy", rng.integers(-(10**9), 10**9, nodes))
+    for name in ("src", "dst"):
+        np.save(tmp_path / f"{name}.npy", rng.integers(0, nodes, edges, np.int32))
+    np.save(tmp_path / "times.npy", rng.integers(-(10**9), 10**9, edges))
+    limit = 160 << 20
+    group = memory_group(limit)
+    command = [sys.executable, "-c", COMPILE_TYPED, str(tmp_path)]
+    done = subprocess.run(
+        [*command, str(tmp_path / "limited.gl"), str(64 << 20)],
+        preexec_fn=group.join,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert group.peak <= limit
+    assert int(done.stdout) > limit  # that much went to the disk
+    assert (tmp_path / "limited.gl").stat().st_size > 3 * limit
+    subprocess.run([*command, str(tmp_path / "free.gl"), str(2 << 30)], check=True)
+    subprocess.run(["cmp", tmp_path / "limited.gl", tmp_path / "free.gl"], check=True)

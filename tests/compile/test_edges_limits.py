@@ -95,8 +95,11 @@ def compile_arrays(
     directory: Path, src: Any, dst: Any, options: GraphOptions, resources: _engine.Resources
 ) -> Any:
     out = str(directory / "g.gl")
-    return _engine.compile_edges_arrays(
-        "edges", src, dst, None, out, options=options.for_engine(), resources=resources
+    return _engine.compile_topology(
+        _engine.EdgeInput.arrays("edges", src, dst),
+        out,
+        options=options.for_engine(),
+        resources=resources,
     )
 
 

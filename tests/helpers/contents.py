@@ -39,3 +39,30 @@ def same_sample(batch: gz.Batch, expected: Any) -> None:
     assert batch.num_sampled_nodes == expected.num_sampled_nodes
     assert batch.num_sampled_edges == expected.num_sampled_edges
     assert batch.batch_size == expected.batch_size
+
+
+def same_typed_sample(batch: Any, expected: Any) -> None:
+    """A batch of a daemon has, type by type, what the embedded engine has drawn."""
+    assert batch.metadata() == expected.metadata()
+    for owner in (*expected.node_types, *expected.edge_types):
+        found, wanted = batch[owner], expected[owner]
+        assert found.facts() == wanted.facts(), owner
+        for name in ("n_id", "batch", "edge_index", "e_id", "edge_weight"):
+            value = getattr(wanted, name, None)
+            if value is None:
+                assert getattr(found, name, None) is None, (owner, name)
+            else:
+                assert np.array_equal(found[name], value), (owner, name)
+    for name in ("source_index", "target_index", "seed_time"):
+        value = getattr(expected, name)
+        assert (getattr(batch, name) is None) == (value is None), name
+        assert value is None or np.array_equal(getattr(batch, name), value), name
+
+
+def typed_contents(batch: Any) -> tuple[Any, ...]:
+    """Everything that must be equal for batches of a graph with types to be the same."""
+    stores = {owner: batch[owner] for owner in (*batch.node_types, *batch.edge_types)}
+    fields = {(owner, n): store[n].tolist() for owner, store in stores.items() for n in store}
+    facts = {owner: store.facts() for owner, store in stores.items()}
+    ends = [getattr(batch, name) for name in ("source_index", "target_index", "seed_time")]
+    return batch.seed, fields, facts, [None if end is None else end.tolist() for end in ends]

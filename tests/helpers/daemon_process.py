@@ -43,12 +43,14 @@ class DaemonProcess:
         self._setup = setup
         self.start()
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
+        """Again after its end, with these options beside those it always has."""
         command = [sys.executable, "-m", "graphzero.server"]
         if self._setup:
             main = "import sys; from graphzero.server import main; sys.exit(main())"
             command[1:] = ["-c", f"{self._setup}\n{main}"]
-        command += ["--data", str(self.data), "--socket", str(self.socket), *self._options]
+        command += ["--data", str(self.data), "--socket", str(self.socket)]
+        command += [*self._options, *options]
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, env=self._env

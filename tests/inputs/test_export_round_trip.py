@@ -175,7 +175,8 @@ def column_of(**change: Any) -> dict[str, Any]:
     ("change", "message"),
     [
         ({"graphzero_export": 9}, r"graphzero\.json: found version 9, expected 1"),
-        ({"graphzero_export": 2, "new": 1}, r"graphzero\.json: found version 2, expected 1"),
+        ({"graphzero_export": 3, "new": 1}, r"graphzero\.json: found version 3, expected 1"),
+        ({"graphzero_export": 2}, r"graphzero\.json: not the description of an export"),
         ({"format": "hdf"}, r"graphzero\.json: not the description of an export"),
         ({"num_nodes": "3"}, r"json: .*num_nodes is '3', expected a number of nodes"),
         ({"num_nodes": 2**70}, r"json: .*num_nodes is 1180591620717411303424, expected"),

@@ -1,4 +1,4 @@
-"""The rooms of the Python package, as native/graphzero/README.md maps them."""
+"""Each room's README maps its files; those of the Python package import one way only."""
 
 import ast
 import re
@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "native/graphzero"
+PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "native/graphzero"
 MAP = (PACKAGE / "README.md").read_text()
 ROOMS = [room.partition("/")[0] for room in re.findall(r"^\| `([a-z/]+)/` \|", MAP, re.MULTILINE)]
 MODULES = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE]
+# Every other room, whose map is what its README has before the first section.
+OTHER_ROOMS = [
+    path
+    for path in [*PROJECT.glob("native/*"), PROJECT / "server", PROJECT / "client"]
+    if path.is_dir() and path.name not in ("graphzero", "third_party", "__pycache__")
+]
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -39,3 +46,12 @@ def test_a_room_imports_from_rooms_above_it_only(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_map_names_every_module(path: Path) -> None:
     assert path.stem == "__init__" or f"`{path.stem}`" in MAP
+
+
+@pytest.mark.parametrize("room", OTHER_ROOMS, ids=lambda room: str(room.relative_to(PROJECT)))
+def test_the_map_of_a_room_names_every_file(room: Path) -> None:
+    told = (room / "README.md").read_text().partition("\n## ")[0]
+    files = {path.stem for path in room.rglob("*") if path.suffix in (".h", ".cpp", ".py")}
+    unnamed = files - set(re.findall(r"\w+", told)) - {"__init__", "__main__"}
+    assert not unnamed, f"{room.name}/README.md does not say where these are: {sorted(unnamed)}"
+    assert sum(line.startswith("|") for line in told.splitlines()) <= 2 + 20

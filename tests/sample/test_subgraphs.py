@@ -288,8 +288,6 @@ def draw_negatives(graph: gz.Graph, count: int, given: Any, **options: Any) -> A
     sources, targets = np.empty(count, np.int64), np.empty(count, np.int64)
     _engine.draw_negatives(
         graph._file.topology,
-        adjacency="out",
-        rows_are_sources=True,
         given_sources=np.array(given, np.int64),
         seed=1,
         threads=2,

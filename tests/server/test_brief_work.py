@@ -9,7 +9,7 @@ import pytest
 from graphzero.files.dataset import open_dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute import Recipes, is_brief
-from graphzero.server.compute.recipe import SampleRecipe
+from graphzero.server.compute.recipe import SampleRecipe, SeedSizes
 
 SEEDS = 4
 
@@ -21,9 +21,13 @@ def sample(**fields: Any) -> pb.SessionRequest:
 class CountedRecipes(Recipes):
     read = 0
 
-    def of(self, request: pb.Sample) -> SampleRecipe:
+    def of(self, request: pb.Sample) -> tuple[SampleRecipe, SeedSizes]:
         self.read += 1
         return super().of(request)
+
+
+def recipe_of(recipes: Recipes, request: pb.Sample) -> SampleRecipe:
+    return recipes.of(request)[0]
 
 
 def brief(dataset: Path, request: pb.SessionRequest) -> bool:
@@ -62,26 +66,26 @@ def test_a_long_request_is_not_even_read(dataset: Path, edges: int) -> None:
 
 
 def test_the_nodes_of_many_hops_are_not_counted(dataset: Path) -> None:
-    recipe = Recipes(open_dataset(dataset)).of(pb.Sample(fanout=[63] * 100))
-    assert recipe.nodes_per_seed is None
+    recipe = recipe_of(Recipes(open_dataset(dataset)), pb.Sample(fanout=[63] * 100))
+    assert recipe.work_per_seed is None
 
 
 def test_what_was_asked_for_is_read_once(dataset: Path) -> None:
     recipes = Recipes(open_dataset(dataset))
-    first = recipes.of(pb.Sample(fanout=[3, 2], columns=["x"], seed=1))
-    assert recipes.of(pb.Sample(fanout=[3, 2], columns=["x"], seed=2)) is first
+    first = recipe_of(recipes, pb.Sample(fanout=[3, 2], columns=["x"], seed=1))
+    assert recipe_of(recipes, pb.Sample(fanout=[3, 2], columns=["x"], seed=2)) is first
     for other in (
         pb.Sample(fanout=[3, 1], columns=["x"]),
         pb.Sample(fanout=[3, 2], columns=["y"]),
         pb.Sample(fanout=[3, 2], columns=["x"], replace=True),
         pb.Sample(fanout=[3, 2], columns=["x"], direction=pb.DIRECTION_OUT),
     ):
-        assert recipes.of(other) is not first
+        assert recipe_of(recipes, other) is not first
 
 
 def test_few_are_kept(dataset: Path) -> None:
     recipes = Recipes(open_dataset(dataset))
     for edges in range(200):
-        recipes.of(pb.Sample(fanout=[edges]))
-    recipes.of(pb.Sample(fanout=[2**40] * 1000))
+        recipe_of(recipes, pb.Sample(fanout=[edges]))
+    recipe_of(recipes, pb.Sample(fanout=[2**40] * 1000))
     assert 0 < len(recipes._kept) <= 32

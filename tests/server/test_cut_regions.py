@@ -93,16 +93,22 @@ class Witness:
 def scene(request: pytest.FixtureRequest, columns: Path) -> Iterator[tuple[DaemonProcess, Witness]]:
     """A daemon, which gathers by threads of its own or lets the kernel write, and a witness."""
     with tempfile.TemporaryDirectory(prefix="gz-") as directory:
-        options = ("--threads", "2", "--shm-limit", "512M", "--feature-io", request.param)
-        daemon = DaemonProcess(columns, Path(directory) / "s.sock", *options)
-        watch = Watch(daemon)
-        before = watch.descriptors()
-        witness = Witness(daemon, columns)
-        yield daemon, witness
-        witness.close()
-        watch.expect_nothing_held(before)
-        watch.close()
-        assert daemon.stop() == 0
+        # A warm start would open files, and read ahead what the kernel is to write.
+        options = ("--threads", "2", "--shm-limit", "512M", "--warm", "none")
+        daemon = DaemonProcess(
+            columns, Path(directory) / "s.sock", *options, "--feature-io", request.param
+        )
+        try:
+            watch = Watch(daemon)
+            before = watch.descriptors()
+            witness = Witness(daemon, columns)
+            yield daemon, witness
+            witness.close()
+            watch.expect_nothing_held(before)
+            watch.close()
+            assert daemon.stop() == 0
+        finally:
+            daemon.kill()
 
 
 def ask(vandal: RawSession, request_id: int, kind: str) -> None:

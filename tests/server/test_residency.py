@@ -98,7 +98,9 @@ def faults(pid: int) -> tuple[int, int]:
 def test_the_event_loop_reads_nothing_after_an_eviction(
     start_daemon: Callable[..., Any], large: Path
 ) -> None:
-    daemon = start_daemon(large, setup=EVICT)
+    # Of files that are mapped; others are read by workers alone.
+    options = ("--feature-io", "mapped", "--topology-io", "mapped")
+    daemon = start_daemon(large, *options, setup=EVICT)
     daemon.wait_for_output("warm start read 2 files")
     with gz.connect(daemon.address) as client:
         client.sample([0], [5, 5])  # its shared memory is there

@@ -125,7 +125,7 @@ def test_name_of_a_region_is_gone_once_it_is_mapped(session: Any, daemon: Any) -
         (
             links_from([1, 2, 3], num_candidates=2**64 - 1, num_source_candidates=2**64 - 1),
             INVALID_ARGUMENT,
-            "1 sources of links and 36893488147419103230 candidates, but 3 ids",
+            "36893488147419103230 candidates, 0 edge ids and 0 times, but 3 ids",
         ),
         (links_from([1, 2, 2000], num_candidates=1), INVALID_ARGUMENT, "2000"),
         (
@@ -253,9 +253,9 @@ def test_cancelled_request_is_answered_once(
     assert (answer.request_id, answer.error.code) == (cancelled, CANCELLED)
     gate.open()
     session.sample(4, [1], [2])
-    for request_id in ({2, 3} - {cancelled}).pop(), 4:
-        answer = session.receive()
-        assert (answer.request_id, answer.result.batch_size) == (request_id, 1)
+    answers = [session.receive() for _ in range(2)]  # in any order
+    assert {answer.request_id for answer in answers} == {2, 3, 4} - {cancelled}
+    assert [answer.result.batch_size for answer in answers] == [1, 1]
     assert session.stub.GetStats(pb.GetStatsRequest()).failed_requests == 0
     session.close()
 

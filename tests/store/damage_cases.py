@@ -53,6 +53,8 @@ def _version_1(original: bytes) -> Iterator[Case]:
         end, before = offset + size, _NAMES[kind]
         for name, at, byte in _flips(original, range(offset, end)):
             yield Case(name, at, byte, FOUND, before)
+            if kind in _RESEALED:
+                yield Case(f"{name}, resealed", 0, _resealed_data(original, at, byte), SURVIVED)
 
 
 def _legacy(original: bytes) -> Iterator[Case]:
@@ -77,6 +79,28 @@ def _resealed(front: bytes, at: int, change: bytes) -> bytes:
     return bytes(result)
 
 
+def _resealed_data(original: bytes, at: int, change: bytes) -> bytes:
+    """The whole file with a change in a section of less than a block, and right checksums."""
+    result = bytearray(original)
+    result[at : at + len(change)] = change
+    count = struct.unpack_from("<I", result, 32)[0]
+    entries = list(_sections(result, count))
+    table = [TABLE + index * rw.ENTRY.size for index in range(count)]
+    checksums_at, checksums_size = next(e[1:] for e in entries if e[0] == rw.CHECKSUMS)
+    for entry, (kind, offset, size) in zip(table, entries, strict=True):
+        if kind != rw.CHECKSUMS and offset <= at < offset + size:
+            first_block = struct.unpack_from("<Q", result, entry + 40)[0]
+            block = xxhash.xxh3_64_digest(bytes(result[offset : offset + size]))[::-1]
+            result[checksums_at + 8 * first_block : checksums_at + 8 * first_block + 8] = block
+            struct.pack_into("<Q", result, entry + 48, xxhash.xxh3_64_intdigest(block))
+        if kind == rw.CHECKSUMS:
+            data = bytes(result[checksums_at : checksums_at + checksums_size])
+            struct.pack_into("<Q", result, entry + 48, xxhash.xxh3_64_intdigest(data))
+    front = TABLE + count * rw.ENTRY.size
+    result[:front] = _resealed(bytes(result[:front]), 0, bytes(result[:1]))
+    return bytes(result)
+
+
 def _flips(original: bytes, positions: Iterable[int]) -> Iterator[tuple[str, int, bytes]]:
     for at in positions:
         for bit in range(8):
@@ -98,14 +122,24 @@ def _sections(original: bytes, count: int) -> Iterator[tuple[int, int, int]]:
         yield fields[0], fields[6], fields[7]
 
 
+# Sections that are changed with right checksums too: the reader acts on what they say.
+_RESEALED = {rw.SCHEMA, rw.NODE_TIMES, rw.NODES_BY_TIME, rw.TIMES_BY_TIME, 21, 37}
+
 _NAMES = {
     rw.CHECKSUMS: "checksums",
     rw.WEIGHT_NAME: "weight_name",
+    rw.SCHEMA: "schema",
+    rw.NODE_TIMES: "node_times",
+    rw.NODES_BY_TIME: "nodes_by_time",
+    rw.TIMES_BY_TIME: "times_by_time",
+    rw.TIME_UNIT: "time_unit",
     rw.ROWS: "rows",
     rw.ROW_SHAPE: "row_shape",
     **{
         first + step: f"{direction}.{name}"
         for direction, first in rw.FIRST_KIND.items()
-        for step, name in enumerate(("indptr", "indices", "weights", "edge_ids", "times"))
+        for step, name in enumerate(
+            ("indptr", "indices", "weights", "edge_ids", "times", "slot_times")
+        )
     },
 }

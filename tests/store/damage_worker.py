@@ -28,8 +28,11 @@ def exercise(path: Path) -> list[str]:
     """Opens the file, reads everything in every way, returns what verify says."""
     store = gz.Graph(path) if path.suffix == ".gl" else gz.FeatureStore(path)
     if isinstance(store, gz.Graph):
-        read_graph(store)
-        sample_graph(store)
+        read_relations(_engine.Topology.open(str(path)))
+        if len(store.relations) == 1:
+            read_graph(store)
+            sample_graph(store)
+        sample_in_time(store)
     else:
         read_matrix(store)
     tolerate(lambda: info.describe_file(path))
@@ -46,6 +49,33 @@ def read_graph(graph: gz.Graph) -> None:
                 graph.get_edge_ids,
             ):
                 tolerate(lambda m=method, n=node, d=direction: m(n, direction=d))
+
+
+def read_relations(topology: _engine.Topology) -> None:
+    for number, node_type in enumerate(topology.types):
+        if node_type.count < 1 << 20:
+            tolerate(lambda n=number: topology.node_times(n))
+    for number in range(len(topology.relations)):
+        for direction in ("out", "in"):
+            for node in range(2):
+                for method in (
+                    topology.degree,
+                    topology.neighbours,
+                    topology.weights,
+                    topology.edge_ids,
+                    topology.times,
+                    topology.slot_times,
+                ):
+                    tolerate(lambda m=method, n=node, d=direction, r=number: m(n, d, r))
+
+
+def sample_in_time(graph: gz.Graph) -> None:
+    """Samples of every type, at a time and at the nodes' own."""
+    for name, count in graph.types.items():
+        ids = list(range(min(count, 4)))
+        seeds = {name: ids} if name else ids
+        for time in (7, "own"):
+            tolerate(lambda s=seeds, t=time: graph.sample(s, [2, -1], time=t, seed=0, threads=1))
 
 
 def sample_graph(graph: gz.Graph) -> None:

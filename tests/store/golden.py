@@ -78,6 +78,59 @@ GRAPHS = [
         symmetric=True,
     ),
 ]
+# Everything that a typed graph may have: types with and without times, ascending or not; edges with
+# times of their own, with those of their neighbours and with none; a symmetric relation, a view, an
+# inverse, parallel edges, an empty type and an empty relation.
+TYPED_IMAGE = rw.typed_topology(
+    [
+        rw.NodeType("user", 3, times=[1, 1, 4]),
+        rw.NodeType("movie", 4, times=[10, 5, 5, 40]),
+        rw.NodeType("tag", 2),
+        rw.NodeType("none", 0),
+    ],
+    [
+        rw.Relation(
+            0,
+            "rates",
+            1,
+            rw.Edges(
+                src=[0, 0, 2, 0],
+                dst=[3, 1, 0, 1],
+                weights=[1.0, 2.0, 3.0, 4.0],
+                edge_ids=[0, 1, 2, 3],
+                times=[20, 7, 30, 6],
+            ),
+            weight_name="stars",
+        ),
+        rw.Relation(1, "has", 2, rw.Edges(src=[0, 3, 3], dst=[1, 0, 0])),
+        rw.Relation(
+            0,
+            "knows",
+            0,
+            rw.Edges([0, 1, 1], [1, 0, 1], edge_ids=[0, 0, 1]),
+            directions=["out"],
+            extra_flags=rw.SYMMETRIC | rw.MULTI_EDGES_DROPPED,
+            edge_id_bound=2,
+        ),
+        rw.Relation(2, "of", 1, rw.Edges(src=[1], dst=[0]), directions=["in"]),
+        rw.Relation(3, "empty", 0, rw.Edges([], [])),
+    ],
+    views=[rw.View("rated_by", 0), rw.View("rev_of", 3)],
+    inverses=[(1, 3)],
+    time_unit="s",
+)
+# Without types: times of edges, some of which are older than the node that they lead to.
+TIMED_IMAGE = rw.topology(
+    4,
+    rw.Edges(
+        src=[0, 2, 0, 0, 1], dst=[1, 1, 1, 3, 2], edge_ids=range(5), times=[5, -7, 5, 2**40, 0]
+    ),
+    flags=rw.TIME_ORDERED,
+    node_times=[3, -2, 6, 6],
+    time_unit="ms",
+)
+TYPED_GRAPHS = {"typed.gl": TYPED_IMAGE, "timed.gl": TIMED_IMAGE}
+
 LEGACY_GRAPHS = [
     GoldenGraph("graphzero02.gl", neighbours=[[1, 2, 1], [], [1], [0]]),
     GoldenGraph(
@@ -122,6 +175,8 @@ def reference_bytes(name: str) -> bytes:
     for matrix in LEGACY_MATRICES:
         if matrix.name == name:
             return legacy_matrix(matrix.values)
+    if name in TYPED_GRAPHS:
+        return TYPED_GRAPHS[name].bytes()
     if name == "directed.gl":
         return rw.topology(4, DIRECTED_EDGES).bytes()
     if name == "named_weights.gl":
@@ -138,5 +193,5 @@ def reference_bytes(name: str) -> bytes:
 
 
 if __name__ == "__main__":
-    for golden in (*GRAPHS, *MATRICES):
-        (DIRECTORY / golden.name).write_bytes(reference_bytes(golden.name))
+    for name in (*(golden.name for golden in (*GRAPHS, *MATRICES)), *TYPED_GRAPHS):
+        (DIRECTORY / name).write_bytes(reference_bytes(name))

@@ -23,7 +23,13 @@ ENTRY = struct.Struct("<I I H H I Q Q Q Q Q 40s")
 TOPOLOGY_MAGIC = b"\x89GZGL\r\n\x1a"
 MATRIX_MAGIC = b"\x89GZGD\r\n\x1a"
 
-SYMMETRIC, SORTED, MULTI_EDGES_DROPPED = 1, 2, 4
+SCHEMA_HEAD = struct.Struct("<4I")
+TYPE_RECORD = struct.Struct("<Q I I I 12s")
+RELATION_RECORD = struct.Struct("<I I I I I I Q Q I 20s")
+
+SYMMETRIC, SORTED, MULTI_EDGES_DROPPED, TIME_ORDERED = 1, 2, 4, 8
+HAS_NODE_TIMES, TIMES_ASCEND = 1, 2
+NO_RELATION = 0xFFFFFFFF
 DTYPES = {
     "float32": 1,
     "float64": 2,
@@ -39,7 +45,8 @@ DTYPES = {
     "uint64": 13,
 }
 CHECKSUMS, WEIGHT_NAME, ROWS, ROW_SHAPE, DESCRIPTION = 1, 48, 64, 65, 66
-INDPTR, INDICES, WEIGHTS, EDGE_IDS, TIMES = range(5)
+SCHEMA, NODE_TIMES, NODES_BY_TIME, TIMES_BY_TIME, TIME_UNIT = 49, 50, 51, 52, 53
+INDPTR, INDICES, WEIGHTS, EDGE_IDS, TIMES, SLOT_TIMES = range(6)
 FIRST_KIND = {"out": 16, "in": 32}
 ROLES = {"node": 0, "edge": 1, "ids": 2, "categories": 3}
 
@@ -162,36 +169,93 @@ def container(
 
 @dataclass(frozen=True)
 class Edges:
-    """Stored edges in input order, before they are sorted into rows."""
+    """Stored edges in input order, before they are sorted into rows.
+
+    Without `edge_ids` an edge's id is its place. They decide the order of rows also if they are not
+    stored.
+    """
 
     src: Sequence[int]
     dst: Sequence[int]
     weights: Sequence[float] | None = None
     edge_ids: Sequence[int] | None = None
     times: Sequence[int] | None = None
+    store_ids: bool = True
+
+    def slot_times(
+        self, neighbours: Sequence[int], node_times: Sequence[int] | None
+    ) -> list[int] | None:
+        """The later of each edge's time and its neighbour's; None where neither has one."""
+        if node_times is None:
+            return None if self.times is None else list(self.times)
+        of_nodes = [node_times[n] for n in neighbours]
+        if self.times is None:
+            return of_nodes
+        return [max(pair) for pair in zip(self.times, of_nodes, strict=True)]
 
 
 def adjacency(
-    direction: str, rows: int, row_of: Sequence[int], neighbour_of: Sequence[int], edges: Edges
+    direction: str,
+    rows: int,
+    edges: Edges,
+    *,
+    neighbours: int | None = None,
+    node_times: Sequence[int] | None = None,
+    time_ordered: bool = False,
+    relation: int = 0,
 ) -> list[Section]:
-    """Rows sorted by (neighbour, edge id); without edge ids, by (neighbour, input order)."""
+    """Rows by (neighbour, edge id); `time_ordered` ones by (slot time, edge id, neighbour).
+
+    `neighbours` is how many nodes may be neighbours, `node_times` are theirs.
+    """
     first = FIRST_KIND[direction]
+    out = direction == "out"
+    row_of, neighbour_of = (edges.src, edges.dst) if out else (edges.dst, edges.src)
     ids = edges.edge_ids if edges.edge_ids is not None else range(len(row_of))
-    order = sorted(range(len(row_of)), key=lambda e: (row_of[e], neighbour_of[e], ids[e]))
+    slot_times = edges.slot_times(neighbour_of, node_times)
+    if time_ordered and slot_times is not None:
+        times = slot_times
+        order = sorted(
+            range(len(row_of)), key=lambda e: (row_of[e], times[e], ids[e], neighbour_of[e])
+        )
+    else:
+        order = sorted(range(len(row_of)), key=lambda e: (row_of[e], neighbour_of[e], ids[e]))
+    if slot_times is not None and edges.times is not None and slot_times == list(edges.times):
+        slot_times = None
     degrees = np.bincount(np.asarray(row_of, np.int64), minlength=rows)
     indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
+    id_type = np.uint64 if neighbours is not None and neighbours > 1 << 32 else np.uint32
     sections = [
-        array_section(first + INDPTR, indptr),
-        array_section(first + INDICES, np.asarray(neighbour_of, np.uint32)[order]),
+        array_section(first + INDPTR, indptr, relation=relation),
+        array_section(first + INDICES, np.asarray(neighbour_of, id_type)[order], relation=relation),
     ]
     for step, values, dtype in (
         (WEIGHTS, edges.weights, np.float32),
-        (EDGE_IDS, edges.edge_ids, np.uint32),
+        (EDGE_IDS, edges.edge_ids if edges.store_ids else None, np.uint32),
         (TIMES, edges.times, np.int64),
+        (SLOT_TIMES, slot_times, np.int64),
     ):
         if values is not None:
-            sections.append(array_section(first + step, np.asarray(values, dtype)[order]))
+            array = np.asarray(values, dtype)[order]
+            sections.append(array_section(first + step, array, relation=relation))
     return sections
+
+
+def node_time_sections(times: Sequence[int] | None, type_number: int = 0) -> list[Section]:
+    if times is None:
+        return []
+    array = np.asarray(times, np.int64)
+    sections = [array_section(NODE_TIMES, array, relation=type_number)]
+    order = np.array(sorted(range(len(array)), key=lambda i: (array[i], i)), np.uint32)
+    if order.tolist() != list(range(len(array))):
+        sections.append(array_section(NODES_BY_TIME, order, relation=type_number))
+        sections.append(array_section(TIMES_BY_TIME, array[order], relation=type_number))
+    return sections
+
+
+def time_unit_sections(unit: str) -> list[Section]:
+    text = np.frombuffer(unit.encode(), np.uint8)
+    return [array_section(TIME_UNIT, text, must_understand=False)] if unit else []
 
 
 def topology(
@@ -201,16 +265,180 @@ def topology(
     directions: Sequence[str] = ("out", "in"),
     flags: int = SORTED,
     edge_id_bound: int | None = None,
+    node_times: Sequence[int] | None = None,
+    time_unit: str = "",
     extra: Sequence[Section] = (),
 ) -> Image:
-    sections: list[Section] = []
-    if "out" in directions:
-        sections += adjacency("out", num_nodes, edges.src, edges.dst, edges)
-    if "in" in directions:
-        sections += adjacency("in", num_nodes, edges.dst, edges.src, edges)
+    """A graph without types. Timed rows are ordered if `flags` has TIME_ORDERED."""
+    sections = node_time_sections(node_times)
+    for direction in ("out", "in"):
+        if direction in directions:
+            sections += adjacency(
+                direction,
+                num_nodes,
+                edges,
+                node_times=node_times,
+                time_ordered=bool(flags & TIME_ORDERED),
+            )
     bound = len(edges.src) if edge_id_bound is None else edge_id_bound
     properties = struct.pack("<4Q", num_nodes, num_nodes, len(edges.src), bound)
-    return container(TOPOLOGY_MAGIC, properties, [*sections, *extra], optional_flags=flags)
+    return container(
+        TOPOLOGY_MAGIC,
+        properties,
+        [*sections, *extra, *time_unit_sections(time_unit)],
+        optional_flags=flags,
+    )
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """A type of nodes."""
+
+    name: str
+    count: int
+    times: Sequence[int] | None = None
+
+    def flags(self) -> int:
+        if self.times is None:
+            return 0
+        ascend = all(a <= b for a, b in zip(self.times, self.times[1:], strict=False))
+        return HAS_NODE_TIMES | (TIMES_ASCEND if ascend else 0)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A stored relation; `source` and `target` are numbers of types.
+
+    Without `flags`, rows are sorted, or ordered by time where there are slot times.
+    """
+
+    source: int
+    name: str
+    target: int
+    edges: Edges
+    directions: Sequence[str] = ("out", "in")
+    flags: int | None = None
+    extra_flags: int = 0
+    """SYMMETRIC or MULTI_EDGES_DROPPED, beside the order of rows."""
+    edge_id_bound: int | None = None
+    weight_name: str = ""
+
+    @property
+    def bound(self) -> int:
+        return len(self.edges.src) if self.edge_id_bound is None else self.edge_id_bound
+
+    def all_flags(self, types: Sequence[NodeType]) -> int:
+        if self.flags is not None:
+            return self.flags
+        flags = self.extra_flags
+        for direction in self.directions:
+            neighbours = types[self.target if direction == "out" else self.source]
+            timed = self.edges.times is not None or neighbours.times is not None
+            flags |= TIME_ORDERED if timed else SORTED
+        return flags
+
+
+@dataclass(frozen=True)
+class View:
+    """Relation number `base` with its ends exchanged."""
+
+    name: str
+    base: int
+
+
+def schema_bytes(
+    types: Sequence[NodeType],
+    relations: Sequence[Relation],
+    views: Sequence[View] = (),
+    inverses: Sequence[tuple[int, int]] = (),
+) -> bytes:
+    names = b""
+    records = b""
+    inverse = {a: b for pair in inverses for a, b in (pair, pair[::-1])}
+    for node_type in types:
+        name = node_type.name.encode()
+        records += TYPE_RECORD.pack(
+            node_type.count, len(names), len(name), node_type.flags(), bytes(12)
+        )
+        names += name
+    for number, relation in enumerate(relations):
+        name = relation.name.encode()
+        records += RELATION_RECORD.pack(
+            relation.source,
+            relation.target,
+            len(names),
+            len(name),
+            relation.all_flags(types),
+            number,
+            len(relation.edges.src),
+            relation.bound,
+            inverse.get(number, NO_RELATION),
+            bytes(20),
+        )
+        names += name
+    for view in views:
+        name = view.name.encode()
+        base = relations[view.base]
+        records += RELATION_RECORD.pack(
+            base.target,
+            base.source,
+            len(names),
+            len(name),
+            base.all_flags(types),
+            view.base,
+            len(base.edges.src),
+            base.bound,
+            NO_RELATION,
+            bytes(20),
+        )
+        names += name
+    return SCHEMA_HEAD.pack(len(types), len(relations), len(views), len(names)) + records + names
+
+
+def relation_sections(number: int, relation: Relation, types: Sequence[NodeType]) -> list[Section]:
+    sections: list[Section] = []
+    flags = relation.all_flags(types)
+    ends = {"out": (relation.source, relation.target), "in": (relation.target, relation.source)}
+    for direction in ("out", "in"):
+        if direction in relation.directions:
+            rows, neighbours = (types[t] for t in ends[direction])
+            sections += adjacency(
+                direction,
+                rows.count,
+                relation.edges,
+                neighbours=neighbours.count,
+                node_times=neighbours.times,
+                time_ordered=bool(flags & TIME_ORDERED),
+                relation=number,
+            )
+    if relation.weight_name:
+        sections.append(weight_name(relation.weight_name, relation=number))
+    return sections
+
+
+def typed_topology(
+    types: Sequence[NodeType],
+    relations: Sequence[Relation],
+    *,
+    views: Sequence[View] = (),
+    inverses: Sequence[tuple[int, int]] = (),
+    time_unit: str = "",
+    schema: bytes | None = None,
+    extra: Sequence[Section] = (),
+) -> Image:
+    """A typed graph; `schema` replaces the bytes that belong to it, for hostile files."""
+    if schema is None:
+        schema = schema_bytes(types, relations, views, inverses)
+    sections = [array_section(SCHEMA, np.frombuffer(schema, np.uint8))]
+    for number, node_type in enumerate(types):
+        sections += node_time_sections(node_type.times, number)
+    for number, relation in enumerate(relations):
+        sections += relation_sections(number, relation, types)
+    sections += [*extra, *time_unit_sections(time_unit)]
+    nodes = sum(t.count for t in types)
+    edges = sum(len(r.edges.src) for r in relations)
+    bound = max((r.bound for r in relations), default=0)
+    return container(TOPOLOGY_MAGIC, struct.pack("<4Q", nodes, nodes, edges, bound), sections)
 
 
 def matrix(
@@ -237,9 +465,9 @@ def matrix(
     return container(MATRIX_MAGIC, properties, sections)
 
 
-def weight_name(name: str) -> Section:
+def weight_name(name: str, *, relation: int = 0) -> Section:
     text = np.frombuffer(name.encode(), np.uint8)
-    return array_section(WEIGHT_NAME, text, must_understand=False)
+    return array_section(WEIGHT_NAME, text, must_understand=False, relation=relation)
 
 
 def zero_matrix(rows: int, cols: int, dtype: str) -> Image:

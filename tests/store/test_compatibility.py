@@ -80,6 +80,28 @@ def test_a_relation_that_may_be_ignored_leaves_the_graph_readable(tmp_path):
     assert graph.get_neighbours(0).tolist() == [1, 2]
 
 
+def test_a_reader_from_before_schemas_refuses_a_typed_graph_by_name(tmp_path):
+    """It does not know the kind of the section, and must: as this reader does not know kind 99."""
+    types = [rw.NodeType("a", 3), rw.NodeType("b", 3)]
+    relations = [rw.Relation(0, "r", 1, EDGES)]
+    written = rw.typed_topology(types, relations).bytes()
+    assert struct.unpack_from("<II", written, rw.HEADER.size) == (rw.SCHEMA, 1)  # must understand
+    sections = [
+        rw.Section(99, rw.DTYPES["uint8"], 3, 3, b"abc"),
+        *rw.relation_sections(0, relations[0], types),
+    ]
+    properties = struct.pack("<4Q", 6, 6, 3, 3)
+    image = rw.container(rw.TOPOLOGY_MAGIC, properties, sections)
+    with pytest.raises(gz.FormatError, match=r"section 0 \(kind 99\).*a newer one may read it"):
+        gz.Graph(image.write(tmp_path / "g.gl"))
+
+
+def test_a_reader_from_before_schemas_refuses_other_relations_too(tmp_path):
+    extra = rw.array_section(16, np.zeros(4, np.uint64), relation=1)
+    with pytest.raises(gz.FormatError, match=r"section 4.*relation 1.*a newer one may read it"):
+        gz.Graph(rw.topology(3, EDGES, extra=[extra]).write(tmp_path / "g.gl"))
+
+
 def test_times_are_part_of_version_1(tmp_path):
     edges = rw.Edges(src=[0, 0, 2], dst=[1, 2, 0], times=[30, -20, 10])
     path = rw.topology(3, edges).write(tmp_path / "g.gl")

@@ -7,14 +7,14 @@ from pathlib import Path
 import golden
 import pytest
 
-pytestmark = pytest.mark.slow
-
 WORKER = Path(__file__).parent / "damage_worker.py"
 # One of each layout; every case of a file runs in one process.
 FILES = [
     "directed.gl",
     "named_weights.gl",
     "symmetric.gl",
+    "typed.gl",
+    "timed.gl",
     "graphzero02.gl",
     "graphzero02_weighted.gl",
     "float32.gd",
@@ -25,7 +25,10 @@ FILES = [
     "graphzero02.gd",
     "graphzero02_int64.gd",
 ]
-HANGS_AFTER_S = 600
+HANGS_AFTER_S = 900
+
+# A typed file has many sections, and each bit of their entries is a case.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(HANGS_AFTER_S + 60)]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,17 +1,23 @@
-"""The worked example of FORMAT.md is the file that writers make."""
+"""The worked examples of FORMAT.md are what writers make."""
 
 from pathlib import Path
 
 import graphzero as gz
+import numpy as np
 import reference_writer as rw
+from graphzero import _engine
 from hexdump import hexdump
 
 DOCUMENT = Path(__file__).parents[2] / "native" / "store" / "FORMAT.md"
 
 
-def worked_example() -> str:
+def example(heading: str) -> str:
     text = DOCUMENT.read_text(encoding="utf-8")
-    return text.split("## A worked example", 1)[1].split("```")[1].strip()
+    return text.split(f"## {heading}\n", 1)[1].split("```")[1].strip()
+
+
+def worked_example() -> str:
+    return example("A worked example")
 
 
 def test_reference_writer_makes_the_worked_example():
@@ -24,5 +30,42 @@ def test_write_graph_makes_the_worked_example(tmp_path):
     assert hexdump((tmp_path / "g.gl").read_bytes()) == worked_example()
 
 
-def test_header_and_entry_have_the_documented_sizes():
+# Users 0, 2 and 2 bought items 1, 0 and 1.
+TYPES = [rw.NodeType("user", 3), rw.NodeType("item", 2, times=[5, 7])]
+BOUGHT = rw.Edges([0, 2, 2], [1, 0, 1], times=[9, 6, 8])
+
+
+def test_reference_writer_makes_the_worked_schema():
+    schema = rw.schema_bytes(TYPES, [rw.Relation(0, "buys", 1, BOUGHT)], [rw.View("bought_by", 0)])
+    assert hexdump(schema) == example("A worked schema")
+
+
+def test_the_compiler_makes_the_worked_schema_without_slot_times(tmp_path):
+    path = tmp_path / "g.gl"
+    edges = _engine.EdgeInput.arrays(
+        "edges",
+        *(np.array(a, np.int64) for a in (BOUGHT.src, BOUGHT.dst)),
+        None,
+        np.array(BOUGHT.times, np.int64),
+    )
+    _engine.compile_typed_topology(
+        str(path),
+        types=[
+            _engine.TypeSpec.make("user", 3),
+            _engine.TypeSpec.make("item", 2, np.array([5, 7], np.int64)),
+        ],
+        relations=[_engine.RelationSpec.make(0, "buys", 1, edges)],
+        views=[("bought_by", 0)],
+        resources=_engine.Resources.make(memory=64 << 20, threads=1, temp_dir=str(tmp_path)),
+    )
+    sections = _engine.Topology.open(str(path)).sections
+    schema = sections[0]
+    assert schema.name == "schema"
+    data = path.read_bytes()[schema.offset : schema.offset + schema.stored_bytes]
+    assert hexdump(data) == example("A worked schema")
+    assert not [s for s in sections if s.name.endswith("slot_times")]
+
+
+def test_header_entry_and_records_have_the_documented_sizes():
     assert (rw.HEADER.size, rw.ENTRY.size) == (256, 96)
+    assert (rw.SCHEMA_HEAD.size, rw.TYPE_RECORD.size, rw.RELATION_RECORD.size) == (16, 32, 64)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import reference_writer as rw
 from golden import GoldenGraph, GoldenMatrix
+from graphzero import _engine
 from graphzero.files.paths import find_problems, open_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,40 @@ def test_reference_writer_makes_the_kept_bytes(item):
 @pytest.mark.parametrize("item", [*ALL_GRAPHS, *ALL_MATRICES], ids=name_of)
 def test_kept_files_verify(item):
     assert find_problems(open_file(golden.DIRECTORY / item.name)) == []
+
+
+@pytest.mark.parametrize("name", golden.TYPED_GRAPHS)
+def test_kept_typed_and_timed_files_are_what_they_were(name):
+    path = golden.DIRECTORY / name
+    assert golden.reference_bytes(name) == path.read_bytes()
+    assert find_problems(open_file(path)) == []
+
+
+def test_the_kept_typed_graph_reads_as_it_was_written():
+    topology = _engine.Topology.open(str(golden.DIRECTORY / "typed.gl"))
+    assert [(t.name, t.count, t.has_times) for t in topology.types] == [
+        ("user", 3, True),
+        ("movie", 4, True),
+        ("tag", 2, False),
+        ("none", 0, False),
+    ]
+    assert [
+        (r.source, r.name, r.target, r.base, r.inverse, r.symmetric, r.has_times)
+        for r in topology.relations
+    ] == [
+        (0, "rates", 1, 0, None, False, True),
+        (1, "has", 2, 1, 3, False, True),
+        (0, "knows", 0, 2, None, True, True),
+        (2, "of", 1, 3, 1, False, False),
+        (3, "empty", 0, 4, None, False, True),
+        (1, "rated_by", 0, 0, None, False, True),
+        (1, "rev_of", 2, 3, None, False, False),
+    ]
+    assert topology.slot_times(0, "out", 0).tolist() == [6, 7, 40]
+    assert topology.slot_times(1, "in", 0).tolist() == [6, 7]
+    assert topology.slot_times(0, "in", 1).tolist() == [40, 40]
+    assert topology.neighbours(1, "out", 1).tolist() == []
+    assert topology.neighbours(0, "out", 6).tolist() == [1]
 
 
 @pytest.mark.parametrize("item", ALL_GRAPHS, ids=name_of)

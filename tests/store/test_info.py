@@ -49,6 +49,49 @@ def test_a_matrix_is_described_by_shape_and_type(capsys):
     assert (split["shape"], split["role"]) == ([3], "ids")
 
 
+def test_a_typed_graph_is_described_by_types_and_relations(capsys):
+    (graph,) = info_json(golden.DIRECTORY / "typed.gl", capsys)["files"]
+    assert (graph["num_nodes"], graph["num_edges"], graph["time_unit"]) == (9, 11, "s")
+    assert graph["types"] == [
+        {"name": "user", "num_nodes": 3, "times": [1, 4]},
+        {"name": "movie", "num_nodes": 4, "times": [5, 40]},
+        {"name": "tag", "num_nodes": 2, "times": None},
+        {"name": "none", "num_nodes": 0, "times": None},
+    ]
+    rates, has, knows, _, _, view, _ = graph["relations"]
+    assert (rates["source"], rates["name"], rates["target"]) == ("user", "rates", "movie")
+    assert (rates["num_edges"], rates["times"], rates["weight_name"]) == (4, [6, 30], "stars")
+    assert rates["degrees"]["out"]["max"] == 3
+    assert rates["degrees"]["in"]["max"] == 2
+    assert (has["times"], has["time_ordered"], has["inverse"]) == (None, True, 3)
+    assert (knows["symmetric"], knows["directions"]) == (True, ["out"])
+    assert (view["name"], view["view_of"]) == ("rated_by", 0)
+
+
+def test_the_summary_of_a_typed_graph_names_types_relations_and_times(capsys):
+    assert main(["info", str(golden.DIRECTORY / "typed.gl")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("3 nodes, times from 1970-01-01T00:00:01 to 1970-01-01T00:00:04" in v for v in lines)
+    rates = next(line for line in lines if "(user, rates, movie)" in line)
+    assert "4 edges, out-edges and in-edges, weights, edge ids, times from" in rates
+    assert "rows in the order of time" in rates
+    assert any(
+        "(movie, rated_by, user)" in v and "view of (user, rates, movie)" in v for v in lines
+    )
+    assert any("(movie, has, tag)" in v and "inverse of (tag, of, movie)" in v for v in lines)
+    assert main(["info", "-v", str(golden.DIRECTORY / "typed.gl")]) == 0
+    assert "out.slot_times" in capsys.readouterr().out
+
+
+def test_a_timed_graph_without_types_tells_its_times(capsys):
+    (graph,) = info_json(golden.DIRECTORY / "timed.gl", capsys)["files"]
+    assert graph["edge_times"] == [-7, 2**40]
+    assert graph["node_times"] == [-2, 6]
+    assert main(["info", str(golden.DIRECTORY / "timed.gl")]) == 0
+    out = capsys.readouterr().out
+    assert "from 1969-12-31T23:59:59.993 to 2004-11-03" in out
+
+
 def test_files_of_graphzero_0_2_have_no_fingerprint(capsys):
     (graph,) = info_json(golden.DIRECTORY / "graphzero02.gl", capsys)["files"]
     assert (graph["format"], graph["fingerprint"]) == ("GraphZero 0.2", None)

@@ -13,8 +13,8 @@ store::SectionKind After(store::SectionKind indptr, uint32_t step) {
 
 }  // namespace
 
-std::vector<store::SectionSpec> SectionsOf(const AdjacencyLayout& layout,
-                                           store::SectionKind indptr) {
+std::vector<store::SectionSpec> SectionsOf(const AdjacencyLayout& layout, store::SectionKind indptr,
+                                           uint32_t relation) {
   using store::DType;
   const uint64_t starts = layout.rows + 1;
   const auto integers = [&](bool wide, uint32_t step) {
@@ -28,6 +28,11 @@ std::vector<store::SectionSpec> SectionsOf(const AdjacencyLayout& layout,
     sections.push_back({After(indptr, 2), DType::kFloat32, layout.edges, layout.edges * 4});
   }
   if (layout.edge_ids) sections.push_back(integers(layout.wide_edge_ids, 3));
+  for (const uint32_t step : {layout.times ? 4u : 0u, layout.slot_times ? 5u : 0u}) {
+    if (step == 0) continue;
+    sections.push_back({After(indptr, step), DType::kInt64, layout.edges, layout.edges * 8});
+  }
+  for (store::SectionSpec& section : sections) section.relation = relation;
   return sections;
 }
 
@@ -39,6 +44,8 @@ AdjacencyWriter::AdjacencyWriter(const AdjacencyLayout& layout, store::Container
   size_t next = first_section + 2;
   if (layout.weights) weights_ = &file->stream(next++);
   if (layout.edge_ids) edge_ids_ = &file->stream(next++);
+  if (layout.times) times_ = &file->stream(next++);
+  if (layout.slot_times) slot_times_ = &file->stream(next++);
 }
 
 // Writes the start of every row below `row` that has none yet.
@@ -64,6 +71,14 @@ void AdjacencyWriter::StartRows(std::span<const RowCount> rows) {
 
 void AdjacencyWriter::AppendWeights(std::span<const float> weights) {
   weights_->Append(std::as_bytes(weights));
+}
+
+void AdjacencyWriter::AppendTimes(std::span<const int64_t> times) {
+  times_->Append(std::as_bytes(times));
+}
+
+void AdjacencyWriter::AppendSlotTimes(std::span<const int64_t> times) {
+  slot_times_->Append(std::as_bytes(times));
 }
 
 void AdjacencyWriter::AppendEdgeIds(std::span<const uint64_t> ids) {

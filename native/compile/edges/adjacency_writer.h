@@ -18,11 +18,13 @@ struct AdjacencyLayout {
   bool weights;
   bool edge_ids;
   bool wide_edge_ids;
+  bool times = false;       // of the edges
+  bool slot_times = false;  // where they are not those of the edges
 };
 
 // The sections, for ContainerWriter; `indptr` is kOutIndptr or kInIndptr.
-std::vector<store::SectionSpec> SectionsOf(const AdjacencyLayout& layout,
-                                           store::SectionKind indptr);
+std::vector<store::SectionSpec> SectionsOf(const AdjacencyLayout& layout, store::SectionKind indptr,
+                                           uint32_t relation);
 
 // One thread at a time.
 class AdjacencyWriter {
@@ -40,6 +42,8 @@ class AdjacencyWriter {
   void AppendNeighbours(std::span<const uint64_t> ids) { Wide(neighbours_, ids); }
   void AppendWeights(std::span<const float> weights);
   void AppendEdgeIds(std::span<const uint64_t> ids);
+  void AppendTimes(std::span<const int64_t> times);
+  void AppendSlotTimes(std::span<const int64_t> times);
 
   // Completes indptr. Throws std::logic_error if the number of slots is not that of the layout.
   void Finish();
@@ -55,6 +59,8 @@ class AdjacencyWriter {
   store::SectionStream* neighbours_;
   store::SectionStream* weights_ = nullptr;
   store::SectionStream* edge_ids_ = nullptr;
+  store::SectionStream* times_ = nullptr;
+  store::SectionStream* slot_times_ = nullptr;
   std::vector<uint64_t> starts_;  // row starts not yet in the stream
   std::vector<uint32_t> narrow_;
   uint64_t next_row_ = 0;

@@ -60,8 +60,8 @@ uint64_t EdgeViews::EstimateMaxId() const {
   return max_id;
 }
 
-ArrayEdgeSource::ArrayEdgeSource(std::string name, const EdgeViews& edges, uint64_t id_limit)
-    : places_{std::move(name)}, edges_(edges), id_limit_(id_limit) {}
+ArrayEdgeSource::ArrayEdgeSource(std::string name, const EdgeViews& edges, IdLimits limits)
+    : places_{std::move(name)}, edges_(edges), limits_(std::move(limits)) {}
 
 EdgeEstimate ArrayEdgeSource::Estimate() const {
   return {edges_.count, edges_.EstimateMaxId(), edges_.count};
@@ -72,7 +72,7 @@ bool ArrayEdgeSource::Next(EdgeBatch* batch) {
   const uint64_t begin = next_.fetch_add(kBatch);
   if (begin >= edges_.count) return false;
   try {
-    edges_.Fill(begin, std::min(begin + kBatch, edges_.count), 0, places_, id_limit_, batch);
+    edges_.Fill(begin, std::min(begin + kBatch, edges_.count), 0, places_, limits_, batch);
   } catch (...) {
     error_.Report(begin, std::current_exception());
   }
@@ -80,33 +80,52 @@ bool ArrayEdgeSource::Next(EdgeBatch* batch) {
 }
 
 void EdgeViews::Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
-                     uint64_t id_limit, EdgeBatch* batch) const {
-  batch->Reset(end - begin, weights != nullptr, rows != nullptr);
+                     const IdLimits& limits, EdgeBatch* batch) const {
+  batch->Reset(end - begin,
+               {.weights = weights != nullptr, .times = times != nullptr, .rows = rows != nullptr});
   batch->size = end - begin;
   batch->first_row = first_row + begin;
   batch->input_units = end - begin;
   if (rows != nullptr) std::copy(rows + begin, rows + end, batch->rows.begin());
   Convert(src, begin, end, batch->src.data());
   Convert(dst, begin, end, batch->dst.data());
-  for (size_t i = 0; i < end - begin; ++i) {
-    const bool bad_source = batch->src[i] >= id_limit;
-    if (!bad_source && batch->dst[i] < id_limit) continue;
+  CheckIds(places, limits, *batch);
+  if (weights != nullptr) FillWeights(begin, places, batch);
+  if (times != nullptr) FillTimes(begin, places, batch);
+}
+
+void EdgeViews::CheckIds(const RowPlaces& places, const IdLimits& limits,
+                         const EdgeBatch& batch) const {
+  for (size_t i = 0; i < batch.size; ++i) {
+    const bool bad_source = batch.src[i] >= limits.source;
+    if (!bad_source && batch.dst[i] < limits.target) continue;
     const IntegerView& view = bad_source ? src : dst;
-    const uint64_t found = bad_source ? batch->src[i] : batch->dst[i];
+    const uint64_t found = bad_source ? batch.src[i] : batch.dst[i];
     throw InputError(
-        places.At(batch->Row(i)) + ": found " + (bad_source ? "source " : "target ") +
+        places.At(batch.Row(i)) + ": found " + (bad_source ? "source " : "target ") +
         (view.is_signed ? std::to_string(static_cast<int64_t>(found)) : std::to_string(found)) +
-        ", expected " + IdRange(id_limit));
+        ", expected " + (bad_source ? limits.SourceRange() : limits.TargetRange()));
   }
-  if (weights == nullptr) return;
+}
+
+void EdgeViews::FillWeights(uint64_t begin, const RowPlaces& places, EdgeBatch* batch) const {
   const auto* bytes = reinterpret_cast<const std::byte*>(weights);
-  for (uint64_t i = begin; i < end; ++i) {
-    const auto weight = LoadAt<float>(bytes, weight_stride, i);
+  for (size_t i = 0; i < batch->size; ++i) {
+    const auto weight = LoadAt<float>(bytes, weight_stride, begin + i);
     if (!std::isfinite(weight) || weight < 0) {
-      throw InputError(places.At(batch->Row(i - begin)) + ": found weight " +
-                       std::to_string(weight) + ", expected a finite value >= 0");
+      throw InputError(places.At(batch->Row(i)) + ": found weight " + std::to_string(weight) +
+                       ", expected a finite value >= 0");
     }
-    batch->weight[i - begin] = weight;
+    batch->weight[i] = weight;
+  }
+}
+
+void EdgeViews::FillTimes(uint64_t begin, const RowPlaces& places, EdgeBatch* batch) const {
+  const auto* bytes = reinterpret_cast<const std::byte*>(times);
+  for (size_t i = 0; i < batch->size; ++i) {
+    const auto time = LoadAt<int64_t>(bytes, time_stride, begin + i);
+    if (time == kNoTime) throw InputError(places.At(batch->Row(i)) + ": " + kNoTimeFound);
+    batch->time[i] = time;
   }
 }
 

@@ -20,30 +20,39 @@ struct IntegerView {
   int64_t stride_bytes;
 };
 
-// The ends of consecutive edges, and their weights if there are any. Does not own them.
+// The ends of consecutive edges, and their weights and times if there are any. Does not own them.
 struct EdgeViews {
   IntegerView src;
   IntegerView dst;
   uint64_t count = 0;
   const float* weights = nullptr;
-  int64_t weight_stride = 0;      // bytes
+  int64_t weight_stride = 0;  // bytes
+  const int64_t* times = nullptr;
+  int64_t time_stride = 0;        // bytes
   const int64_t* rows = nullptr;  // their row numbers, where these are not consecutive
 
   // Makes `batch` the edges [begin, end), whose input rows begin at first_row + begin unless there
-  // are row numbers. Throws InputError for an id of id_limit or more and for a weight that is none.
+  // are row numbers. Throws InputError for an id outside the limits, and for a weight or a time
+  // that is none.
   void Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
-            uint64_t id_limit, EdgeBatch* batch) const;
+            const IdLimits& limits, EdgeBatch* batch) const;
   // The largest of a few thousand ids.
   uint64_t EstimateMaxId() const;
+
+ private:
+  void CheckIds(const RowPlaces& places, const IdLimits& limits, const EdgeBatch& batch) const;
+  void FillWeights(uint64_t begin, const RowPlaces& places, EdgeBatch* batch) const;
+  void FillTimes(uint64_t begin, const RowPlaces& places, EdgeBatch* batch) const;
 };
 
 class ArrayEdgeSource final : public EdgeSource {
  public:
   // `name` is what messages call the input. The arrays must outlive the source.
-  ArrayEdgeSource(std::string name, const EdgeViews& edges, uint64_t id_limit);
+  ArrayEdgeSource(std::string name, const EdgeViews& edges, IdLimits limits);
 
   const std::string& name() const override { return places_.name; }
   bool weighted() const override { return edges_.weights != nullptr; }
+  bool timed() const override { return edges_.times != nullptr; }
   EdgeEstimate Estimate() const override;
   void Rewind() override { next_ = 0; }
   bool Next(EdgeBatch* batch) override;
@@ -53,7 +62,7 @@ class ArrayEdgeSource final : public EdgeSource {
  private:
   const RowPlaces places_;
   EdgeViews edges_;
-  uint64_t id_limit_;
+  IdLimits limits_;
   std::atomic<uint64_t> next_{0};
   base::FirstError error_;
 };

@@ -69,6 +69,9 @@ bool ChunkEdgeSource::FetchOne(const std::stop_token& stop) {
       if ((chunk.edges.weights != nullptr) != facts_.weighted) {
         throw std::logic_error("a chunk of edges with and one without weights");
       }
+      if ((chunk.edges.times != nullptr) != facts_.timed) {
+        throw std::logic_error("a chunk of edges with and one without times");
+      }
       const uint64_t count = chunk.edges.count;
       std::unique_lock lock(mutex_);
       const uint64_t first_row = rows_;
@@ -128,7 +131,7 @@ bool ChunkEdgeSource::Next(EdgeBatch* batch) {
     }
   }
   try {
-    from->chunk.edges.Fill(begin, end, from->first_row, facts_.places, facts_.id_limit, batch);
+    from->chunk.edges.Fill(begin, end, from->first_row, facts_.places, facts_.limits, batch);
     if (facts_.input_units != 0) batch->input_units = begin == 0 ? from->chunk.input_units : 0;
   } catch (...) {
     error_.Report(from->first_row + begin, std::current_exception());

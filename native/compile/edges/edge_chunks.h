@@ -43,9 +43,10 @@ class ChunkEdgeSource final : public EdgeSource {
   struct Facts {
     RowPlaces places;
     bool weighted;
+    bool timed;
     // 0 if not known. If it is, it must be right: progress counts to it.
     uint64_t edges;
-    uint64_t id_limit;
+    IdLimits limits;
     // What progress counts instead, such as bytes of a file; 0: edges.
     uint64_t input_units = 0;
   };
@@ -55,6 +56,7 @@ class ChunkEdgeSource final : public EdgeSource {
 
   const std::string& name() const override { return facts_.places.name; }
   bool weighted() const override { return facts_.weighted; }
+  bool timed() const override { return facts_.timed; }
   EdgeEstimate Estimate() const override;
   void Rewind() override;
   bool Next(EdgeBatch* batch) override;

@@ -1,39 +1,25 @@
 // Edges divided by the row they belong to, and handed back row range by row range in order.
 //
 // A first division guesses the largest id from a sample. Whatever the guess, the data decides: a
-// bucket that exceeds its share of memory is divided again, by row, then by neighbour within one
-// row, then by edge number within one pair of nodes. So a graph of one hub needs no more memory
-// than any other.
+// bucket that exceeds its share of memory is divided again, by row, then within one row by the
+// further levels of the order that is wanted. So a graph of one hub needs no more memory than any
+// other.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <optional>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/errors.h"
 #include "compile/edges/edge_record.h"
+#include "compile/edges/row_order.h"
 #include "compile/spill/partition.h"
 
 namespace graphzero::compile {
-
-// Inclusive limits of the ids seen, for dividing.
-struct KeyBounds {
-  uint64_t max_row = 0;
-  uint64_t max_neighbour = 0;
-  uint64_t max_edge = 0;
-};
-
-// What a bucket may hold: `level` 0 divides by row, 1 by neighbour, 2 by edge number; on the levels
-// above it all records agree.
-struct KeyRange {
-  int level = 0;
-  uint64_t low = 0;
-  uint64_t high = 0;  // inclusive
-};
 
 // Records that fit into memory, in no order.
 template <class Record>
@@ -77,14 +63,15 @@ class EdgePartition {
   uint64_t total_records() const { return partition_.total_records(); }
   uint64_t records(size_t bucket) const { return partition_.records(bucket); }
 
-  // Moves a bucket out as leaves within the limits, in the order of their keys: calls
+  // Moves a bucket out as leaves within the limits, one after the other in the given order: calls
   // visit(leaf), or repeat(record, count) for `count` identical plain records that exceed a leaf.
   // Buckets may be visited by several threads, each bucket once.
-  template <class Visit, class Repeat>
-  void ForEachLeaf(size_t bucket, const LeafLimits& limits, Visit&& visit, Repeat&& repeat) {
+  template <class Order, class Visit, class Repeat>
+  void ForEachLeaf(size_t bucket, const Order& order, const LeafLimits& limits, Visit&& visit,
+                   Repeat&& repeat) {
     const uint64_t low = uint64_t{bucket} << shift_;
     const uint64_t high = bucket < regular_ ? low + (uint64_t{1} << shift_) - 1 : bounds_.max_row;
-    Descend(partition_, bucket, {0, low, high}, limits, visit, repeat);
+    Descend(partition_, bucket, {0, low, high}, order, limits, visit, repeat);
   }
 
  private:
@@ -94,13 +81,9 @@ class EdgePartition {
     return shift;
   }
 
-  static uint64_t KeyAt(const Record& record, int level) {
-    return level == 0 ? uint64_t{record.row} : level == 1 ? NeighbourOf(record) : record.edge();
-  }
-
-  template <class Visit, class Repeat>
-  void Descend(Partition& from, size_t bucket, KeyRange range, const LeafLimits& limits,
-               Visit& visit, Repeat& repeat) {
+  template <class Order, class Visit, class Repeat>
+  void Descend(Partition& from, size_t bucket, KeyRange range, const Order& order,
+               const LeafLimits& limits, Visit& visit, Repeat& repeat) {
     const uint64_t count = from.records(bucket);
     if (count == 0) return;
     if (count * sizeof(Record) <= limits.bytes) {
@@ -109,13 +92,12 @@ class EdgePartition {
       return;
     }
     if (range.low == range.high) {
-      if (range.level == 1 && !Record::kRich) return DescendIdentical(from, bucket, count, repeat);
-      if (range.level == 2) {
-        throw InputError("found " + std::to_string(count) + " edges with the number " +
-                         std::to_string(range.low) + " between the same two nodes, expected one");
+      if (range.level + 1 < Order::kLevels) {
+        return Descend(from, bucket, order.Whole(range.level + 1, bounds_), order, limits, visit,
+                       repeat);
       }
-      const uint64_t high = range.level == 0 ? bounds_.max_neighbour : bounds_.max_edge;
-      return Descend(from, bucket, {range.level + 1, 0, high}, limits, visit, repeat);
+      if (!Record::kRich) return DescendIdentical(from, bucket, count, repeat);
+      ThrowRepeatedNumber(from, bucket, count);
     }
     const uint64_t width = (range.high - range.low) / limits.fan_out + 1;
     Partition finer(store_, limits.fan_out, sizeof(Record), 1);
@@ -123,24 +105,38 @@ class EdgePartition {
       for (size_t at = 0; at < piece.size(); at += sizeof(Record)) {
         Record record;
         std::memcpy(&record, piece.data() + at, sizeof record);
-        finer.writer(0).Push((KeyAt(record, range.level) - range.low) / width, record);
+        finer.writer(0).Push((order.Key(record, range.level) - range.low) / width, record);
       }
     });
     finer.Close();
     for (size_t i = 0; i < limits.fan_out; ++i) {
+      // Times may take all 64 bits: beyond the range nothing is added that could wrap.
+      if (i > (range.high - range.low) / width) break;
       const uint64_t low = range.low + i * width;
-      Descend(finer, i, {range.level, low, std::min(low + width - 1, range.high)}, limits, visit,
-              repeat);
+      const uint64_t high = range.high - low < width ? range.high : low + width - 1;
+      Descend(finer, i, {range.level, low, high}, order, limits, visit, repeat);
     }
+  }
+
+  // A record of a bucket whose records all agree; empties the bucket.
+  static Record TakeOne(Partition& from, size_t bucket) {
+    Record record{};
+    from.Stream(bucket, [&](std::span<const std::byte> piece) {
+      std::memcpy(&record, piece.data(), sizeof(Record));
+    });
+    return record;
   }
 
   template <class Repeat>
   static void DescendIdentical(Partition& from, size_t bucket, uint64_t count, Repeat& repeat) {
-    std::optional<Record> record;
-    from.Stream(bucket, [&](std::span<const std::byte> piece) {
-      std::memcpy(&record.emplace(), piece.data(), sizeof(Record));
-    });
-    repeat(*record, count);
+    repeat(TakeOne(from, bucket), count);
+  }
+
+  [[noreturn]] static void ThrowRepeatedNumber(Partition& from, size_t bucket, uint64_t count) {
+    uint64_t edge = 0;
+    if constexpr (Record::kRich) edge = TakeOne(from, bucket).rest.edge();
+    throw InputError("found " + std::to_string(count) + " edges with the number " +
+                     std::to_string(edge) + " between the same two nodes, expected one");
   }
 
   ExtentStore* store_;

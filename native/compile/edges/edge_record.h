@@ -6,27 +6,34 @@
 
 namespace graphzero::compile {
 
+// What an edge may carry beside its ends.
+struct EdgeValues {
+  uint64_t edge = 0;  // input row number
+  float weight = 0;
+  int64_t time = 0;
+};
+
 // An edge of which nothing but its ends will be stored. Equal records are identical, so their order
 // does not matter. Id is uint32_t or uint64_t.
 template <class IdType>
 struct PlainRecord {
   using Id = IdType;
   static constexpr bool kRich = false;
+  static constexpr bool kTimed = false;
 
   // What is left of the record inside its row, in the order of the row.
   struct Slot {
     Id neighbour;
     auto operator<=>(const Slot&) const = default;
+    bool SameEdge(const Slot& other) const { return neighbour == other.neighbour; }
   };
 
   Id row;
-  Id neighbour;
+  Slot rest;
 
-  static PlainRecord Make(uint64_t row, uint64_t neighbour, uint64_t, float) {
-    return {static_cast<Id>(row), static_cast<Id>(neighbour)};
+  static PlainRecord Make(uint64_t row, uint64_t neighbour, const EdgeValues&) {
+    return {static_cast<Id>(row), {static_cast<Id>(neighbour)}};
   }
-  Slot slot() const { return {neighbour}; }
-  uint64_t edge() const { return 0; }
 };
 
 // An edge with its input row number and weight. The number makes the order within a row unique, and
@@ -36,6 +43,7 @@ template <class IdType>
 struct RichRecord {
   using Id = IdType;
   static constexpr bool kRich = true;
+  static constexpr bool kTimed = false;
 
   struct Slot {
     Id neighbour;
@@ -44,6 +52,8 @@ struct RichRecord {
     float weight;
 
     uint64_t edge() const { return uint64_t{edge_high} << 32 | edge_low; }
+    // Whether dedup takes the two, which are in one row, for the same edge.
+    bool SameEdge(const Slot& other) const { return neighbour == other.neighbour; }
     friend bool operator<(const Slot& a, const Slot& b) {
       return std::tie(a.neighbour, a.edge_high, a.edge_low, a.weight) <
              std::tie(b.neighbour, b.edge_high, b.edge_low, b.weight);
@@ -53,18 +63,64 @@ struct RichRecord {
   Id row;
   Slot rest;
 
-  static RichRecord Make(uint64_t row, uint64_t neighbour, uint64_t edge, float weight) {
+  static RichRecord Make(uint64_t row, uint64_t neighbour, const EdgeValues& values) {
     return {static_cast<Id>(row),
-            {static_cast<Id>(neighbour), static_cast<uint32_t>(edge >> 32),
-             static_cast<uint32_t>(edge), weight}};
+            {static_cast<Id>(neighbour), static_cast<uint32_t>(values.edge >> 32),
+             static_cast<uint32_t>(values.edge), values.weight}};
   }
-  Slot slot() const { return rest; }
-  uint64_t edge() const { return rest.edge(); }
 };
 
+// Times as unsigned numbers in the same order, which can be divided and split in words.
+inline uint64_t TimeKey(int64_t time) { return static_cast<uint64_t>(time) ^ (uint64_t{1} << 63); }
+inline int64_t TimeOfKey(uint64_t key) { return static_cast<int64_t>(key ^ (uint64_t{1} << 63)); }
+
+// An edge with a time of its own. Only edges at the same time are repeats of each other: the same
+// thing at another time is another event.
+template <class IdType>
+struct TimedRecord {
+  using Id = IdType;
+  static constexpr bool kRich = true;
+  static constexpr bool kTimed = true;
+
+  struct Slot {
+    Id neighbour;
+    uint32_t edge_high;
+    uint32_t edge_low;
+    float weight;
+    uint32_t time_high;  // of TimeKey()
+    uint32_t time_low;
+
+    uint64_t edge() const { return uint64_t{edge_high} << 32 | edge_low; }
+    uint64_t time_key() const { return uint64_t{time_high} << 32 | time_low; }
+    int64_t time() const { return TimeOfKey(time_key()); }
+    bool SameEdge(const Slot& other) const {
+      return neighbour == other.neighbour && time_key() == other.time_key();
+    }
+    friend bool operator<(const Slot& a, const Slot& b) {
+      return std::tie(a.neighbour, a.time_high, a.time_low, a.edge_high, a.edge_low, a.weight) <
+             std::tie(b.neighbour, b.time_high, b.time_low, b.edge_high, b.edge_low, b.weight);
+    }
+  };
+
+  Id row;
+  Slot rest;
+
+  static TimedRecord Make(uint64_t row, uint64_t neighbour, const EdgeValues& values) {
+    const uint64_t time = TimeKey(values.time);
+    return {static_cast<Id>(row),
+            {static_cast<Id>(neighbour), static_cast<uint32_t>(values.edge >> 32),
+             static_cast<uint32_t>(values.edge), values.weight, static_cast<uint32_t>(time >> 32),
+             static_cast<uint32_t>(time)}};
+  }
+};
+
+// The same edge in the row of its other end.
 template <class Record>
-uint64_t NeighbourOf(const Record& record) {
-  return record.slot().neighbour;
+Record Turned(const Record& record) {
+  Record turned = record;
+  turned.row = record.rest.neighbour;
+  turned.rest.neighbour = record.row;
+  return turned;
 }
 
 }  // namespace graphzero::compile

@@ -10,8 +10,31 @@ namespace graphzero::compile {
 // Ids are int64 everywhere outside of files, so this is the first that is too large.
 inline constexpr uint64_t kIdLimit = uint64_t{1} << 63;
 
-// "an id from 0 to 99 (the number of nodes was given)", for messages.
-std::string IdRange(uint64_t limit);
+// "an id below 100, the given number of nodes", for messages. `type` is the type of the nodes.
+std::string IdRange(uint64_t limit, const std::string& type = {});
+
+// Every source id is below the first, every target id below the second.
+struct IdLimits {
+  uint64_t source = kIdLimit;
+  uint64_t target = kIdLimit;
+  // The types whose nodes they number, for messages; empty: the graph has no types.
+  std::string source_type = {};
+  std::string target_type = {};
+
+  std::string SourceRange() const { return IdRange(source, source_type); }
+  std::string TargetRange() const { return IdRange(target, target_type); }
+};
+
+// The smallest int64 is no time: NumPy and pandas use it for a missing one.
+inline constexpr int64_t kNoTime = INT64_MIN;
+inline constexpr const char* kNoTimeFound = "found no time (NaT), expected one for every edge";
+
+// What the edges of a source have beside their ends.
+struct EdgeFields {
+  bool weights = false;
+  bool times = false;
+  bool rows = false;  // row numbers that are not consecutive
+};
 
 // Consecutive edges of the input. Reused from call to call, so vectors are at least `size` long and
 // never shrink.
@@ -20,6 +43,7 @@ struct EdgeBatch {
   std::vector<uint64_t> src;
   std::vector<uint64_t> dst;
   std::vector<float> weight;  // only from a weighted source
+  std::vector<int64_t> time;  // only from a timed source
   // Input row number of the first edge; that of edge i is first_row + i, or rows[i] when
   // `numbered`.
   uint64_t first_row = 0;
@@ -31,15 +55,16 @@ struct EdgeBatch {
   uint64_t Row(size_t i) const { return numbered ? rows[i] : first_row + i; }
 
   // Empties the batch and makes room for `most` edges.
-  void Reset(size_t most, bool weighted, bool with_rows) {
+  void Reset(size_t most, const EdgeFields& fields) {
     size = 0;
-    numbered = with_rows;
+    numbered = fields.rows;
     if (src.size() < most) {
       src.resize(most);
       dst.resize(most);
     }
-    if (weighted && weight.size() < most) weight.resize(most);
-    if (with_rows && rows.size() < most) rows.resize(most);
+    if (fields.weights && weight.size() < most) weight.resize(most);
+    if (fields.times && time.size() < most) time.resize(most);
+    if (fields.rows && rows.size() < most) rows.resize(most);
   }
 };
 
@@ -58,13 +83,15 @@ class EdgeSource {
   // What messages call the input.
   virtual const std::string& name() const = 0;
   virtual bool weighted() const = 0;
+  virtual bool timed() const = 0;  // whether edges have times
   virtual EdgeEstimate Estimate() const = 0;
 
   // Starts over.
   virtual void Rewind() = 0;
 
   // Fills the next batch; false at the end and after an error in any thread. Ids are below the
-  // source's limit (kIdLimit unless it was given another), weights finite and not negative.
+  // source's limits (kIdLimit unless it was given others), weights finite and not negative, times
+  // not kNoTime.
   virtual bool Next(EdgeBatch* batch) = 0;
 
   // To be called when Next() has returned false in every thread: throws the error that belongs to

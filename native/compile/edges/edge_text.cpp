@@ -18,7 +18,7 @@ constexpr size_t kShownBytes = 80;
 constexpr uint64_t kSampleWindows = 64;
 constexpr uint64_t kSampleBytes = 4096;
 constexpr size_t kShortestLine = 4;  // "0,1\n"
-constexpr size_t kMostColumns = 3;   // source, target, weight
+constexpr size_t kMostColumns = 4;   // source, target, weight, time
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
@@ -61,14 +61,15 @@ size_t MostLines(std::string_view text) {
 }
 
 // "" if the field is an id, else what is wrong with it.
-std::string ReadId(std::string_view field, const char* what, uint64_t limit, uint64_t* id) {
+std::string ReadId(std::string_view field, const char* what, uint64_t limit,
+                   const std::string& range, uint64_t* id) {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), *id);
   const bool whole = end == field.data() + field.size() && !field.empty();
   if (error == std::errc() && whole && *id < limit) return "";
   const bool negative = field.size() > 1 && field[0] == '-';
   const bool digits = field.find_first_not_of("0123456789", negative ? 1 : 0) == std::string::npos;
   return std::string("found ") + what + " " + Shorten(field) + ", expected " +
-         (!digits || field.empty() ? std::string("an integer id") + IdHint(field) : IdRange(limit));
+         (!digits || field.empty() ? std::string("an integer id") + IdHint(field) : range);
 }
 
 std::string ReadWeight(std::string_view field, float* weight) {
@@ -82,6 +83,12 @@ std::string ReadWeight(std::string_view field, float* weight) {
   return "found weight " + Shorten(field) + ", expected a finite number >= 0";
 }
 
+std::string ReadTime(std::string_view field, int64_t* time) {
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), *time);
+  if (error == std::errc() && end == field.data() + field.size() && *time != kNoTime) return "";
+  return "found time " + Shorten(field) + ", expected an integer of 64 bits";
+}
+
 }  // namespace
 
 struct TextEdgeSource::Line {
@@ -90,17 +97,13 @@ struct TextEdgeSource::Line {
   uint64_t src = 0;
   uint64_t dst = 0;
   float weight = 0;
+  int64_t time = 0;
 };
 
-TextEdgeSource::TextEdgeSource(std::unique_ptr<TextSource> text, OnError on_error, bool number_rows,
-                               uint64_t id_limit)
-    : text_(std::move(text)),
-      dialect_(DetectDialect(*text_)),
-      on_error_(on_error),
-      number_rows_(number_rows),
-      id_limit_(id_limit) {
+TextEdgeSource::TextEdgeSource(std::unique_ptr<TextSource> text, Options options)
+    : text_(std::move(text)), dialect_(DetectDialect(*text_)), options_(std::move(options)) {
   CheckColumns();
-  number_rows_ |= weighted();
+  options_.number_rows |= weighted() || timed();
 }
 
 void TextEdgeSource::Rewind() {
@@ -112,13 +115,15 @@ void TextEdgeSource::Rewind() {
 }
 
 void TextEdgeSource::CheckColumns() const {
-  if (dialect_.columns == 0 || dialect_.columns == 2 || dialect_.columns == 3) return;
+  const uint64_t least = LeastColumns();
+  if (dialect_.columns == 0 || dialect_.columns == least || weighted()) return;
   const TextChunk head = text_->Peek(dialect_.data_offset, 1);
   const std::string hint =
-      dialect_.columns > 3 ? " (--source and --target choose columns by name)" : "";
-  throw InputError(
-      Message(head.offset, head.text.substr(0, head.text.find('\n')),
-              "expected 2 or 3 columns, found " + std::to_string(dialect_.columns) + hint));
+      dialect_.columns > least ? " (--source and --target choose columns by name)" : "";
+  throw InputError(Message(head.offset, head.text.substr(0, head.text.find('\n')),
+                           "expected " + std::to_string(least) + " or " +
+                               std::to_string(least + 1) + " columns, found " +
+                               std::to_string(dialect_.columns) + hint));
 }
 
 EdgeEstimate TextEdgeSource::Estimate() const {
@@ -158,7 +163,7 @@ bool TextEdgeSource::Next(EdgeBatch* batch) {
     error_.Report(chunk.index, std::current_exception());
     batch->size = 0;
   }
-  if (number_rows_) {
+  if (options_.number_rows) {
     // Also after an error: earlier chunks must still be able to pass.
     turn_.Wait(chunk.index);
     batch->first_row = rows_.fetch_add(data_lines);
@@ -175,7 +180,7 @@ bool TextEdgeSource::Next(EdgeBatch* batch) {
 }
 
 void TextEdgeSource::ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64_t* data_lines) {
-  batch->Reset(MostLines(chunk.text) + 1, weighted(), false);
+  batch->Reset(MostLines(chunk.text) + 1, {.weights = weighted(), .times = timed()});
   const char* at = chunk.text.data();
   const char* const end = at + chunk.text.size();
   uint64_t skipped = 0;
@@ -200,13 +205,14 @@ void TextEdgeSource::ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64
       batch->src[batch->size] = line.src;
       batch->dst[batch->size] = line.dst;
       if (weighted()) batch->weight[batch->size] = line.weight;
+      if (timed()) batch->time[batch->size] = line.time;
       ++batch->size;
       continue;
     }
-    if (on_error_ == OnError::kStop) throw InputError(Message(offset, text, line.problem));
+    if (options_.on_error == OnError::kStop) throw InputError(Message(offset, text, line.problem));
     Skip(offset, text, line.problem);
     ++skipped;
-    if (number_rows_ && !batch->numbered) {
+    if (options_.number_rows && !batch->numbered) {
       batch->numbered = true;
       batch->rows.resize(std::max(batch->rows.size(), batch->src.size()));
       std::iota(batch->rows.begin(), batch->rows.begin() + static_cast<ptrdiff_t>(batch->size),
@@ -223,12 +229,14 @@ const char* TextEdgeSource::ParsePlainLines(const char* at, const char* end,
   uint64_t* const src = batch->src.data();
   uint64_t* const dst = batch->dst.data();
   const bool with_weight = weighted();
-  const uint64_t limit = id_limit_;
+  const bool with_time = timed();
+  const uint64_t source_limit = options_.limits.source;
+  const uint64_t target_limit = options_.limits.target;
   while (at < end) {
     const char* next = ParseUnsigned(at, &src[size]);
     if (next == nullptr || *next != delimiter) break;
     next = ParseUnsigned(next + 1, &dst[size]);
-    if (next == nullptr || src[size] >= limit || dst[size] >= limit) break;
+    if (next == nullptr || src[size] >= source_limit || dst[size] >= target_limit) break;
     if (with_weight) {
       if (*next != delimiter) break;
       double weight;
@@ -236,6 +244,12 @@ const char* TextEdgeSource::ParsePlainLines(const char* at, const char* end,
       const auto narrow = static_cast<float>(weight);
       if (parsed.ec != std::errc() || !std::isfinite(narrow) || narrow < 0) break;
       batch->weight[size] = narrow;
+      next = parsed.ptr;
+    }
+    if (with_time) {
+      if (*next != delimiter) break;
+      const auto parsed = std::from_chars(next + 1, end, batch->time[size]);
+      if (parsed.ec != std::errc() || batch->time[size] == kNoTime) break;
       next = parsed.ptr;
     }
     if (*next == '\r') ++next;
@@ -258,10 +272,16 @@ TextEdgeSource::Line TextEdgeSource::ParseLine(std::string_view text) const {
     return line;
   }
   const auto fields = Split(text, dialect_.delimiter);
-  line.problem = ReadId(fields[0], "source", id_limit_, &line.src);
-  if (line.problem.empty()) line.problem = ReadId(fields[1], "target", id_limit_, &line.dst);
+  const IdLimits& limits = options_.limits;
+  line.problem = ReadId(fields[0], "source", limits.source, limits.SourceRange(), &line.src);
+  if (line.problem.empty()) {
+    line.problem = ReadId(fields[1], "target", limits.target, limits.TargetRange(), &line.dst);
+  }
   if (line.problem.empty() && weighted()) {
     line.problem = ReadWeight(fields[2], &line.weight);
+  }
+  if (line.problem.empty() && timed()) {
+    line.problem = ReadTime(fields[weighted() ? 3 : 2], &line.time);
   }
   return line;
 }

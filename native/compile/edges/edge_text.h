@@ -1,8 +1,9 @@
 // Edges from CSV, TSV or space-separated text.
 //
-// A data line is `source DELIMITER target [DELIMITER weight]`. Comments, header and delimiter are
-// as table_dialect.h says; the first data line decides whether there are weights, and every other
-// line must agree.
+// A data line is `source DELIMITER target [DELIMITER weight] [DELIMITER time]`. Comments, header
+// and delimiter are as table_dialect.h says. Whoever opens it says whether there are times, which
+// are integers; the first data line decides whether there are weights, and every other line must
+// agree.
 #pragma once
 
 #include <atomic>
@@ -31,13 +32,20 @@ struct SkipReport {
 
 class TextEdgeSource final : public EdgeSource {
  public:
-  // `number_rows`: Row() is wanted. Without it, and without weights, it is not counted, because
-  // threads would have to wait for each other.
-  TextEdgeSource(std::unique_ptr<TextSource> text, OnError on_error, bool number_rows,
-                 uint64_t id_limit);
+  struct Options {
+    OnError on_error = OnError::kStop;
+    bool timed = false;  // the last column is a time
+    // Row() is wanted. Without it, and without weights and times, it is not counted, because
+    // threads would have to wait for each other.
+    bool number_rows = false;
+    IdLimits limits = {};
+  };
+
+  TextEdgeSource(std::unique_ptr<TextSource> text, Options options);
 
   const std::string& name() const override { return text_->path(); }
-  bool weighted() const override { return dialect_.columns == 3; }
+  bool weighted() const override { return dialect_.columns == LeastColumns() + 1; }
+  bool timed() const override { return options_.timed; }
   EdgeEstimate Estimate() const override;
   void Rewind() override;
   bool Next(EdgeBatch* batch) override;
@@ -55,6 +63,7 @@ class TextEdgeSource final : public EdgeSource {
     std::string problem;
   };
 
+  uint64_t LeastColumns() const { return options_.timed ? 3 : 2; }
   void CheckColumns() const;
   void ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64_t* data_lines);
   // Reads edges as long as lines look as expected; returns where the first other line begins.
@@ -66,9 +75,7 @@ class TextEdgeSource final : public EdgeSource {
 
   std::unique_ptr<TextSource> text_;
   TableDialect dialect_;
-  OnError on_error_;
-  bool number_rows_;
-  uint64_t id_limit_;
+  Options options_;
 
   base::FirstError error_;
   base::Turnstile turn_;

@@ -23,17 +23,32 @@ void CheckIndptr(const store::TopologyReader& graph, const store::Adjacency& a) 
 
 }  // namespace
 
-TopologyEdgeSource::TopologyEdgeSource(store::TopologyReader graph)
-    : graph_(std::move(graph)), adjacency_(&graph_.any()), turned_(graph_.out() == nullptr) {
+TopologyEdgeSource::TopologyEdgeSource(store::TopologyReader graph, uint32_t relation,
+                                       const IdLimits& limits)
+    : graph_(std::move(graph)),
+      relation_(graph_.relations().at(relation)),
+      adjacency_(&relation_.any()),
+      turned_(relation_.out == nullptr) {
+  const uint64_t sources = turned_ ? adjacency_->neighbour_bound : adjacency_->rows;
+  const uint64_t targets = turned_ ? adjacency_->rows : adjacency_->neighbour_bound;
+  if (sources > limits.source) {
+    throw InputError(name() + ": found " + std::to_string(sources) + " sources, expected " +
+                     limits.SourceRange());
+  }
+  if (targets > limits.target) {
+    throw InputError(name() + ": found " + std::to_string(targets) + " targets, expected " +
+                     limits.TargetRange());
+  }
   store::ReadGuarded(*graph_.file(), [this] { CheckIndptr(graph_, *adjacency_); });
 }
 
 EdgeEstimate TopologyEdgeSource::Estimate() const {
-  return {graph_.num_edges(), std::max<uint64_t>(graph_.num_nodes(), 1) - 1, graph_.num_edges()};
+  const uint64_t nodes = std::max({adjacency_->rows, adjacency_->neighbour_bound, uint64_t{1}});
+  return {adjacency_->edges, nodes - 1, adjacency_->edges};
 }
 
 uint64_t TopologyEdgeSource::input_rows() const {
-  return graph_.has_edge_ids() ? graph_.edge_id_bound() : graph_.num_edges();
+  return adjacency_->edge_ids.present() ? relation_.edge_id_bound : adjacency_->edges;
 }
 
 bool TopologyEdgeSource::Next(EdgeBatch* batch) {
@@ -51,7 +66,7 @@ bool TopologyEdgeSource::Next(EdgeBatch* batch) {
 
 void TopologyEdgeSource::Fill(uint64_t first, uint64_t last, EdgeBatch* batch) const {
   const store::Adjacency& a = *adjacency_;
-  batch->Reset(last - first, weighted(), true);
+  batch->Reset(last - first, {.weights = weighted(), .times = timed(), .rows = true});
   batch->input_units = last - first;
   // The first row that ends after the slot. Row starts were rising when they were checked; the file
   // may have changed or been cut since.
@@ -78,10 +93,16 @@ void TopologyEdgeSource::Fill(uint64_t first, uint64_t last, EdgeBatch* batch) c
                         "edge id " + std::to_string(edge),
                         "an id below " + std::to_string(input_rows()));
     }
+    const int64_t time = a.times ? store::ReadOnce(a.times + slot) : 0;
+    if (time == kNoTime) {
+      throw FormatError(graph_.file()->path(), "edge slot " + std::to_string(slot),
+                        "the smallest int64", "a time");
+    }
     const size_t i = batch->size++;
     batch->src[i] = turned_ ? neighbour : row;
     batch->dst[i] = turned_ ? row : neighbour;
     if (a.weights) batch->weight[i] = weight;
+    if (a.times) batch->time[i] = time;
     batch->rows[i] = edge;
   }
 }

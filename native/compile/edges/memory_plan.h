@@ -18,7 +18,11 @@ struct MemoryPlan {
 };
 
 // For about `edges` records in each of `partitions` partitions, which are written side by side.
+// With `extent_bytes` it is given how large pieces are, because other partitions share them.
 MemoryPlan PlanMemory(const Resources& resources, uint64_t edges, size_t record_bytes,
-                      uint64_t partitions);
+                      uint64_t partitions, uint64_t extent_bytes = 0);
+
+// How large pieces are that partitions of any size share.
+uint64_t SharedExtentBytes(const Resources& resources);
 
 }  // namespace graphzero::compile

@@ -1,5 +1,4 @@
-// Turns the records of a leaf into rows in the order of the format: by row, then neighbour, then
-// edge number.
+// Turns the records of a leaf into rows, and each row into the order of the format.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "compile/edges/edge_partition.h"
+#include "compile/edges/row_order.h"
 
 namespace graphzero::compile {
 
@@ -18,10 +18,13 @@ struct RowCount {
 };
 
 // Reused from leaf to leaf by one thread.
-template <class Record>
+template <class Order>
 class RowSorter {
  public:
-  using Slot = typename Record::Slot;
+  using Record = typename Order::Record;
+  using Slot = typename Order::Slot;
+
+  explicit RowSorter(const Order& order) : order_(order) {}
 
   // Afterwards rows() lists the non-empty rows in order and slots() their slots one after the
   // other.
@@ -44,14 +47,14 @@ class RowSorter {
     }
   }
 
-  // Keeps the first of the slots of each row that have the same neighbour.
+  // Keeps the first of the slots of each row that are the same edge.
   void DropRepeats() {
     uint64_t from = 0;
     uint64_t to = 0;
     for (RowCount& row : rows_) {
       const uint64_t row_begin = to;
       for (uint64_t i = 0; i < row.count; ++i, ++from) {
-        if (to == row_begin || slots_[to - 1].neighbour != slots_[from].neighbour) {
+        if (to == row_begin || !slots_[to - 1].SameEdge(slots_[from])) {
           slots_[to++] = slots_[from];
         }
       }
@@ -74,7 +77,9 @@ class RowSorter {
       starts_[i + 1] += starts_[i];
     }
     for (const auto piece : leaf.pieces) {
-      for (const Record& record : piece) slots_[starts_[record.row - first]++] = record.slot();
+      for (const Record& record : piece) {
+        slots_[starts_[record.row - first]++] = order_.MakeSlot(record);
+      }
     }
   }
 
@@ -88,12 +93,12 @@ class RowSorter {
       const uint64_t row = records_[i].row;
       if (rows_.empty() || rows_.back().row != row) rows_.push_back({row, 0});
       ++rows_.back().count;
-      slots_[i] = records_[i].slot();
+      slots_[i] = order_.MakeSlot(records_[i]);
     }
   }
 
   static void SortRow(std::span<Slot> row) {
-    if constexpr (std::is_same_v<Record, PlainRecord<uint32_t>>) {
+    if constexpr (std::is_same_v<Order, ByNeighbour<PlainRecord<uint32_t>>>) {
       if (row.size() <= kRanked) return SortByRank(row);
     }
     std::sort(row.begin(), row.end());
@@ -134,6 +139,7 @@ class RowSorter {
 
   static constexpr size_t kRanked = 32;
 
+  const Order order_;
   std::vector<uint64_t> starts_;
   std::vector<Record> records_;
   std::vector<RowCount> rows_;

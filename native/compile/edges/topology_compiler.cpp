@@ -1,24 +1,22 @@
 #include "compile/edges/topology_compiler.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <memory>
-#include <mutex>
+#include <utility>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/errors.h"
-#include "base/team.h"
-#include "compile/edges/adjacency_compiler.h"
-#include "compile/edges/adjacency_writer.h"
-#include "compile/edges/edge_dedup.h"
-#include "compile/edges/edge_partition.h"
+#include "base/text.h"
 #include "compile/edges/memory_plan.h"
+#include "store/container_writer.h"
+#include "store/schema.h"
 #include "store/topology_format.h"
 
 namespace graphzero::compile {
 namespace {
+
+using base::Number;
 
 // More nodes than this for one edge look like ids that were not meant to be dense.
 constexpr uint64_t kNodesPerEdge = 1000;
@@ -26,267 +24,277 @@ constexpr uint64_t kPlausibleNodes = 100'000'000;
 // Sizes of files are signed 64-bit numbers, and a node takes 8 bytes in each direction.
 constexpr uint64_t kMostNodes = uint64_t{1} << 58;
 
-// Thrown when 32-bit records meet a larger id; the job then starts over with 64-bit ones.
-struct IdsNeed64Bits {};
-
-template <class Record>
-class Compiler {
- public:
-  Compiler(EdgeSource* source, const std::string& path, const TopologyOptions& options,
-           const Resources& resources, Progress* progress)
-      : source_(*source),
-        path_(path),
-        options_(options),
-        resources_(resources),
-        progress_(*progress),
-        estimate_(source->Estimate()),
-        symmetric_(options.undirected || options.symmetric_source),
-        plan_(PlanMemory(resources, estimate_.edges * (options.undirected ? 2 : 1), sizeof(Record),
-                         Directions())),
-        extents_(plan_.extents_budget, plan_.extent_bytes, resources.temp_dir) {}
-
-  TopologyReport Run() {
-    Read();
-    if (options_.dedup) Dedup();
-    Write();
-    report_.input_rows = source_.input_rows();
-    report_.spilled_bytes = extents_.spilled_bytes();
-    return report_;
-  }
-
- private:
-  using Edges = EdgePartition<Record>;
-
-  bool StoreOut() const { return symmetric_ || options_.out; }
-  bool StoreIn() const { return !symmetric_ && options_.in; }
-  uint64_t Directions() const { return uint64_t{StoreOut()} + uint64_t{StoreIn()}; }
-
-  std::unique_ptr<Edges> NewPartition() {
-    uint64_t max_id = estimate_.max_id;
-    if (options_.num_nodes) max_id = std::max<uint64_t>(*options_.num_nodes, 1) - 1;
-    return std::make_unique<Edges>(&extents_, max_id, plan_.buckets, resources_.threads);
-  }
-
-  void Read();
-  void Divide(const EdgeBatch& batch, int rank, KeyBounds* bounds);
-  void SetNumNodes(const KeyBounds& bounds);
-  void Dedup();
-  void Write();
-  AdjacencyLayout Layout(uint64_t edges) const;
-  void WriteEdges(Edges* edges, size_t first_section, store::ContainerWriter* file,
-                  const char* phase);
-
-  EdgeSource& source_;
-  const std::string& path_;
-  const TopologyOptions& options_;
-  const Resources& resources_;
-  Progress& progress_;
-  const EdgeEstimate estimate_;
-  const bool symmetric_;
-  const MemoryPlan plan_;
-  ExtentStore extents_;
-  KeyBounds bounds_;  // of (source, target) pairs
-  std::unique_ptr<Edges> out_;
-  std::unique_ptr<Edges> in_;
-  TopologyReport report_;
-};
-
-KeyBounds Turned(const KeyBounds& bounds) {
-  return {bounds.max_neighbour, bounds.max_row, bounds.max_edge};
+void CheckWeightName(const std::string& name) {
+  if (name.empty() || store::IsWeightName(name)) return;
+  throw InputError("weights called '" + name +
+                   "': expected 1 to 64 letters, digits and underscores");
 }
 
-KeyBounds Joined(const KeyBounds& a, const KeyBounds& b) {
-  return {std::max(a.max_row, b.max_row), std::max(a.max_neighbour, b.max_neighbour),
-          std::max(a.max_edge, b.max_edge)};
+void CheckTimeUnit(const std::string& unit) {
+  if (unit.empty() || store::IsTimeUnit(unit)) return;
+  throw InputError("found time unit '" + unit + "', expected D, s, ms, us or ns");
 }
 
-template <class Record>
-void Compiler<Record>::Read() {
-  // Repeats are dropped from the out-partition, and what is left divided again for both directions.
-  if (StoreOut() || options_.dedup) out_ = NewPartition();
-  if (StoreIn() && !options_.dedup) in_ = NewPartition();
-  progress_.Start("reading edges", estimate_.input_units);
-  std::mutex mutex;
-  std::atomic<bool> failed{false};
-  base::RunTeam(resources_.threads, [&](int rank) {
-    EdgeBatch batch;
-    KeyBounds bounds;
-    try {
-      while (!failed && source_.Next(&batch)) {
-        progress_.ThrowIfCancelled();
-        Divide(batch, rank, &bounds);
-        progress_.Add(batch.input_units);
-      }
-    } catch (...) {
-      failed = true;
-      throw;
-    }
-    std::lock_guard lock(mutex);
-    bounds_ = Joined(bounds_, bounds);
-  });
-  source_.ThrowIfFailed();
-  if (options_.undirected) bounds_ = Joined(bounds_, Turned(bounds_));
-  if (out_) out_->Close(bounds_);
-  if (in_) in_->Close(Turned(bounds_));
-  SetNumNodes(bounds_);
+void CheckNodeCount(uint64_t count, const std::string& whose) {
+  if (count <= kMostNodes) return;
+  throw InputError(whose + ": found " + Number(count) + " nodes, expected at most " +
+                   Number(kMostNodes) + ", for which one file has room");
 }
 
-template <class Record>
-void Compiler<Record>::Divide(const EdgeBatch& batch, int rank, KeyBounds* bounds) {
-  for (size_t i = 0; i < batch.size; ++i) {
-    bounds->max_row = std::max(bounds->max_row, batch.src[i]);
-    bounds->max_neighbour = std::max(bounds->max_neighbour, batch.dst[i]);
-  }
-  if (sizeof(typename Record::Id) == 4 &&
-      std::max(bounds->max_row, bounds->max_neighbour) > UINT32_MAX) {
-    throw IdsNeed64Bits();
-  }
-  const bool weighted = source_.weighted();
-  const auto push = [&](Edges* to, uint64_t row, uint64_t neighbour, size_t i) {
-    const uint64_t edge = Record::kRich ? batch.Row(i) : 0;
-    const float weight = Record::kRich && weighted ? batch.weight[i] : 0.0f;
-    to->Push(to->writer(rank), Record::Make(row, neighbour, edge, weight));
-  };
-  if (Record::kRich) {
-    for (size_t i = 0; i < batch.size; ++i) {
-      bounds->max_edge = std::max(bounds->max_edge, batch.Row(i));
-    }
-  }
-  if (out_) {
-    for (size_t i = 0; i < batch.size; ++i) push(out_.get(), batch.src[i], batch.dst[i], i);
-  }
-  if (in_) {
-    for (size_t i = 0; i < batch.size; ++i) push(in_.get(), batch.dst[i], batch.src[i], i);
-  }
-  if (options_.undirected) {
-    for (size_t i = 0; i < batch.size; ++i) {
-      if (batch.src[i] != batch.dst[i]) push(out_.get(), batch.dst[i], batch.src[i], i);
-    }
-  }
-}
-
-template <class Record>
-void Compiler<Record>::SetNumNodes(const KeyBounds& bounds) {
-  const Edges& edges = out_ ? *out_ : *in_;
-  const uint64_t slots = edges.total_records();
-  const uint64_t max_id = std::max(bounds.max_row, bounds.max_neighbour);
-  if (options_.num_nodes) {
-    report_.num_nodes = *options_.num_nodes;
-  } else if (slots == 0) {
-    throw InputError(source_.name() +
+// The number of nodes of a graph that nobody said it of.
+uint64_t CountNodes(const RelationCompiler& edges) {
+  const uint64_t slots = edges.report().num_edges + edges.report().dropped;
+  if (slots == 0) {
+    throw InputError(edges.source_name() +
                      ": found no edges, expected some; if there are none, give the number of nodes "
                      "(--num-nodes)");
-  } else {
-    report_.num_nodes = max_id + 1;
-    if (max_id >= kPlausibleNodes && max_id / kNodesPerEdge > slots) {
-      throw InputError(source_.name() + ": the largest node id is " + std::to_string(max_id) +
-                       " but there are only " + std::to_string(slots) +
-                       " edges: ids are expected to run from 0 to the number "
-                       "of nodes; if they do, give it (--num-nodes)");
-    }
   }
-  if (report_.num_nodes > kMostNodes) {
-    throw InputError(source_.name() + ": found " + std::to_string(report_.num_nodes) +
-                     " nodes, expected at most " + std::to_string(kMostNodes) +
-                     ", for which one file has room");
+  const uint64_t max_id = edges.max_id();
+  if (max_id >= kPlausibleNodes && max_id / kNodesPerEdge > slots) {
+    throw InputError(edges.source_name() + ": the largest node id is " + Number(max_id) +
+                     " but there are only " + Number(slots) +
+                     " edges: ids are expected to run from 0 to the number "
+                     "of nodes; if they do, give it (--num-nodes)");
   }
+  return max_id + 1;
 }
 
-template <class Record>
-void Compiler<Record>::Dedup() {
-  std::unique_ptr<Edges> from = std::move(out_);
-  const uint64_t before = from->total_records();
-  if (StoreOut()) out_ = NewPartition();
-  if (StoreIn()) in_ = NewPartition();
-  progress_.Start("dropping repeated edges", before);
-  DropRepeatedEdges(from.get(), out_.get(), in_.get(), plan_.leaf, resources_.threads, &progress_);
-  if (out_) out_->Close(bounds_);
-  if (in_) in_->Close(Turned(bounds_));
-  report_.dropped = before - (out_ ? *out_ : *in_).total_records();
-}
+// A type when its relations are written.
+struct TypeToWrite {
+  uint64_t count = 0;
+  NodeTimes times;
+};
 
-template <class Record>
-AdjacencyLayout Compiler<Record>::Layout(uint64_t edges) const {
-  constexpr uint64_t kNarrow = uint64_t{1} << 32;
-  return {report_.num_nodes,           edges,
-          report_.num_nodes > kNarrow, source_.weighted(),
-          options_.edge_ids,           source_.input_rows() > kNarrow};
-}
+struct RelationToWrite {
+  uint32_t source = 0;
+  uint32_t target = 0;
+  std::unique_ptr<RelationCompiler> edges;
+};
 
-template <class Record>
-void Compiler<Record>::Write() {
-  report_.num_edges = (out_ ? *out_ : *in_).total_records();
-  const AdjacencyLayout layout = Layout(report_.num_edges);
+// Everything that is known before the file is begun.
+struct FileToWrite {
+  std::vector<TypeToWrite> types;
+  std::vector<RelationToWrite> relations;
+  std::string schema;  // bytes of the section; empty: a graph without types
+  std::string time_unit;
+  uint32_t flags = 0;
+  store::TopologyProperties properties{};
+};
+
+store::Fingerprint WriteFile(FileToWrite* graph, const std::string& path,
+                             const Resources& resources, Progress* progress) {
+  using store::DType;
+  using store::SectionKind;
   std::vector<store::SectionSpec> sections;
-  const auto add = [&](store::SectionKind indptr) {
+  // Adds sections and returns where they begin.
+  const auto add = [&](const std::vector<store::SectionSpec>& more) {
     const size_t first = sections.size();
-    for (const store::SectionSpec& spec : SectionsOf(layout, indptr)) sections.push_back(spec);
+    sections.insert(sections.end(), more.begin(), more.end());
     return first;
   };
-  const size_t out_first = StoreOut() ? add(store::SectionKind::kOutIndptr) : 0;
-  const size_t in_first = StoreIn() ? add(store::SectionKind::kInIndptr) : 0;
-  const std::string& name = options_.weight_name;
-  const bool has_name = layout.weights && !name.empty();
-  if (has_name) {
-    sections.push_back({store::SectionKind::kWeightName, store::DType::kUInt8, name.size(),
-                        name.size(), /*optional=*/true});
+  const auto text = [](SectionKind kind, const std::string& bytes, bool optional) {
+    return store::SectionSpec{kind, DType::kUInt8, bytes.size(), bytes.size(), optional};
+  };
+  if (!graph->schema.empty()) add({text(SectionKind::kSchema, graph->schema, false)});
+  std::vector<size_t> type_sections, relation_sections;
+  for (uint32_t t = 0; t < graph->types.size(); ++t) {
+    type_sections.push_back(add(SectionsOf(graph->types[t].times, t)));
   }
-  store::ContainerWriter file(path_, store::kTopologyMagic, sections);
-  if (has_name) file.stream(sections.size() - 1).Append(std::as_bytes(std::span(name)));
-  if (StoreOut()) {
-    WriteEdges(out_.get(), out_first, &file, symmetric_ ? "writing edges" : "writing out-edges");
+  const auto count = [&](uint32_t type) { return graph->types[type].count; };
+  for (const RelationToWrite& r : graph->relations) {
+    relation_sections.push_back(add(r.edges->Sections(count(r.source), count(r.target))));
   }
-  if (StoreIn()) WriteEdges(in_.get(), in_first, &file, "writing in-edges");
-  progress_.Start("making durable", 0);
-  store::TopologyProperties properties{};
-  properties.num_src = properties.num_dst = report_.num_nodes;
-  properties.num_edges = report_.num_edges;
-  properties.edge_id_bound = source_.input_rows();
-  uint32_t flags = store::kSortedRows;
-  if (symmetric_) flags |= store::kSymmetric;
-  if (options_.dedup) flags |= store::kMultiEdgesDropped;
-  report_.fingerprint = file.Finish(std::bit_cast<store::Properties>(properties), flags);
+  if (!graph->time_unit.empty()) add({text(SectionKind::kTimeUnit, graph->time_unit, true)});
+  if (sections.size() + 1 > store::kMaxSections) {
+    throw InputError(path + ": found " + Number(graph->relations.size()) + " relations with " +
+                     Number(sections.size()) + " sections, expected at most " +
+                     Number(store::kMaxSections - 1) +
+                     ": store fewer relations, one direction of them, or no edge ids");
+  }
+
+  store::ContainerWriter file(path, store::kTopologyMagic, sections);
+  const auto write_text = [&](size_t section, const std::string& bytes) {
+    file.stream(section).Append(std::as_bytes(std::span(bytes)));
+  };
+  if (!graph->schema.empty()) write_text(0, graph->schema);
+  if (!graph->time_unit.empty()) write_text(sections.size() - 1, graph->time_unit);
+  const std::shared_ptr<ExtentStore> extents = graph->relations.front().edges->extents();
+  for (size_t t = 0; t < graph->types.size(); ++t) {
+    WriteNodeTimes(graph->types[t].times, type_sections[t], resources, extents.get(), &file,
+                   progress);
+  }
+  for (size_t r = 0; r < graph->relations.size(); ++r) {
+    const RelationToWrite& relation = graph->relations[r];
+    relation.edges->Write(count(relation.source), count(relation.target), relation_sections[r],
+                          &file);
+  }
+  progress->Start("making durable", 0);
+  return file.Finish(std::bit_cast<store::Properties>(graph->properties), graph->flags);
 }
 
-template <class Record>
-void Compiler<Record>::WriteEdges(Edges* edges, size_t first_section, store::ContainerWriter* file,
-                                  const char* phase) {
-  const AdjacencyLayout layout = Layout(report_.num_edges);
-  progress_.Start(phase, report_.num_edges);
-  AdjacencyWriter writer(layout, file, first_section);
-  WriteAdjacency(edges, layout, plan_.leaf, resources_.threads, &writer, &progress_);
+// What the schema will be, as far as it is known before edges are read.
+store::Schema PlanSchema(const GraphInput& graph) {
+  store::Schema schema;
+  for (const TypeInput& type : graph.types) {
+    schema.types.push_back({.name = type.name, .count = type.count});
+  }
+  for (uint32_t r = 0; r < graph.relations.size(); ++r) {
+    const RelationInput& relation = graph.relations[r];
+    schema.relations.push_back({.name = relation.name,
+                                .source = relation.source,
+                                .target = relation.target,
+                                .flags = relation.options.symmetric() ? store::kSymmetric : 0,
+                                .base = r,
+                                .inverse = {}});
+  }
+  schema.num_stored = schema.relations.size();
+  for (const auto& [a, b] : graph.inverses) {
+    for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+      if (from >= schema.num_stored || schema.relations[from].inverse) {
+        throw InputError("inverse relations " + Number(a) + " and " + Number(b) +
+                         ": expected numbers below " + Number(schema.num_stored) +
+                         ", each in one pair");
+      }
+      schema.relations[from].inverse = to;
+    }
+  }
+  for (const ViewInput& view : graph.views) {
+    if (view.base >= schema.num_stored) {
+      throw InputError("view '" + view.name + "' of relation " + Number(view.base) +
+                       ": expected a number below " + Number(schema.num_stored));
+    }
+    store::SchemaRelation relation = schema.relations[view.base];
+    relation.name = view.name;
+    std::swap(relation.source, relation.target);
+    relation.inverse.reset();
+    schema.relations.push_back(relation);
+  }
+  if (const auto fault = store::FindFault(schema)) {
+    throw InputError("schema: " + fault->place + ": found " + fault->found + ", expected " +
+                     fault->expected);
+  }
+  return schema;
 }
 
-template <class Id>
-TopologyReport Compile(EdgeSource* source, const std::string& path, const TopologyOptions& options,
-                       const Resources& resources, Progress* progress) {
-  if (source->weighted() || options.edge_ids) {
-    return Compiler<RichRecord<Id>>(source, path, options, resources, progress).Run();
+// What was learned from the edges.
+void CompleteSchema(const FileToWrite& file, store::Schema* schema) {
+  for (size_t t = 0; t < file.types.size(); ++t) {
+    schema->types[t].has_times = file.types[t].times.present();
+    schema->types[t].times_ascend = file.types[t].times.present() && file.types[t].times.ascend;
   }
-  return Compiler<PlainRecord<Id>>(source, path, options, resources, progress).Run();
+  for (store::SchemaRelation& relation : schema->relations) {
+    const RelationCompiler& edges = *file.relations[relation.base].edges;
+    relation.flags = edges.flags();
+    relation.num_edges = edges.report().num_edges;
+    relation.edge_id_bound = edges.report().input_rows;
+  }
+  if (const auto fault = store::FindFault(*schema)) {
+    throw InputError("schema: " + fault->place + ": found " + fault->found + ", expected " +
+                     fault->expected);
+  }
+}
+
+NodeTimes TimesOf(const std::optional<std::span<const int64_t>>& times, uint64_t count,
+                  const std::string& type) {
+  if (!times) return {};
+  if (times->size() != count) {
+    throw InputError((type.empty() ? "node times" : "times of type " + type) + ": found " +
+                     Number(times->size()) + ", expected " + Number(count) + ", one for each node");
+  }
+  // Not null for a type without nodes, so that its having times shows.
+  static constexpr int64_t kNone = 0;
+  return NodeTimes::Examine(count == 0 ? &kNone : times->data(), count, type);
+}
+
+void CheckRelation(const RelationInput& relation, const std::string& title) {
+  CheckWeightName(relation.options.weight_name);
+  if (!relation.options.store_out() && !relation.options.store_in()) {
+    throw InputError(title + ": found no direction to store, expected out, in or both");
+  }
 }
 
 }  // namespace
 
-TopologyReport CompileTopology(EdgeSource* source, const std::string& path,
+TopologyReport CompileTopology(const OpenEdges& open, const std::string& path,
                                const TopologyOptions& options, const Resources& resources,
                                Progress* progress) {
-  if (options.num_nodes.value_or(0) >= kIdLimit) {
-    throw InputError("found " + std::to_string(*options.num_nodes) +
-                     " nodes, expected at most 2^63 - 1");
+  std::optional<uint64_t> num_nodes = options.num_nodes;
+  if (options.node_times && !num_nodes) num_nodes = options.node_times->size();
+  if (num_nodes.value_or(0) >= kIdLimit) {
+    throw InputError("found " + Number(*num_nodes) + " nodes, expected at most 2^63 - 1");
   }
-  if (!options.weight_name.empty() && !store::IsWeightName(options.weight_name)) {
-    throw InputError("weights called '" + options.weight_name +
-                     "': expected 1 to 64 letters, digits and underscores");
+  CheckWeightName(options.weight_name);
+  CheckTimeUnit(options.time_unit);
+  TypeToWrite type;
+  if (options.node_times) type.times = TimesOf(options.node_times, *num_nodes, "");
+  const RelationEnd end{.count = num_nodes, .type = "", .times = type.times};
+  std::unique_ptr<RelationCompiler> edges = ReadRelation(open, options,
+                                                         {.number = 0,
+                                                          .source = end,
+                                                          .target = end,
+                                                          .resources = &resources,
+                                                          .progress = progress,
+                                                          .extents = nullptr});
+  TopologyReport report{edges->report()};
+  report.num_nodes = type.count = num_nodes ? *num_nodes : CountNodes(*edges);
+  CheckNodeCount(report.num_nodes, edges->source_name());
+
+  FileToWrite file;
+  file.time_unit = options.time_unit;
+  file.flags = edges->flags();
+  file.properties.num_src = file.properties.num_dst = report.num_nodes;
+  file.properties.num_edges = report.num_edges;
+  file.properties.edge_id_bound = report.input_rows;
+  file.types.push_back(type);
+  const std::shared_ptr<ExtentStore> extents = edges->extents();
+  file.relations.push_back({0, 0, std::move(edges)});
+  report.fingerprint = WriteFile(&file, path, resources, progress);
+  report.spilled_bytes = extents->spilled_bytes();
+  return report;
+}
+
+GraphReport CompileGraph(const GraphInput& graph, const std::string& path,
+                         const Resources& resources, Progress* progress) {
+  CheckTimeUnit(graph.time_unit);
+  store::Schema schema = PlanSchema(graph);
+  for (size_t r = 0; r < graph.relations.size(); ++r) {
+    CheckRelation(graph.relations[r], schema.Title(r));
   }
-  if (!resources.wide_records && source->Estimate().max_id <= UINT32_MAX) {
-    try {
-      return Compile<uint32_t>(source, path, options, resources, progress);
-    } catch (const IdsNeed64Bits&) {
-      source->Rewind();
-    }
+  FileToWrite file;
+  file.time_unit = graph.time_unit;
+  for (const TypeInput& type : graph.types) {
+    CheckNodeCount(type.count, "type " + type.name);
+    file.types.push_back({type.count, TimesOf(type.times, type.count, type.name)});
   }
-  return Compile<uint64_t>(source, path, options, resources, progress);
+  // One for all relations: what the first left in memory is what the next find taken.
+  const auto extents = std::make_shared<ExtentStore>(
+      resources.memory / 2, SharedExtentBytes(resources), resources.temp_dir);
+  const auto end_of = [&](uint32_t type) {
+    return RelationEnd{.count = graph.types[type].count,
+                       .type = graph.types[type].name,
+                       .times = file.types[type].times};
+  };
+  GraphReport report;
+  for (uint32_t r = 0; r < graph.relations.size(); ++r) {
+    const RelationInput& relation = graph.relations[r];
+    file.relations.push_back({relation.source, relation.target,
+                              ReadRelation(relation.open, relation.options,
+                                           {.number = r,
+                                            .source = end_of(relation.source),
+                                            .target = end_of(relation.target),
+                                            .resources = &resources,
+                                            .progress = progress,
+                                            .extents = extents})});
+    report.relations.push_back(file.relations.back().edges->report());
+  }
+  CompleteSchema(file, &schema);
+  file.schema = store::SchemaBytes(schema);
+  file.properties.num_src = file.properties.num_dst = schema.num_nodes();
+  file.properties.num_edges = schema.num_edges();
+  file.properties.edge_id_bound = schema.edge_id_bound();
+  report.fingerprint = WriteFile(&file, path, resources, progress);
+  report.spilled_bytes = extents->spilled_bytes();
+  return report;
 }
 
 }  // namespace graphzero::compile

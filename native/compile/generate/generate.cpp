@@ -31,6 +31,7 @@ class SyntheticEdgeSource final : public EdgeSource {
 
   const std::string& name() const override { return name_; }
   bool weighted() const override { return false; }
+  bool timed() const override { return false; }
   EdgeEstimate Estimate() const override {
     return {model_->spec().edges, model_->spec().nodes - 1, model_->spec().edges};
   }
@@ -49,7 +50,7 @@ bool SyntheticEdgeSource::Next(EdgeBatch* batch) {
   const uint64_t begin = next_.fetch_add(kEdgeBatch);
   if (begin >= model_->spec().edges) return false;
   const size_t size = std::min(kEdgeBatch, model_->spec().edges - begin);
-  batch->Reset(size, false, false);
+  batch->Reset(size, {});
   batch->size = size;
   batch->first_row = begin;
   batch->input_units = size;
@@ -204,11 +205,12 @@ void GenerateDataset(const std::string& directory, const SyntheticSpec& spec, DT
   WriteLabels(directory + "/y.gd", model, resources, progress);
   WriteSplits(directory, model, resources, progress);
 
-  SyntheticEdgeSource edges(&model);
+  const auto edges = std::make_shared<SyntheticEdgeSource>(&model);
   TopologyOptions options;
   options.undirected = true;
   options.num_nodes = spec.nodes;
-  CompileTopology(&edges, directory + "/graph.gl", options, resources, progress);
+  CompileTopology([&](const IdLimits&, bool) { return edges; }, directory + "/graph.gl", options,
+                  resources, progress);
 }
 
 }  // namespace graphzero::compile

@@ -16,9 +16,10 @@
 // same bytes.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
+
+#include "compile/generate/random_values.h"
 
 namespace graphzero::compile {
 
@@ -32,39 +33,6 @@ struct SyntheticSpec {
 
 inline constexpr double kHomophily = 0.4;
 inline constexpr double kSignal = 1.5;
-
-// A sequence of random 64-bit numbers that can be entered anywhere.
-class RandomSequence {
- public:
-  RandomSequence(uint64_t seed, uint64_t purpose);
-  uint64_t operator[](uint64_t index) const;
-
- private:
-  uint64_t start_;
-};
-
-// A random permutation of 0 .. size - 1 that takes no memory.
-class Permutation {
- public:
-  Permutation(uint64_t size, const RandomSequence& keys);
-  uint64_t At(uint64_t position) const;
-  uint64_t PositionOf(uint64_t value) const;
-
- private:
-  struct Round {
-    uint64_t add;
-    uint64_t multiply;
-    uint64_t inverse;  // of `multiply`, modulo 2^64
-  };
-
-  uint64_t Forward(uint64_t value) const;
-  uint64_t Backward(uint64_t value) const;
-
-  uint64_t size_;
-  uint64_t mask_;  // of the smallest power of two that is not below size
-  unsigned shift_;
-  std::array<Round, 3> rounds_;
-};
 
 struct SyntheticEdge {
   uint64_t first;

@@ -15,29 +15,36 @@ std::vector<T> ReadArray(RunFile::Reader* reader, size_t size) {
 }  // namespace
 
 void EdgeSpool::Add(std::span<const uint32_t> src, std::span<const uint32_t> dst,
-                    std::span<const float> weights, std::span<const int64_t> rows) {
+                    std::span<const float> weights, std::span<const int64_t> rows,
+                    std::span<const int64_t> times) {
   file_.Append(std::as_bytes(src));
   file_.Append(std::as_bytes(dst));
   file_.Append(std::as_bytes(weights));
   file_.Append(std::as_bytes(rows));
-  chunks_.push_back({file_.End(), src.size(), !weights.empty(), !rows.empty()});
+  file_.Append(std::as_bytes(times));
+  chunks_.push_back({file_.End(), src.size(), !weights.empty(), !rows.empty(), !times.empty()});
 }
 
-void EdgeSpool::Finish(std::vector<uint32_t> new_ids) {
+void EdgeSpool::Finish(NewIds sources, NewIds targets) {
   file_.Flush();
-  new_ids_ = std::move(new_ids);
+  source_ids_ = std::move(sources);
+  target_ids_ = std::move(targets);
 }
 
 SpooledEdges EdgeSpool::Read(size_t chunk) const {
   const Chunk& from = chunks_.at(chunk);
   RunFile::Reader reader(file_, from.run);
   SpooledEdges edges;
-  for (std::vector<uint32_t>* ends : {&edges.src, &edges.dst}) {
-    *ends = ReadArray<uint32_t>(&reader, from.edges);
-    for (uint32_t& end : *ends) end = new_ids_[end];
-  }
+  const auto read_ends = [&](const NewIds& new_ids) {
+    std::vector<uint32_t> ends = ReadArray<uint32_t>(&reader, from.edges);
+    for (uint32_t& end : ends) end = (*new_ids)[end];
+    return ends;
+  };
+  edges.src = read_ends(source_ids_);
+  edges.dst = read_ends(target_ids_);
   if (from.weighted) edges.weights = ReadArray<float>(&reader, from.edges);
   if (from.numbered) edges.rows = ReadArray<int64_t>(&reader, from.edges);
+  if (from.timed) edges.times = ReadArray<int64_t>(&reader, from.edges);
   return edges;
 }
 

@@ -230,11 +230,12 @@ IdCounts IdCollector<Store>::Write(const std::string& path, store::Role role, Pr
     rows.Append(Store::BytesOf(id));
   };
   if (numbered()) {
-    rows_.resize(ids_.size());
+    std::vector<uint32_t> row_of(ids_.size());
     VisitSorted([&](const auto& id, uint8_t sides, uint32_t number) {
-      rows_[number] = static_cast<uint32_t>(rows.count());
+      row_of[number] = static_cast<uint32_t>(rows.count());
       add(id, sides);
     });
+    rows_ = std::make_shared<const std::vector<uint32_t>>(std::move(row_of));
     ids_.Clear();
   } else {
     Spill();

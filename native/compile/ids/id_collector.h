@@ -108,7 +108,7 @@ class IdCollector {
   // Creates `path`, which see below. Ends the collector.
   IdCounts Write(const std::string& path, store::Role role, Progress* progress);
   // After Write(), if numbered(): the row of each id by its number.
-  std::vector<uint32_t> TakeRows() { return std::move(rows_); }
+  const std::shared_ptr<const std::vector<uint32_t>>& rows() const { return rows_; }
 
  protected:
   // Spills when the table takes more than `most_bytes`.
@@ -143,7 +143,7 @@ class IdCollector {
   Store ids_;
   std::vector<uint8_t> sides_;  // by number
   size_t width_ = 1;            // of the longest id, in bytes
-  std::vector<uint32_t> rows_;
+  std::shared_ptr<const std::vector<uint32_t>> rows_;
   std::unique_ptr<RunFile> file_;
   std::vector<RunFile::Run> runs_;
 };

@@ -209,6 +209,16 @@ class RecordParser {
   static std::string AddNumber(std::string_view text, const FieldGroup& group, size_t at,
                                GroupValues* values) {
     double value = 0;
+    if (!text.empty() &&
+        std::find(group.truths.begin(), group.truths.end(), at) != group.truths.end()) {
+      bool truth = false;
+      if (Value<bool>::Parse(text, &truth) != FieldStatus::kOk) {
+        return group.labels[at] + ": found " + Shorten(text) + ", expected " +
+               Expected(FieldKind::kBool);
+      }
+      values->numbers.push_back(truth);
+      return "";
+    }
     const FieldStatus status = ParseDouble(text, &value);
     if (status == FieldStatus::kOutOfRange) {
       return group.labels[at] + ": found " + Shorten(text) + ", which does not fit float64";

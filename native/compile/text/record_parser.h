@@ -36,6 +36,8 @@ struct FieldGroup {
   bool may_be_missing = false;
   std::string missing_hint{};  // what messages about such a line advise
   std::string text_hint{};     // the same for a text where a number is expected
+  // Of kNumber: places among the columns whose fields are truth values, which become 1 and 0.
+  std::vector<size_t> truths{};
 };
 
 struct TextTableFormat {

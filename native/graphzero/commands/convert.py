@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
 from graphzero.commands.arguments import count, size
 from graphzero.commands.convert_report import print_report
-from graphzero.commands.convert_sources import parse_fill, plan_of
+from graphzero.commands.convert_sources import parse_fill, plan_of, typed_source
 from graphzero.conversion.convert import convert
 from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.plan import ColumnOptions, WorkOptions, with_fill
 from graphzero.files.column_types import FLOAT_DTYPES
+
+if TYPE_CHECKING:
+    from graphzero.conversion.typed_plan import TypedSource
 
 EPILOG = """\
 examples:
@@ -21,7 +25,8 @@ examples:
   graphzero convert --edges follows.csv --source who --target whom --relabel --nodes people.csv \\
       --id-column person_id --columns x=age,income,height --columns y=label \\
       --columns "joined=joined_at:date[s]" --columns city=city --fill x=mean --out DIR
-  graphzero convert FOLDER --out DIR    (an export, an OGB dataset, or a folder of .npy files)
+  graphzero convert flights.toml --out DIR     (tables that refer to each other)
+  graphzero convert FOLDER --out DIR    (an export, an OGB or RelBench dataset, .npy files)
   graphzero convert old.gl features.gd --out DIR      (files of GraphZero 0.2)
 
 Edges are lines "source,target" or "source,target,weight", separated by commas, tabs, semicolons or
@@ -48,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace DIR if it is a dataset")
     _add_graph_options(parser.add_argument_group("graph"))
     _add_column_options(parser.add_argument_group("columns"))
+    _add_type_options(parser.add_argument_group("folders of datasets with types"))
     _add_work_options(parser.add_argument_group("work"))
 
 
@@ -56,7 +62,8 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="a folder in a known layout, or a .gl file and .gd files to rewrite as a dataset",
+        help="a description of tables (.toml), a folder in a known layout, or a .gl file and .gd "
+        "files to rewrite as a dataset",
     )
     parser.add_argument(
         "--edges", action="append", default=[], metavar="FILE", help="text, table, array or .gl"
@@ -131,6 +138,19 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
     )
 
 
+def _add_type_options(types: argparse._ArgumentGroup) -> None:
+    types.add_argument(
+        "--no-reverse",
+        action="store_true",
+        help="relations get no reverse, and one within a type stays directed",
+    )
+    types.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="of nodes of an OGB dataset: has their times, such as node_year",
+    )
+
+
 def _add_column_options(columns: argparse._ArgumentGroup) -> None:
     columns.add_argument(
         "--dtype",
@@ -189,6 +209,8 @@ def _add_work_options(work: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace) -> int:
     show_progress: ShowProgress = no_progress if args.quiet else JobProgress
+    if (typed := typed_source(args)) is not None:
+        return _run_typed(args, typed, show_progress)
     fill, fill_of = parse_fill(args.fill)
     plan = plan_of(args)
     plan = plan._replace(columns=with_fill(plan.columns, fill_of))
@@ -211,4 +233,22 @@ def run(args: argparse.Namespace) -> int:
     )
     if not args.quiet:
         print_report(args.out, report)
+    return 0
+
+
+def _run_typed(args: argparse.Namespace, source: TypedSource, show_progress: ShowProgress) -> int:
+    from graphzero.commands.convert_typed_report import print_typed_report
+    from graphzero.conversion.convert_typed import convert_typed
+
+    report = convert_typed(
+        source,
+        args.out,
+        column_options=ColumnOptions(args.row_align, dtype=args.dtype),
+        work=WorkOptions(
+            args.memory, args.threads, args.on_error, args.overwrite, missing=tuple(args.missing)
+        ),
+        show_progress=show_progress,
+    )
+    if not args.quiet:
+        print_typed_report(args.out, report)
     return 0

@@ -10,6 +10,7 @@ from graphzero.base.text import count_text, counted_text, rate_text, size_text
 if TYPE_CHECKING:
     from graphzero.conversion.compile_column import ColumnReport
     from graphzero.conversion.convert import ConversionReport
+    from graphzero.conversion.typed_plan import TypedConversionReport
 
 
 def print_report(out: str, report: ConversionReport) -> None:
@@ -19,19 +20,23 @@ def print_report(out: str, report: ConversionReport) -> None:
     if graph.dropped:
         print(f"  dropped {count_text(graph.dropped)} repeated edges")
     for name, column in report.columns.items():
-        print(f"  {name}: {_column_text(column)}")
+        print(f"  {name}: {column_text(column)}")
     for note in report.notes:
         print(f"  note: {note}")
-    print(
-        f"  read {size_text(report.input_bytes)}, wrote {size_text(report.output_bytes)} in "
-        f"{report.seconds:.1f} s{rate_text(report.input_bytes, report.seconds)}"
-    )
+    print_work(report)
     _print_skipped(graph.skipped, graph.messages)
     for column in report.columns.values():
         _print_skipped(column.skipped, column.messages)
 
 
-def _column_text(column: ColumnReport) -> str:
+def print_work(report: ConversionReport | TypedConversionReport) -> None:
+    print(
+        f"  read {size_text(report.input_bytes)}, wrote {size_text(report.output_bytes)} in "
+        f"{report.seconds:.1f} s{rate_text(report.input_bytes, report.seconds)}"
+    )
+
+
+def column_text(column: ColumnReport) -> str:
     """One line about a column."""
     parts = [f"{count_text(column.rows)} x {column.cols} {column.dtype}"]
     if column.categories is not None:
@@ -41,7 +46,7 @@ def _column_text(column: ColumnReport) -> str:
     if column.unit is not None:
         parts.append(f"dates in {column.unit}")
     if column.unit is not None and column.times is not None:
-        first, last = (_time_text(time, column.unit) for time in column.times)
+        first, last = (time_text(time, column.unit) for time in column.times)
         parts[-1] += f" from {first} to {last}"
     if column.rounded_times:
         parts.append(f"{count_text(column.rounded_times)} of them rounded down to that")
@@ -64,7 +69,7 @@ def _missing_text(column: ColumnReport) -> str:
     return f"missing {', '.join(named) or total} ({'replaced' if column.nans else became})"
 
 
-def _time_text(time: int, unit: str) -> str:
+def time_text(time: int, unit: str) -> str:
     import numpy as np
 
     return str(np.array(time, f"datetime64[{unit}]"))

@@ -5,12 +5,57 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.locations import Location
 from graphzero.conversion.plan import ColumnSource, Plan, Relabel
 from graphzero.files.column_types import COLUMN_TYPES, split_type
 from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX
+
+if TYPE_CHECKING:
+    from graphzero.conversion.typed_plan import TypedSource
+
+
+# Options about the one graph and the columns of a dataset without types.
+_FLAT_OPTIONS = (
+    "edges", "nodes", "column", "edge_column", "columns", "edge_columns", "split", "undirected",
+    "direction", "num_nodes", "dedup", "edge_ids", "source", "target", "weight", "relabel",
+    "separate_ids", "rows_in_order", "id_column", "nan", "fill",
+)  # fmt: skip
+
+
+def typed_source(args: argparse.Namespace) -> TypedSource | None:
+    """A description of tables, or a folder of a dataset with types; None: there is none."""
+    source: TypedSource | None = None
+    descriptions = [file for file in args.files if Path(file).suffix == ".toml"]
+    folders = [file for file in args.files if Path(file).is_dir()]
+    if descriptions:
+        from graphzero.conversion.tables.description import read_description
+        from graphzero.conversion.tables.source import TablesSource
+
+        source = TablesSource(read_description(descriptions[0]))
+    elif folders:
+        from graphzero.conversion.inputs.layouts import typed_folder
+
+        source = typed_folder(folders[0], reverse=not args.no_reverse, time=args.time)
+    own = "--no-reverse" if args.no_reverse else "--time" if args.time else None
+    if own is not None and (source is None or descriptions):
+        raise InputError(
+            f"found {own}, which is for folders of datasets with types; a description of tables "
+            "says it itself"
+        )
+    if source is None:
+        return None
+    if len(args.files) > 1:
+        raise InputError(f"{source.name}: found {args.files[1]} beside it, expected it alone")
+    for option in _FLAT_OPTIONS:
+        if getattr(args, option):
+            raise InputError(
+                f"{source.name}: found --{option.replace('_', '-')}, which is for datasets of one "
+                "type: this one says itself what it is made of"
+            )
+    return source
 
 
 def plan_of(args: argparse.Namespace) -> Plan:

@@ -10,23 +10,32 @@ from graphzero.commands.arguments import count, size
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Write a synthetic dataset: a power-law graph with planted classes, features and labels "
-        "for training a GNN, and train/valid/test splits. The same options give the same bytes."
+        "for training a GNN, and train/valid/test splits. With --schema it has several types of "
+        "nodes, relations between them, and times. The same options give the same bytes."
     )
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument("--out", type=Path, metavar="DIR", help="the dataset to create")
     place.add_argument("directory", nargs="?", type=Path, metavar="DIR", help="the same as --out")
-    parser.add_argument("--nodes", type=count, default="1M", metavar="N", help="default 1M")
+    parser.add_argument(
+        "--schema",
+        metavar="SCHEMA",
+        help="make a dataset with types, relations and times: shop, or a TOML file that says which",
+    )
+    parser.add_argument(
+        "--scale",
+        type=float,
+        metavar="FACTOR",
+        help="multiply the numbers of nodes and edges of a schema",
+    )
+    parser.add_argument("--nodes", type=count, metavar="N", help="default 1M")
     parser.add_argument(
         "--edges",
         type=count,
-        default="20M",
         metavar="N",
         help="undirected edges; both directions are stored (default 20M)",
     )
-    parser.add_argument(
-        "--dim", type=count, default="128", metavar="N", help="features per node (default 128)"
-    )
-    parser.add_argument("--classes", type=count, default="16", metavar="N", help="default 16")
+    parser.add_argument("--dim", type=count, metavar="N", help="features per node (default 128)")
+    parser.add_argument("--classes", type=count, metavar="N", help="default 16")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
     parser.add_argument(
         "--dtype",
@@ -53,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         edges=args.edges,
         dim=args.dim,
         classes=args.classes,
+        schema=args.schema,
+        scale=args.scale,
         seed=args.seed,
         dtype=args.dtype,
         overwrite=args.overwrite,

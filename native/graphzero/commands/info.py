@@ -13,8 +13,9 @@ from graphzero import _engine
 from graphzero.base.text import count_text, line_text, size_text, table_text
 from graphzero.commands.values import summarize_values, values_text
 from graphzero.files.column_file import ROLES
+from graphzero.files.column_keys import is_column_directory
 from graphzero.files.description import parse_description
-from graphzero.files.paths import categories_file, datasets, files_of, open_file
+from graphzero.files.paths import GRAPH_FILE, categories_file, datasets, files_of, open_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,16 +54,65 @@ def describe_file(path: Path) -> dict[str, Any]:
         "resident_bytes": file.resident_bytes(),
         "fingerprint": file.fingerprint.hex() if file.version else None,
         "sections": [
-            {"name": s.name, "dtype": s.dtype, "count": s.count, "bytes": s.stored_bytes}
+            {
+                "name": s.name,
+                "relation": s.relation,
+                "dtype": s.dtype,
+                "count": s.count,
+                "bytes": s.stored_bytes,
+            }
             for s in file.sections
         ],
     }
 
 
 def _topology(graph: _engine.Topology) -> dict[str, Any]:
+    facts = _flat_topology(graph) if not graph.typed else _typed_topology(graph)
+    return {"kind": "topology", **facts, "time_unit": graph.time_unit or None}
+
+
+def _typed_topology(graph: _engine.Topology) -> dict[str, Any]:
+    return {
+        "num_nodes": graph.num_nodes,
+        "num_edges": graph.num_edges,
+        "types": [
+            {"name": t.name, "num_nodes": t.count, "times": _engine.node_time_range(graph, i)}
+            for i, t in enumerate(graph.types)
+        ],
+        "relations": [_relation(graph, i) for i in range(len(graph.relations))],
+    }
+
+
+def _relation(graph: _engine.Topology, number: int) -> dict[str, Any]:
+    relation, types = graph.relations[number], graph.types
+    stored = [name for name, has in (("out", relation.has_out), ("in", relation.has_in)) if has]
+    facts = {
+        "source": types[relation.source].name,
+        "name": relation.name,
+        "target": types[relation.target].name,
+        "num_edges": relation.num_edges,
+        "view_of": relation.base if relation.is_view else None,
+        "inverse": relation.inverse,
+    }
+    if relation.is_view:
+        return facts
+    return {
+        **facts,
+        "directions": stored,
+        "symmetric": relation.symmetric,
+        "multi_edges_dropped": relation.multi_edges_dropped,
+        "weights": relation.has_weights,
+        "weight_name": relation.weight_name or None,
+        "edge_ids": relation.has_edge_ids,
+        "times": _engine.edge_time_range(graph, number),
+        "time_ordered": relation.time_ordered,
+        "degrees": {name: _degrees(graph, name, number) for name in stored},
+    }
+
+
+def _flat_topology(graph: _engine.Topology) -> dict[str, Any]:
     stored = [name for name, has in (("out", graph.has_out), ("in", graph.has_in)) if has]
     return {
-        "kind": "topology",
         "num_nodes": graph.num_nodes,
         "num_edges": graph.num_edges,
         "directions": stored,
@@ -73,13 +123,16 @@ def _topology(graph: _engine.Topology) -> dict[str, Any]:
         "weight_name": graph.weight_name or None,
         "edge_ids": graph.has_edge_ids,
         "times": graph.has_times,
+        "time_ordered": graph.relations[0].time_ordered,
+        "edge_times": _engine.edge_time_range(graph),
+        "node_times": _engine.node_time_range(graph),
         "degrees": {name: _degrees(graph, name) for name in stored},
         "isolated_nodes": _engine.count_isolated(graph),
     }
 
 
-def _degrees(graph: _engine.Topology, direction: str) -> dict[str, Any]:
-    s = _engine.summarize_degrees(graph, direction)
+def _degrees(graph: _engine.Topology, direction: str, relation: int = 0) -> dict[str, Any]:
+    s = _engine.summarize_degrees(graph, direction, relation)
     return {
         "min": s.min,
         "median": s.median,
@@ -118,7 +171,10 @@ def _summary_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
         rows = [_shape_row(info), *_meaning_rows(info)]
         text = values_text(info)
         return [*rows, ("range", text)] if text else rows
-    rows = _topology_rows(info)[:3]
+    if "relations" in info:
+        return _typed_rows(info)
+    rows = [row for row in _topology_rows(info) if row[0] in ("nodes", "edges", "edge data")]
+    rows += _time_rows(info)
     for name, degrees in info["degrees"].items():
         rows.append((f"{name}-degree", _degree_text(degrees)))
         rows.append(("", _histogram_text(degrees["histogram"])))
@@ -143,14 +199,93 @@ def _range_text(entry: dict[str, int]) -> str:
 
 def _rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("format", f"{info['kind']}, {info['format']}")]
-    rows += _topology_rows(info) if info["kind"] == "topology" else _matrix_rows(info)
+    if "relations" in info:
+        rows += _typed_rows(info)
+    else:
+        rows += _topology_rows(info) if info["kind"] == "topology" else _matrix_rows(info)
     for section in info["sections"]:
         size = size_text(section["bytes"])
-        rows.append((section["name"], f"{count_text(section['count'])} {section['dtype']}, {size}"))
+        rows.append(
+            (_section_text(section), f"{count_text(section['count'])} {section['dtype']}, {size}")
+        )
     cached = size_text(info["resident_bytes"])
     rows.append(("size", f"{size_text(info['file_bytes'])}, {cached} of it in the page cache"))
     rows.append(("fingerprint", info["fingerprint"] or "none: the format has no checksums"))
     return rows
+
+
+def _typed_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """Types, then relations with their degrees."""
+    unit = info["time_unit"]
+    rows = [
+        ("nodes", f"{count_text(info['num_nodes'])} of {count_text(len(info['types']))} types"),
+        ("edges", f"{count_text(info['num_edges'])} in stored relations"),
+    ]
+    for t in info["types"]:
+        times = f", {_times_text(t['times'], unit)}" if t["times"] else ""
+        rows.append((line_text(t["name"], 60), f"{count_text(t['num_nodes'])} nodes{times}"))
+    for relation in info["relations"]:
+        rows += _relation_rows(relation, info["relations"], unit)
+    return rows
+
+
+def _relation_rows(
+    relation: dict[str, Any], relations: Sequence[dict[str, Any]], unit: str | None
+) -> list[tuple[str, str]]:
+    title = _relation_text(relation)
+    if relation["view_of"] is not None:
+        return [(title, f"view of {_relation_text(relations[relation['view_of']])}")]
+    facts = [f"{count_text(relation['num_edges'])} edges"]
+    if relation["symmetric"]:
+        facts.append("symmetric")
+    else:
+        facts.append(" and ".join(f"{name}-edges" for name in relation["directions"]))
+    facts += [name.replace("_", " ") for name in ("weights", "edge_ids") if relation[name]]
+    if relation["times"]:
+        facts.append(_times_text(relation["times"], unit))
+    if relation["time_ordered"]:
+        facts.append("rows in the order of time")
+    if relation["inverse"] is not None:
+        facts.append(f"inverse of {_relation_text(relations[relation['inverse']])}")
+    rows = [(title, ", ".join(facts))]
+    for name, degrees in relation["degrees"].items():
+        rows.append((f"  {name}-degree", _degree_text(degrees)))
+    return rows
+
+
+def _relation_text(relation: dict[str, Any]) -> str:
+    return "({})".format(
+        ", ".join(line_text(relation[k], 60) for k in ("source", "name", "target"))
+    )
+
+
+def _times_text(times: tuple[int, int], unit: str | None) -> str:
+    """ "times from 2013-01-01T05 to 2013-12-31T23", or numbers if nobody said what they count."""
+    first, last = (_time_text(time, unit) for time in times)
+    return f"times from {first} to {last}"
+
+
+def _time_text(time: int, unit: str | None) -> str:
+    if unit is None:
+        return str(time)
+    import numpy as np
+
+    return str(np.array(time, f"datetime64[{unit}]"))
+
+
+def _time_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    unit = info["time_unit"]
+    return [
+        (f"{what} times", _times_text(info[f"{what}_times"], unit).removeprefix("times "))
+        for what in ("edge", "node")
+        if info[f"{what}_times"]
+    ]
+
+
+def _section_text(section: dict[str, Any]) -> str:
+    """Its name, and the number of the relation or type that it belongs to."""
+    number = section["relation"]
+    return f"{section['name']} {number}" if number else str(section["name"])
 
 
 def _topology_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
@@ -160,6 +295,8 @@ def _topology_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
         direction = " and ".join(f"{name}-edges" for name in info["directions"])
     present = [name for name in ("weights", "edge_ids", "times") if info[name]]
     order = "sorted by (neighbour, edge id)" if info["sorted"] else "in input order"
+    if info["time_ordered"]:
+        order = "in the order of time"
     rows = [
         ("nodes", count_text(info["num_nodes"])),
         ("edges", f"{count_text(info['num_edges'])}, {direction}"),
@@ -198,7 +335,7 @@ def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
     belongs = {
         "node": "one row per node",
         "edge": "one row per edge id",
-        "ids": "a list of node ids",
+        "ids": f"a list of {'edge' if _is_of_relation(Path(info['path'])) else 'node'} ids",
         "categories": "one row per category",
     }
     if "texts" in info["values"]:
@@ -207,6 +344,13 @@ def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
         )
         return "values", f"{shape}, {belongs[info['role']]}"
     return "values", f"{shape} {info['dtype']}, {belongs[info['role']]}"
+
+
+def _is_of_relation(column: Path) -> bool:
+    """Whether it lies in the directory of a relation, see files/column_keys.py."""
+    directory = column.absolute().parent
+    in_dataset = (directory.parent / GRAPH_FILE).exists() and not (directory / GRAPH_FILE).exists()
+    return in_dataset and is_column_directory(directory.name) and "." in directory.name
 
 
 def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:

@@ -43,6 +43,7 @@ class ColumnReport:
     times: tuple[int, int] | None = None  # the first and the last of them
     rounded_times: int = 0  # that were finer than the unit
     rounded_integers: int = 0  # that the type of the column does not hold exactly
+    is_split: bool = False  # a list of ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,10 @@ def compile_column(
 
         facts = compile_rows(source, out_file, request, report)
     return ColumnReport(
-        **facts, seconds=time.perf_counter() - started, bytes=Path(out_file).stat().st_size
+        **facts,
+        seconds=time.perf_counter() - started,
+        bytes=Path(out_file).stat().st_size,
+        is_split=request.role == "ids",
     )
 
 

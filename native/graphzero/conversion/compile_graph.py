@@ -38,22 +38,32 @@ class GraphOptions(NamedTuple):
     dedup: bool = False
     edge_ids: bool = False
     weight_name: str = ""  # what the weights are called where they come from
+    node_times: npt.NDArray[np.int64] | None = None
+    time_unit: str = ""  # what times count; empty: nobody said
 
     def for_engine(self, *, symmetric_source: bool = False) -> _engine.TopologyOptions:
-        if self.direction not in ("in", "out", "both"):
-            raise ValueError(f"found direction {self.direction!r}, expected 'in', 'out' or 'both'")
+        out, in_ = stored_directions(self.direction)
         if self.num_nodes is not None and not 0 <= self.num_nodes < 2**63:
             raise ValueError(f"found num_nodes {self.num_nodes}, expected 0 to 2^63 - 1")
         return _engine.TopologyOptions.make(
             undirected=self.undirected,
             symmetric_source=symmetric_source,
-            out=self.direction != "in",
-            in_=self.direction != "out",
+            out=out,
+            in_=in_,
             dedup=self.dedup,
             edge_ids=self.edge_ids,
             num_nodes=self.num_nodes,
             weight_name=self.weight_name,
+            node_times=self.node_times,
+            time_unit=self.time_unit,
         )
+
+
+def stored_directions(direction: StoredDirection) -> tuple[bool, bool]:
+    """Whether to store out-edges, and in-edges."""
+    if direction not in ("in", "out", "both"):
+        raise ValueError(f"found direction {direction!r}, expected 'in', 'out' or 'both'")
+    return direction != "in", direction != "out"
 
 
 class GraphReport(NamedTuple):
@@ -67,6 +77,8 @@ class GraphReport(NamedTuple):
     messages: tuple[str, ...]  # what was wrong with the first of them
     weight_name: str | None = None  # what a text calls its third column, if that is no usual name
     guessed_ends: tuple[str, str] | None = None  # first columns of a table that nothing names
+    first_time: int | None = None  # of the earliest edge, if edges have times
+    last_time: int | None = None
 
 
 def compile_edges(
@@ -133,6 +145,9 @@ def write_graph(
     dst: npt.ArrayLike,
     *,
     weights: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    node_times: npt.ArrayLike | None = None,
+    time_unit: str = "",
     num_nodes: int | None = None,
     undirected: bool = False,
     direction: StoredDirection = "both",
@@ -147,10 +162,15 @@ def write_graph(
     `src` and `dst` are integer arrays of one length (NumPy, also memory-mapped, lists or torch
     tensors); edge i goes from src[i] to dst[i]. `weights` are finite and not negative.
 
+    `times` are when each edge came to be, `node_times` when each node did: integers on any scale,
+    or datetime64, of which NaT is refused. `time_unit` (D, s, ms, us or ns since 1970) says what
+    integers count; dates say it themselves. Rows of such a graph are in the order of time.
+
     `undirected` stores the reverse of every edge too (a self-loop once). `direction` says whether
     a directed graph stores its in-edges (for neighbour sampling), its out-edges (for walks) or
-    both. `dedup` keeps the first of the edges between the same two nodes. `edge_ids` stores i with
-    each edge, for looking up edge columns. Without `num_nodes` it is the largest id plus one.
+    both. `dedup` keeps the first of the edges between the same two nodes; of edges with times, only
+    those at the same time are repeats. `edge_ids` stores i with each edge, for looking up edge
+    columns. Without `num_nodes` it is the number of node times, or the largest id plus one.
 
     The file appears at `path` complete or not at all. `memory` bounds the working memory in bytes
     (default: a quarter of what is available); what exceeds it goes to a temporary file beside
@@ -158,7 +178,18 @@ def write_graph(
     """
     import numpy as np
 
-    options = GraphOptions(undirected, direction, num_nodes, dedup, edge_ids)
+    from graphzero.conversion.time_arrays import check_unit, time_array
+
+    unit = check_unit(time_unit)
+    edge_times, of_nodes = None, None
+    if times is not None:
+        edge_times, unit = time_array(times, "times", unit)
+    if node_times is not None:
+        of_nodes, unit = time_array(node_times, "node_times", unit)
+        of_nodes = np.ascontiguousarray(of_nodes)
+    options = GraphOptions(
+        undirected, direction, num_nodes, dedup, edge_ids, node_times=of_nodes, time_unit=unit
+    )
     weight_array = None if weights is None else np.asarray(weights, dtype=np.float32)
     with new_file(path, overwrite=overwrite) as draft:
         _compile_arrays(
@@ -166,6 +197,7 @@ def write_graph(
             _integers(src, "src"),
             _integers(dst, "dst"),
             weight_array,
+            edge_times,
             draft,
             options,
             make_resources(memory, threads, Path(draft).parent),
@@ -189,6 +221,8 @@ def _compile_topology(
     report: Report | None,
 ) -> GraphReport:
     graph = _engine.Topology.open(source)
+    if graph.typed:
+        raise InputError(f"{source}: found a graph of several types, expected one of a single type")
     if options.num_nodes is not None and options.num_nodes < graph.num_nodes:
         raise InputError(
             f"{source}: found {graph.num_nodes} nodes, expected at most --num-nodes "
@@ -201,9 +235,11 @@ def _compile_topology(
         dedup=options.dedup,
         edge_ids=options.edge_ids or graph.has_edge_ids,
         weight_name=options.weight_name or graph.weight_name,
+        node_times=graph.node_times() if graph.types[0].has_times else None,
+        time_unit=options.time_unit or graph.time_unit,
     )
-    result = _engine.compile_edges_graph(
-        graph,
+    result = _engine.compile_topology(
+        _engine.EdgeInput.graph(graph),
         target,
         options=kept.for_engine(symmetric_source=graph.symmetric),
         resources=resources,
@@ -220,17 +256,33 @@ def _compile_text(
     skip_errors: bool,
     report: Report | None,
 ) -> GraphReport:
-    result = _engine.compile_edges_text(
+    edges = _engine.EdgeInput.text(
         text.path,
-        target,
         open_stream=text.open,
         stored_bytes=text.stored_bytes,
         skip_errors=skip_errors,
-        options=options.for_engine(),
-        resources=resources,
-        report=report,
     )
-    return _graph_report(result.topology, result.skipped, tuple(result.messages))
+    result = _engine.compile_topology(
+        edges, target, options=options.for_engine(), resources=resources, report=report
+    )
+    return _graph_report(result, edges.skipped, tuple(edges.messages))
+
+
+def stream_input(stream: EdgeStream) -> _engine.EdgeInput:
+    """Edges that readers give, for the engine."""
+    if stream.texts:
+        raise InputError(
+            f"{stream.name}: found texts as node ids, expected integers; --relabel numbers them"
+        )
+    return _engine.EdgeInput.chunks(
+        stream.name,
+        stream.open,
+        place=stream.place,
+        weighted=stream.weighted,
+        timed=stream.timed,
+        count=stream.count,
+        bytes=stream.progress_bytes,
+    )
 
 
 def _compile_stream(
@@ -240,18 +292,9 @@ def _compile_stream(
     resources: _engine.Resources,
     report: Report | None,
 ) -> GraphReport:
-    if stream.texts:
-        raise InputError(
-            f"{stream.name}: found texts as node ids, expected integers; --relabel numbers them"
-        )
-    result = _engine.compile_edges_chunks(
-        stream.name,
-        stream.open,
-        place=stream.place,
-        weighted=stream.weighted,
-        count=stream.count,
-        bytes=stream.progress_bytes,
-        path=target,
+    result = _engine.compile_topology(
+        stream_input(stream),
+        target,
         options=options.for_engine(),
         resources=resources,
         report=report,
@@ -267,6 +310,7 @@ def _compile_arrays(
     src: npt.NDArray[np.integer[Any]],
     dst: npt.NDArray[np.integer[Any]],
     weights: npt.NDArray[np.float32] | None,
+    times: npt.NDArray[np.int64] | None,
     target: str,
     options: GraphOptions,
     resources: _engine.Resources,
@@ -277,14 +321,13 @@ def _compile_arrays(
         if weights.ndim != 1:
             raise InputError(f"{name}: found weights of shape {weights.shape}, expected (E,)")
         lengths["weights"] = len(weights)
+    if times is not None:
+        lengths["times"] = len(times)
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{key} {value}" for key, value in lengths.items())
         raise InputError(f"{name}: found lengths {found}, expected them equal")
-    result = _engine.compile_edges_arrays(
-        name,
-        src,
-        dst,
-        weights,
+    result = _engine.compile_topology(
+        _engine.EdgeInput.arrays(name, src, dst, weights, times),
         target,
         options=options.for_engine(),
         resources=resources,
@@ -316,4 +359,6 @@ def _graph_report(
         dropped=result.dropped,
         skipped=skipped,
         messages=messages,
+        first_time=result.first_time,
+        last_time=result.last_time,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphzero.base.errors import InputError
 from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.resources import make_resources
+from graphzero.conversion.column_step import ColumnStep, source_label
 from graphzero.conversion.compile_graph import GraphOptions, GraphReport, compile_edges
 from graphzero.conversion.inputs.locations import Location, stored_bytes
 from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, WorkOptions
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.names import EdgeNames
     from graphzero.conversion.inputs.streams import EdgeStream, RowStream
     from graphzero.conversion.inputs.tables import Wanted
+    from graphzero.conversion.times_file import TimesFile
 
 
 class ConversionReport(NamedTuple):
@@ -67,10 +69,11 @@ def convert(
         step = _Step(directory, work, resources, column_options, show_progress)
         step.check_names(columns)
         checked = step.read_with_edges(plan)
+        node_times = plan.node_times
         if plan.relabel is not None:
             from graphzero.conversion.convert_relabelled import with_new_ids
 
-            with show_progress(_label(edges)) as report:
+            with show_progress(source_label(edges)) as report:
                 relabelled = with_new_ids(
                     plan,
                     graph_options,
@@ -85,8 +88,14 @@ def convert(
             edges, columns = relabelled.edges, relabelled.columns
             notes += relabelled.notes
             step.name_node = relabelled.name_node
+            node_times = relabelled.node_times
             graph_options = graph_options._replace(num_nodes=relabelled.num_nodes)
-        with show_progress(_label(edges)) as report:
+        times = _times_file(node_times, graph_options, resources, show_progress)
+        if times is not None:
+            graph_options = graph_options._replace(node_times=times.times)
+        if plan.time_unit:
+            graph_options = graph_options._replace(time_unit=plan.time_unit)
+        with show_progress(source_label(edges)) as report:
             graph = compile_edges(
                 edges,
                 directory / GRAPH_FILE,
@@ -109,6 +118,20 @@ def convert(
     return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes)
 
 
+def _times_file(
+    times: RowStream | None,
+    options: GraphOptions,
+    resources: _engine.Resources,
+    show_progress: ShowProgress,
+) -> TimesFile | None:
+    if times is None:
+        return None
+    from graphzero.conversion.times_file import TimesFile
+
+    assert options.num_nodes is not None
+    return TimesFile(times, options.num_nodes, resources, show_progress)
+
+
 class _Step:
     """What every column of a conversion is compiled with."""
 
@@ -122,11 +145,9 @@ class _Step:
     ) -> None:
         from graphzero.conversion.inputs.options import ReadOptions
 
-        self._directory = directory
+        self._columns = ColumnStep(directory, work, resources, options, show_progress)
         self._work = work
-        self._resources = resources
         self._options = options
-        self._show_progress = show_progress
         self.reading = ReadOptions(work.missing, work.on_error == "skip", resources.threads)
         self.name_node: Callable[[int], str] | None = None
         self._with_edges: set[str] = set()  # columns of which bad lines are no edges either
@@ -160,42 +181,16 @@ class _Step:
         return wanted
 
     def compile(self, column: ColumnSource, graph: GraphReport) -> ColumnReport:
-        from graphzero.conversion.compile_column import ColumnRequest, compile_column
-
-        resources, is_split = self._resources, column.role == "ids"
-        # Original ids are no column that options are about.
-        options = ColumnOptions() if column.name == ORIGINAL_IDS else self._options
-        column = column.with_general(options)
-        out_file = str(self._directory / f"{column.name}{COLUMN_SUFFIX}")
-        request = ColumnRequest(
-            memory=resources.memory,
-            threads=resources.threads,
-            temp_dir=resources.temp_dir,
-            role=column.role,
-            num_rows=_rows_of(column, graph),
-            split_nodes=graph.num_nodes,
-            dtype="int64" if is_split else column.dtype,
-            float_dtype=options.dtype,
-            columns=column.columns,
-            id_column=column.id_column,
-            text_has_ids=column.text_has_ids and column.role == "node",
-            row_align=column.row_align,
-            nan=column.nan,
-            fill=None if is_split else column.fill,
-            fill_all=column.fill_all,
-            missing=self._work.missing,
-            description=column.description,
-            on_error=self._work.on_error,
+        result = self._columns.compile(
+            column,
+            rows=_rows_of(column, graph),
+            ids_below=graph.num_nodes,
             name_node=self.name_node,
         )
-        with self._show_progress(_label(column.source)) as report:
-            result = compile_column(column.source, out_file, request, report)
         if column.name in self._with_edges:
             from dataclasses import replace
 
             result = replace(result, skipped=0, messages=())  # the graph's report has them
-        if is_split:
-            _check_split(column, out_file, graph.num_nodes)
         return result
 
 
@@ -206,30 +201,6 @@ def _rows_of(column: ColumnSource, graph: GraphReport) -> int | None:
     return graph.input_rows if column.role == "edge" else None
 
 
-def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
-    """The list is short beside the graph, so it is looked at once more instead of on the way."""
-    from graphzero.files.column_file import ColumnFile
-
-    row = 0
-    split = ColumnFile(Path(file))
-    largest = max((int(ids.max()) for ids in split.pieces()), default=0)
-    if split.num_rows == num_nodes > 2 and largest <= 1:
-        raise InputError(
-            f"{_label(column.source)}: found only 0 and 1 in {num_nodes} rows, as many as there "
-            "are nodes, expected node ids; a mask has bool values (in .npy, .npz or Parquet)"
-        )
-    if largest < num_nodes:
-        return
-    for ids in split.pieces():
-        if int(ids.max()) >= num_nodes:
-            bad = int((ids >= num_nodes).argmax())
-            raise InputError(
-                f"{_label(column.source)} row {row + bad}: found node id {ids[bad]}, expected 0 to "
-                f"{num_nodes - 1}"
-            )
-        row += len(ids)
-
-
 def _check_skipping(plan: Plan, work: WorkOptions) -> None:
     """Only lines of text can be skipped."""
     if work.on_error != "skip":
@@ -237,8 +208,8 @@ def _check_skipping(plan: Plan, work: WorkOptions) -> None:
     sources = [plan.edges, *(column.source for column in plan.columns)]
     if not any(_is_text(source) for source in sources):
         raise InputError(
-            f"{_label(plan.edges)}: found --on-error skip without any text, expected lines that "
-            "can be skipped; rows of tables and arrays cannot"
+            f"{source_label(plan.edges)}: found --on-error skip without any text, expected lines "
+            "that can be skipped; rows of tables and arrays cannot"
         )
 
 
@@ -246,8 +217,8 @@ def _check_nodes(plan: Plan) -> None:
     taken = any(column.source == plan.nodes for column in plan.columns)
     if plan.nodes is not None and plan.relabel is None and not taken:
         raise InputError(
-            f"{_label(plan.nodes)}: found a table of nodes and nothing to take from it, expected "
-            "columns of it (--columns), or ids (--relabel)"
+            f"{source_label(plan.nodes)}: found a table of nodes and nothing to take from it, "
+            "expected columns of it (--columns), or ids (--relabel)"
         )
 
 
@@ -265,13 +236,14 @@ def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[
     notes: tuple[str, ...] = ()
     if graph.weight_name is not None:
         notes += (
-            f"{_label(edges)}: its third column, {graph.weight_name!r}, is the weight of edges",
+            f"{source_label(edges)}: its third column, {graph.weight_name!r}, is the weight of "
+            "edges",
         )
     if graph.guessed_ends is not None:
         source, target = graph.guessed_ends
         notes += (
-            f"{_label(edges)}: its first columns, {source!r} and {target!r}, are taken as source "
-            "and target; --source and --target choose others",
+            f"{source_label(edges)}: its first columns, {source!r} and {target!r}, are taken as "
+            "source and target; --source and --target choose others",
         )
     return notes
 
@@ -312,11 +284,6 @@ def _check_sizes(plan: Plan, before: dict[str, int]) -> None:
                 f"{path}: found {size} bytes, expected {before[path]} as before: it changed while "
                 "it was read; convert it again"
             )
-
-
-def _label(source: StrPath | EdgeStream | RowStream) -> str:
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else source.name
-    return Path(name).name
 
 
 def _check_dtype(dtype: str | None) -> None:

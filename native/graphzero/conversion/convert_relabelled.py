@@ -36,6 +36,7 @@ class Relabelled(NamedTuple):
     num_nodes: int
     name_node: Callable[[int], str]  # what messages call a node
     notes: tuple[str, ...]
+    node_times: RowStream | None
 
 
 def with_new_ids(
@@ -101,7 +102,9 @@ def with_new_ids(
         column if column.role == "edge" else column._replace(source=mapping.rows(rows[column.name]))
         for column in plan.columns
     ]
-    return Relabelled(mapping.edges(edges), mapped, mapping.num_nodes, mapping.name_of, notes)
+    times = None if plan.node_times is None else mapping.rows(plan.node_times)
+    relabelled = mapping.edges(edges)
+    return Relabelled(relabelled, mapped, mapping.num_nodes, mapping.name_of, notes, times)
 
 
 def _edges_with_ids(

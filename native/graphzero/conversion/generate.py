@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphzero import _engine
 from graphzero.base.progress import JobProgress, Report, no_progress
 from graphzero.base.resources import make_resources
+from graphzero.conversion.plan import ColumnOptions, WorkOptions
 from graphzero.files.publish import StrPath, new_dataset
+
+if TYPE_CHECKING:
+    from graphzero.conversion.typed_plan import TypedConversionReport
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,12 @@ class GenerationReport:
 def generate(
     out: StrPath,
     *,
-    nodes: int = 1_000_000,
-    edges: int = 20_000_000,
-    dim: int = 128,
-    classes: int = 16,
+    nodes: int | None = None,
+    edges: int | None = None,
+    dim: int | None = None,
+    classes: int | None = None,
+    schema: StrPath | Mapping[str, Any] | None = None,
+    scale: float | None = None,
     seed: int = 0,
     dtype: Literal["float32", "float16", "bfloat16"] = "float32",
     overwrite: bool = False,
@@ -60,22 +67,88 @@ def generate(
     and the splits train, valid and test. The same arguments give the same bytes on every machine;
     memory (bytes of working memory), threads and progress (on stderr) do not change them.
 
-    edges: undirected ones, each of which is stored both ways. dim: features of a node, of type
-    `dtype`. overwrite: replace the dataset at `out`.
+    nodes, edges, dim, classes: 1,000,000, 20,000,000, 128 and 16 unless given. Edges are
+    undirected ones, each of which is stored both ways; dim is the number of features of a node, of
+    type `dtype`. overwrite: replace the dataset at `out`.
+    schema: makes a dataset with types, relations and times instead: "shop", or the path of a TOML
+    file, or a dict of what it would hold. scale: multiplies the numbers of nodes and edges of a
+    schema.
 
         >>> report = gz.generate("products", nodes=1_000, edges=10_000, dim=16)
         >>> report.num_edges
         20000
+        >>> report = gz.generate("shop", schema="shop", scale=0.01)
+        >>> report.num_nodes
+        6200
     """
     started = time.monotonic()
-    dataset = SyntheticDataset(nodes, edges, dim, classes, seed, dtype)
     path = Path(out)
+    if schema is not None:
+        given = {"nodes": nodes, "edges": edges, "dim": dim, "classes": classes}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{name} is {value} beside a schema, which says it itself")
+        typed = _generate_typed(
+            path,
+            schema,
+            scale=1.0 if scale is None else scale,
+            seed=seed,
+            dtype=dtype,
+            work=WorkOptions(memory, threads, overwrite=overwrite),
+            progress=progress,
+        )
+        return GenerationReport(
+            path, typed.num_nodes, typed.num_edges, _files(path), time.monotonic() - started
+        )
+    if scale is not None:
+        raise ValueError(f"scale is {scale}, which is for a schema; nodes and edges are numbers")
+    dataset = SyntheticDataset(
+        1_000_000 if nodes is None else nodes,
+        20_000_000 if edges is None else edges,
+        128 if dim is None else dim,
+        16 if classes is None else classes,
+        seed,
+        dtype,
+    )
     with (JobProgress if progress else no_progress)(f"of {path.name}") as report:
         generate_dataset(
             path, dataset, overwrite=overwrite, memory=memory, threads=threads, report=report
         )
-    files = {file.name: file.stat().st_size for file in sorted(path.iterdir())}
-    return GenerationReport(path, nodes, 2 * edges, files, time.monotonic() - started)
+    return GenerationReport(
+        path, dataset.nodes, 2 * dataset.edges, _files(path), time.monotonic() - started
+    )
+
+
+def _files(path: Path) -> dict[str, int]:
+    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+    return {str(file.relative_to(path)): file.stat().st_size for file in files}
+
+
+def _generate_typed(
+    path: Path,
+    schema: StrPath | Mapping[str, Any],
+    *,
+    scale: float,
+    seed: int,
+    dtype: str,
+    work: WorkOptions,
+    progress: bool,
+) -> TypedConversionReport:
+    from graphzero.conversion.convert_typed import convert_typed
+    from graphzero.conversion.typed_generate import synthetic_source
+
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed is {seed}, expected 0 to 2^64 - 1")
+    if not 0 < scale < 2**32:
+        raise ValueError(f"scale is {scale}, expected a number greater than 0")
+    threads = make_resources(work.memory, work.threads, path.parent).threads
+    return convert_typed(
+        synthetic_source(schema, scale=scale, seed=seed, threads=threads),
+        path,
+        column_options=ColumnOptions(dtype=dtype),
+        work=work,
+        show_progress=JobProgress if progress else no_progress,
+    )
 
 
 def generate_dataset(

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
@@ -38,12 +39,14 @@ from graphzero.conversion.plan import (
     WorkOptions,
     with_fill,
 )
+from graphzero.files.column_types import TIME_UNITS, TimeUnit
 from graphzero.files.publish import StrPath
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from graphzero.conversion.compile_column import Number
+    from graphzero.conversion.typed_plan import TypedConversionReport, TypedSource
 
 __all__ = [
     "import_dgl",
@@ -52,6 +55,7 @@ __all__ = [
     "import_networkx",
     "import_pyg",
     "import_scipy",
+    "import_tables",
 ]
 
 
@@ -149,6 +153,51 @@ def import_files(
     )
 
 
+def import_tables(
+    tables: StrPath | Mapping[str, Any],
+    out: StrPath,
+    *,
+    time_unit: TimeUnit | None = None,
+    missing_texts: Sequence[str] = (),
+    **options: Unpack[ImportOptions],
+) -> TypedConversionReport:
+    """From tables whose rows refer to each other: a dataset with types.
+
+    tables: the path of a TOML file, or a dict of tables by name, each as the TOML file would have
+    it: {"flights": {"file": "flights.csv", "time": "time_hour", "references": {"origin":
+    "airports"}}, "airports": {"data": frame, "key": "faa", "features": ["lat", "lon"]}}. `data` is
+    a table of pyarrow, pandas or Polars, or a dict of arrays.
+    time_unit: in which all times count, D, s, ms, us or ns since 1970; None: the finest that the
+    tables have.
+    missing_texts: texts that stand for a missing value, beside the empty one.
+    Options: dtype, overwrite, memory, threads, progress.
+    """
+    from graphzero.conversion.tables.description import (
+        as_description,
+        describe_tables,
+        read_description,
+    )
+    from graphzero.conversion.tables.source import TablesSource
+
+    if isinstance(tables, str | os.PathLike):
+        check_paths("import_tables(tables, out)", tables, out)
+        description = read_description(tables)
+    else:
+        if not isinstance(out, str | os.PathLike):
+            raise TypeError(
+                f"import_tables(tables, out): found {type(out).__name__}, expected the path of the "
+                "dataset to make"
+            )
+        description = describe_tables(as_description(tables), name="import_tables()")
+    if time_unit is not None:
+        if time_unit not in TIME_UNITS:
+            known = ", ".join(TIME_UNITS)
+            raise ValueError(f"time_unit: found {time_unit!r}, expected one of {known}")
+        description = replace(description, time_unit=time_unit)
+    work = WorkOptions(missing=checked_texts("missing_texts", missing_texts))
+    return _run_typed("import_tables", TablesSource(description), out, options, work)
+
+
 def import_folder(
     folder: StrPath,
     out: StrPath,
@@ -157,19 +206,34 @@ def import_folder(
     direction: StoredDirection | None = None,
     dedup: bool = False,
     edge_ids: bool = False,
+    reverse: bool = True,
+    time: str | None = None,
     **options: Unpack[ImportOptions],
-) -> ConversionReport:
+) -> ConversionReport | TypedConversionReport:
     """From a folder in a known layout: what `export_dataset` wrote, an OGB node property dataset
-    (its CSV files, or the archives of ogbn-papers100M), or plain .npy files, flat or as MAG240M and
-    IGB ship them.
+    (its CSV files, or the archives of ogbn-papers100M), with types or without, the tables of a
+    RelBench dataset, or plain .npy files, flat or as MAG240M and IGB ship them.
 
     Features become `x`, labels `y` (NaN becomes -1, and the report counts it), edge features
     `edge_attr`; splits keep their names. An export becomes the dataset that it came from.
+    reverse: of datasets with types, relations get a reverse, and one within a type becomes
+    symmetric. time: the column of nodes of an OGB dataset with types that has their times, such as
+    "node_year".
     Options: dtype, overwrite, memory, threads, progress.
     """
     check_paths("import_folder(folder, out)", folder, out)
-    from graphzero.conversion.inputs.layouts import plan_folder
+    from graphzero.conversion.inputs.layouts import plan_folder, typed_folder
 
+    typed = typed_folder(str(folder), reverse=reverse, time=time)
+    if typed is not None:
+        if undirected or direction or dedup or edge_ids:
+            raise ValueError(
+                "undirected, direction, dedup and edge_ids are for datasets of one type, found "
+                f"{os.fspath(folder)} with several"
+            )
+        return _run_typed("import_folder", typed, out, options)
+    if time is not None:
+        raise ValueError(f"time is {time!r}, which is for datasets with types")
     plan = plan_folder(str(folder))
     graph = plan.graph_options(
         undirected=undirected, direction=direction, dedup=dedup, edge_ids=edge_ids
@@ -182,10 +246,11 @@ def import_pyg(
     out: StrPath,
     *,
     weight_attr: str | None = "edge_weight",
+    time: str | None = None,
     direction: StoredDirection | None = None,
     **options: Unpack[ImportOptions],
-) -> ConversionReport:
-    """From a torch_geometric Data, or a dataset of one.
+) -> ConversionReport | TypedConversionReport:
+    """From a torch_geometric Data or HeteroData, or a dataset of one.
 
     Node and edge tensors become columns of their names, of any shape. A mask such as `train_mask`
     becomes a column, so that batches have it, and the split `train`: both "train" and "train_mask"
@@ -193,12 +258,22 @@ def import_pyg(
     told by a warning, by name and with the reason.
     weight_attr: the weights that samples can draw edges by, in float32; None for none. They are a
     column too where that has more: another type, another name.
+    time: the attribute with the times of nodes and edges, for sampling by time; of edges also with
+    `edge_` before it. It stays a column.
     Options: dtype, overwrite, memory, threads, progress.
     """
     check_object("import_pyg(data, out)", data, out)
-    from graphzero.conversion.inputs.objects import plan_pyg
+    from graphzero.conversion.inputs.objects import is_hetero_data, plan_pyg, pyg_graph
 
-    plan = plan_pyg(data, weight_attr)
+    data = pyg_graph(data)
+    if is_hetero_data(data):
+        from graphzero.conversion.inputs.typed_objects import plan_hetero_data
+
+        if direction is not None:
+            raise ValueError("direction is for graphs of one type, expected none for HeteroData")
+        source = plan_hetero_data(data, weight_attr, time)
+        return _run_typed("import_pyg", source, out, options)
+    plan = plan_pyg(data, weight_attr, time)
     return _run(
         "import_pyg", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
     )
@@ -208,18 +283,29 @@ def import_dgl(
     graph: Any,
     out: StrPath,
     *,
+    time: str | None = None,
     direction: StoredDirection | None = None,
     **options: Unpack[ImportOptions],
-) -> ConversionReport:
-    """From a homogeneous DGL graph: ndata and edata become columns, `feat` and `label` become `x`
-    and `y`, `train_mask` also the split `train`. Edges keep their ids.
+) -> ConversionReport | TypedConversionReport:
+    """From a DGL graph: ndata and edata become columns, `feat` and `label` become `x` and `y`,
+    `train_mask` also the split `train`. Edges keep their ids.
 
+    time: what ndata and edata call the times of nodes and edges, for sampling by time.
     Options: dtype, overwrite, memory, threads, progress.
     """
     check_object("import_dgl(graph, out)", graph, out)
+    from graphzero.base.extras import import_extra
     from graphzero.conversion.inputs.objects import plan_dgl
 
-    plan = plan_dgl(graph)
+    import_extra("dgl", "dgl", "a DGL graph needs DGL")
+    if not graph.is_homogeneous:
+        from graphzero.conversion.inputs.typed_objects import plan_heterograph
+
+        if direction is not None:
+            raise ValueError("direction is for graphs of one type, expected none for several")
+        source = plan_heterograph(graph, time)
+        return _run_typed("import_dgl", source, out, options)
+    plan = plan_dgl(graph, time)
     return _run(
         "import_dgl", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
     )
@@ -272,6 +358,28 @@ def import_networkx(
     return _run("import_networkx", plan, out, plan.graph_options(direction=direction), options)
 
 
+def _run_typed(
+    function: str,
+    source: TypedSource,
+    out: StrPath,
+    options: ImportOptions,
+    work: WorkOptions | None = None,
+) -> TypedConversionReport:
+    from graphzero.conversion.convert_typed import convert_typed
+    from graphzero.conversion.typed_plan import PlannedSource
+
+    _check_options(function, options)
+    if isinstance(source, PlannedSource) and source.planned.notes:
+        warnings.warn(f"{function}(): " + "; ".join(source.planned.notes), stacklevel=3)
+    return convert_typed(
+        source,
+        out,
+        column_options=ColumnOptions(dtype=options.get("dtype")),
+        work=_work(work, options),
+        show_progress=_progress(options),
+    )
+
+
 def _run(
     function: str,
     plan: Plan,
@@ -284,20 +392,31 @@ def _run(
 ) -> ConversionReport:
     if plan.notes:
         warnings.warn(f"{function}(): " + "; ".join(plan.notes), stacklevel=3)
-    for option in options:
-        if option not in ImportOptions.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {option!r}")
-    show_progress: ShowProgress = JobProgress if options.get("progress", False) else no_progress
+    _check_options(function, options)
     return convert(
         plan,
         out,
         graph_options=graph_options,
         column_options=(column_options or ColumnOptions())._replace(dtype=options.get("dtype")),
-        work=(work or WorkOptions())._replace(
-            memory=options.get("memory"),
-            threads=options.get("threads"),
-            overwrite=options.get("overwrite", False),
-        ),
+        work=_work(work, options),
         edge_names=names,
-        show_progress=show_progress,
+        show_progress=_progress(options),
     )
+
+
+def _check_options(function: str, options: ImportOptions) -> None:
+    for option in options:
+        if option not in ImportOptions.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {option!r}")
+
+
+def _work(work: WorkOptions | None, options: ImportOptions) -> WorkOptions:
+    return (work or WorkOptions())._replace(
+        memory=options.get("memory"),
+        threads=options.get("threads"),
+        overwrite=options.get("overwrite", False),
+    )
+
+
+def _progress(options: ImportOptions) -> ShowProgress:
+    return JobProgress if options.get("progress", False) else no_progress

@@ -98,6 +98,8 @@ class Plan(NamedTuple):
     nodes: str | None = None  # a table of nodes, which has the ids of all
     id_column: str | None = None  # the column of that table with the ids
     separate_ids: bool = False  # sources and targets are different things, also with equal ids
+    node_times: RowStream | None = None  # of nodes in order, where num_nodes is known
+    time_unit: str = ""  # of these and of the times of edges
 
     def graph_options(
         self,

@@ -13,6 +13,7 @@ from graphzero.base.ids import checked_id
 from graphzero.embedded.legacy_calls import LegacyCalls
 from graphzero.embedded.sampling import sampling_direction
 from graphzero.files.paths import GRAPH_FILE
+from graphzero.files.schema import RelationName
 from graphzero.files.topology_file import Direction, TopologyFile
 
 
@@ -24,6 +25,9 @@ class Graph(LegacyCalls):
     GraphZero 0.2) that the reverse of every edge is stored too, so that its out-edges also serve
     as in-edges. `verify=True` reads the whole file first and raises FormatError at the first
     damage.
+
+    Of a graph with types, ids count from 0 in each type; what is asked about one relation names it
+    by its triple, or by its name if no other has it.
 
     `io` says how sampling, walks and negatives read; what they draw is the same:
       "mapped"  through the mapping; what is not in memory costs a page fault
@@ -68,6 +72,22 @@ class Graph(LegacyCalls):
         return self._file.num_edges
 
     @property
+    def types(self) -> dict[str, int]:
+        """Types of nodes and how many there are; {"": num_nodes} of a graph without types."""
+        return {found.name: found.count for found in self._file.schema.types}
+
+    @property
+    def relations(self) -> list[RelationName]:
+        """(source type, name, target type) of each relation, views included; [("", "", "")] of a
+        graph without types."""
+        return self._file.schema.relation_names
+
+    @property
+    def time_unit(self) -> str:
+        """Of all times, D, s, ms, us or ns since 1970 in UTC; "" if the file does not say."""
+        return self._file.schema.time_unit
+
+    @property
     def has_weights(self) -> bool:
         """Whether each edge has a weight."""
         return self._file.has_weights
@@ -104,12 +124,14 @@ class Graph(LegacyCalls):
         """
         self._file.warm()
 
-    def get_degree(self, node_id: SupportsIndex, *, direction: Direction = "out") -> int:
+    def get_degree(
+        self, node_id: SupportsIndex, *, direction: Direction = "out", relation: Any = None
+    ) -> int:
         """Number of edges that leave the node (or enter it, with direction="in")."""
-        return self._file.topology.degree(*self._row(node_id, direction))
+        return self._file.topology.degree(*self._row(node_id, direction, relation))
 
     def get_neighbours(
-        self, node_id: SupportsIndex, *, direction: Direction = "out"
+        self, node_id: SupportsIndex, *, direction: Direction = "out", relation: Any = None
     ) -> npt.NDArray[np.integer[Any]]:
         """Targets of the edges that leave the node (or sources of those that enter it): a view.
 
@@ -119,38 +141,67 @@ class Graph(LegacyCalls):
         values are checked, so that a damaged file raises FormatError instead of giving ids that
         do not exist.
         """
-        return self._file.topology.neighbours(*self._row(node_id, direction))
+        return self._file.topology.neighbours(*self._row(node_id, direction, relation))
 
     def get_weights(
-        self, node_id: SupportsIndex, *, direction: Direction = "out"
+        self, node_id: SupportsIndex, *, direction: Direction = "out", relation: Any = None
     ) -> npt.NDArray[np.float32]:
         """Weights of the edges that get_neighbours() gives, in its order: a view.
 
         Raises ValueError for a graph without weights (see has_weights).
         """
-        row, stored = self._row(node_id, direction)
-        if not self.has_weights:
+        row, stored, number = self._row(node_id, direction, relation)
+        if not self._file.schema.relations[number].has_weights:
             raise ValueError(f"{self.path} has no edge weights")
-        return self._file.topology.weights(row, stored)
+        return self._file.topology.weights(row, stored, number)
 
     def get_edge_ids(
-        self, node_id: SupportsIndex, *, direction: Direction = "out"
+        self, node_id: SupportsIndex, *, direction: Direction = "out", relation: Any = None
     ) -> npt.NDArray[np.integer[Any]]:
         """Input row numbers of the edges that get_neighbours() gives, in its order: a view.
 
         Raises ValueError for a graph without edge ids (see has_edge_ids).
         """
-        row, stored = self._row(node_id, direction)
-        if not self.has_edge_ids:
+        row, stored, number = self._row(node_id, direction, relation)
+        if not self._file.schema.relations[number].has_edge_ids:
             raise ValueError(f"{self.path} has no edge ids: convert with --edge-ids")
-        return self._file.topology.edge_ids(row, stored)
+        return self._file.topology.edge_ids(row, stored, number)
 
-    def _row(self, node_id: SupportsIndex, direction: Direction) -> tuple[int, Direction]:
-        """The node as a checked int, and the adjacency that has its edges."""
-        stored = self._file.stored_adjacency(sampling_direction(direction))
-        topology = self._file.topology
-        rows = topology.num_src if stored == "out" else topology.num_dst
-        return checked_id(node_id, rows), stored
+    def get_times(
+        self, node_id: SupportsIndex, *, direction: Direction = "out", relation: Any = None
+    ) -> npt.NDArray[np.int64]:
+        """Since when a sample may have the edges that get_neighbours() gives, in its order: a view.
+
+        It is the later of the edge's own time and that of the neighbour. Raises ValueError where
+        neither has one.
+        """
+        row, stored, number = self._row(node_id, direction, relation)
+        if not self._file.schema.relations[number].has_times:
+            raise ValueError(f"{self.path} has no times of these edges or their ends")
+        return self._file.topology.slot_times(row, stored, number)
+
+    def _row(
+        self, node_id: SupportsIndex, direction: Direction, relation: Any
+    ) -> tuple[int, Direction, int]:
+        """The node as a checked int, the adjacency that has its edges, the relation's number."""
+        schema = self._file.schema
+        if not schema.typed:
+            if relation is not None:
+                raise ValueError(f"relation is {relation!r}, but the graph has no types")
+            stored = self._file.stored_adjacency(sampling_direction(direction))
+            topology = self._file.topology
+            rows = topology.num_src if stored == "out" else topology.num_dst
+            return checked_id(node_id, rows), stored, 0
+        number = schema.relation_number(relation)
+        found = schema.relations[number]
+        has = {"out": found.has_out, "in": found.has_in}
+        stored = sampling_direction(direction)
+        if not has[stored] and found.symmetric:
+            stored = "out" if found.has_out else "in"
+        if not has[stored]:
+            raise ValueError(f"the graph stores no {direction}-edges of {found.triple}")
+        end = found.source if direction == "out" else found.target
+        return checked_id(node_id, schema.types[end].count), stored, number
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (type(self), os.fspath(self.path), self._assume_symmetric, self._file.io)

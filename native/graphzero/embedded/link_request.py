@@ -13,7 +13,7 @@ from graphzero.embedded.results import Int64Array
 
 NegativeKind: TypeAlias = Literal["pairs", "targets"]
 NegativeWeights: TypeAlias = Literal["uniform", "degree"]
-ExcludeSeedEdges: TypeAlias = bool | Literal["both"]
+ExcludeSeedEdges: TypeAlias = bool | Literal["both", "pair", "own"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,10 @@ class Candidates:
     sources: Int64Array | str | None = None
 
     @classmethod
-    def of(cls, negatives: Negatives | None, num_nodes: int) -> Candidates:
+    def of(
+        cls, negatives: Negatives | None, num_nodes: int, num_sources: int | None = None
+    ) -> Candidates:
+        """`num_nodes` is how many may be targets; `num_sources`, if that is another number."""
         if negatives is None:
             return cls()
         if not isinstance(negatives, Negatives):
@@ -104,7 +107,11 @@ class Candidates:
             )
         return cls(
             _candidate_ids(negatives.candidates, num_nodes, "candidates"),
-            _candidate_ids(negatives.source_candidates, num_nodes, "source_candidates"),
+            _candidate_ids(
+                negatives.source_candidates,
+                num_nodes if num_sources is None else num_sources,
+                "source_candidates",
+            ),
         )
 
     @property
@@ -170,9 +177,36 @@ class LinkRequest:
     negative_weights: NegativeWeights
     reject: bool
     exclude: ExcludeSeedEdges
+    """False: nothing. True: edges from the source to the target of a link; "both": and those from
+    its target to its source. These are left out of the whole sample. "pair": all edges between the
+    ends of a link, of the trees of that link only if there are times. "own": of those, the ones
+    that did not exist before the time of the link, which needs times."""
     candidates: Candidates = Candidates()
+    relation: int = 0
+    """The number of the relation that the links are of."""
+    times: Int64Array | None = None
+    """One for each link and for each negative that the caller gives: nothing later is in the trees
+    of their ends, and negatives that are drawn exist then."""
+    edge_ids: Int64Array | None = None
+    """Ids of the links' own edges, one for each, which are left out of their trees, and nothing
+    else is. Needs times."""
 
     def __post_init__(self) -> None:
+        given = max(len(self.sources), len(self.targets))
+        if self.times is not None and len(self.times) != given:
+            raise ValueError(
+                f"{len(self.times)} times of links, expected {given}: one for each link, and for "
+                "each negative that is given"
+            )
+        if self.times is None and (self.exclude == "own" or self.edge_ids is not None):
+            raise ValueError(
+                "the links' own edges are known by their time or their id, and left out of the "
+                'trees of samples by time: expected times of the links, or exclude "pair"'
+            )
+        if self.edge_ids is not None and len(self.edge_ids) != self.num_links:
+            raise ValueError(
+                f"{len(self.edge_ids)} edge ids of links, expected {self.num_links}, one for each"
+            )
         if self.num_links > min(len(self.sources), len(self.targets)):
             raise ValueError(
                 f"{self.num_links} links, but {len(self.sources)} sources and "
@@ -195,8 +229,9 @@ class LinkRequest:
             )
 
     def excluded(self) -> tuple[Int64Array, Int64Array] | None:
-        """Sources and targets of the edges that the sample must not have."""
-        if self.exclude is False:
+        """Sources and targets of the edges that the whole sample must not have, in a graph without
+        types."""
+        if self.exclude is False or self.times is not None:
             return None
         sources, targets = self.sources[: self.num_links], self.targets[: self.num_links]
         if self.exclude is True:
@@ -208,15 +243,27 @@ def link_request(
     sources: Int64Array,
     targets: Int64Array,
     negatives: Negatives | None,
-    exclude: ExcludeSeedEdges,
+    exclude: ExcludeSeedEdges | None,
     candidates: Candidates,
     num_links: int | None = None,
+    *,
+    relation: int = 0,
+    times: Int64Array | None = None,
+    edge_ids: Int64Array | None = None,
 ) -> LinkRequest:
-    """For links as given; with num_links, what follows those are negatives as given."""
+    """For links as given; with num_links, what follows those are negatives as given.
+
+    `exclude` is None for the default: links with times leave out their own edges, which give the
+    answer away; others nothing.
+    """
+    if exclude is None:
+        exclude = "own" if times is not None and edge_ids is None else False
     if num_links is None and len(sources) != len(targets):
         raise ValueError(f"found {len(sources)} sources and {len(targets)} targets of links")
-    if not (isinstance(exclude, bool) or exclude == "both"):
-        raise ValueError(f'exclude_seed_edges is {exclude!r}, expected False, True or "both"')
+    if not (isinstance(exclude, bool) or exclude in ("both", "pair", "own")):
+        raise ValueError(
+            f'exclude_seed_edges is {exclude!r}, expected False, True, "both", "pair" or "own"'
+        )
     links = len(sources) if num_links is None else num_links
     return LinkRequest(
         sources=sources,
@@ -228,4 +275,7 @@ def link_request(
         reject=bool(negatives and negatives.reject),
         exclude=exclude,
         candidates=candidates,
+        relation=relation,
+        times=times,
+        edge_ids=edge_ids,
     )

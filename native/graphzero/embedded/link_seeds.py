@@ -6,7 +6,8 @@ The daemon and `Graph.sample_links` both call `draw_links`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from graphzero import _engine
 from graphzero.embedded.link_request import LinkRequest
 from graphzero.embedded.results import Int64Array
 from graphzero.embedded.sampling import thread_count
+from graphzero.embedded.typed_arguments import TypedIds
+from graphzero.embedded.typed_sampling import ExcludedInTrees, ExcludedPairs
+from graphzero.files.schema import Schema
 from graphzero.files.topology_file import TopologyFile
 
 _WEIGHTS = {
@@ -26,11 +30,24 @@ _WEIGHTS = {
 class LinkSeeds:
     """The seeds of a sample around links, and where each end is among them."""
 
-    seeds: Int64Array
+    by_type: TypedIds
+    """By the number of their type, in schema order."""
     source_index: Int64Array
-    """Local ids: of the links, then of negative pairs."""
+    """Local ids among the nodes of the source type: of the links, then of negative pairs."""
     target_index: Int64Array
-    """Local ids: of the links, then of the negatives; those of link i come together."""
+    """Local ids among those of the target type: of the links, then of the negatives; those of link
+    i come together."""
+    times: Int64Array | None = None
+    """Of each seed, if links have times."""
+    link_of_tree: tuple[Int64Array, Int64Array] | None = None
+    """Seeds that belong to a link, as their numbers over all types, and the numbers of the links:
+    its ends, and the ends of negatives drawn for it. Only if links have times."""
+
+    @property
+    def seeds(self) -> Int64Array:
+        """Of a graph without types."""
+        ((_, seeds),) = self.by_type
+        return seeds
 
     def indices(self) -> dict[str, Int64Array]:
         """By the names that they have in a batch."""
@@ -45,31 +62,157 @@ def draw_links(
     seed: int,
     threads: int | None = None,
 ) -> LinkSeeds:
-    """Draws the negatives. Seeds are the sorted different ends, or, if disjoint, all of them.
+    """Draws the negatives. Seeds are the sorted different ends of each type, or all of them, if
+    disjoint or with times.
 
     Disjoint seeds are sources, then targets; negative targets come link by link in rounds, so that
     (position - number of links) % number of links is the link.
     """
+    relation = graph.schema.relations[request.relation]
     negatives = request.num_negatives
     num_sources = len(request.sources) + (negatives if request.negative_kind == "pairs" else 0)
     num_targets = len(request.targets) + negatives
     # All sources, then all targets. The engine allocates arrays of this size, so that they count
     # against the memory that a request may use.
     ends = _engine.work_ids(num_sources + num_targets)
-    _copy(request.sources, ends[: len(request.sources)])
-    _copy(request.targets, ends[num_sources : num_sources + len(request.targets)])
+    sources, targets = ends[:num_sources], ends[num_sources:]
+    _copy(request.sources, sources[: len(request.sources)])
+    _copy(request.targets, targets[: len(request.targets)])
     if negatives:
-        sources = ends[len(request.sources) : num_sources]  # none, if only targets are drawn
-        _draw_negatives(graph, request, sources, ends[-negatives:], seed, threads)
+        drawn = sources[len(request.sources) :]  # none, if only targets are drawn
+        _draw_negatives(graph, request, drawn, targets[-negatives:], seed, threads)
+    one_type = relation.source == relation.target
     index = _engine.work_ids(len(ends))
-    if disjoint:
-        _fill(index, np.arange)
+    source_index, target_index = index[:num_sources], index[num_sources:]
+    by_type: TypedIds
+    if disjoint or request.times is not None:
+        _fill(source_index, np.arange)
+        before = num_sources if one_type else 0  # seeds of the target type that are sources
+        _fill(target_index, _counting_from(before))
         if request.negative_kind == "targets" and negatives:
-            _order_by_round(ends[-negatives:], index[-negatives:], request.num_links)
-        seeds = ends
+            _order_by_round(targets[-negatives:], target_index[-negatives:], request.num_links)
+        by_type = [(relation.source, sources), (relation.target, targets)]
+        by_type = [(relation.source, ends)] if one_type else sorted(by_type, key=lambda t: t[0])
+    elif one_type:
+        by_type = [(relation.source, _engine.number_ends(ends, index))]
     else:
-        seeds = _engine.number_ends(ends, index)
-    return LinkSeeds(seeds, index[:num_sources], index[num_sources:])
+        by_type = [
+            (relation.source, _engine.number_ends(sources, source_index)),
+            (relation.target, _engine.number_ends(targets, target_index)),
+        ]
+        by_type.sort(key=lambda t: t[0])
+    result = LinkSeeds(by_type, source_index, target_index)
+    if request.times is None:
+        return result
+    # Sources come before targets unless the order of their types says otherwise.
+    first = (0, num_sources) if relation.source <= relation.target else (num_targets, 0)
+    return replace(result, **_times_of_seeds(request, num_sources, num_targets, first))
+
+
+def _times_of_seeds(
+    request: LinkRequest, num_sources: int, num_targets: int, first: tuple[int, int]
+) -> dict[str, Any]:
+    """The fields of LinkSeeds that only links with times have; `first` are the numbers of the first
+    source and of the first target over all seeds."""
+    assert request.times is not None
+    given_times, num_links = request.times, request.num_links
+    times = _engine.work_ids(num_sources + num_targets)
+    trees = _engine.work_ids(num_sources + num_targets)
+    links = _engine.work_ids(num_sources + num_targets)
+    used = 0
+    sides = (
+        (first[0], len(request.sources), num_sources),
+        (
+            first[1],
+            len(request.targets),
+            num_targets,
+        ),
+    )
+    for offset, given, count in sides:
+        _copy(given_times[:given], times[offset : offset + given])
+        # Negatives that are drawn come in rounds over the links.
+        _fill(
+            times[offset + given : offset + count],
+            lambda begin, end: given_times[np.arange(begin, end) % num_links],
+        )
+        for begin, size in ((offset, num_links), (offset + given, count - given)):
+            _fill(trees[used : used + size], _counting_from(begin))
+            _fill(links[used : used + size], lambda begin, end: np.arange(begin, end) % num_links)
+            used += size
+    return {"times": times, "link_of_tree": (trees[:used], links[:used])}
+
+
+@dataclass(frozen=True)
+class LinkExclusions:
+    """Arguments of draw_typed()."""
+
+    exclude: list[ExcludedPairs] = field(default_factory=list)
+    exclude_in_trees: list[ExcludedInTrees] = field(default_factory=list)
+    spare_history: bool = False
+
+
+def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> LinkExclusions:
+    """The edges that a sample around links must not have: those of the links, in their relation and
+    wherever else it shows: its view, or what it is a view of, and its declared inverse."""
+    if request.exclude is False and request.edge_ids is None:
+        return LinkExclusions()
+    found = schema.relations[request.relation]
+    both = request.exclude in ("both", "pair", "own")
+    # The reverse of an undirected edge is the edge. In graphs without types and times, callers say
+    # whether they want that.
+    both |= found.symmetric and (schema.typed or request.times is not None)
+    places = _same_edges(schema, request.relation, both=both and found.source == found.target)
+    ends = request.sources[: request.num_links], request.targets[: request.num_links]
+    if seeds.link_of_tree is None:
+        return LinkExclusions(exclude=_merged([(r, *_turned(ends, t)) for r, t in places]))
+    trees, links = seeds.link_of_tree
+    in_trees = []
+    for number in sorted({number for number, _ in places}):
+        ways = [_turned(ends, turned) for other, turned in places if other == number]
+        edge_ids = request.edge_ids
+        if edge_ids is not None and schema.relations[number].base != found.base:
+            edge_ids = None  # an inverse numbers its edges in its own way
+        in_trees.append(
+            ExcludedInTrees(
+                number,
+                _joined([(sources, links) for sources, _ in ways]),
+                _joined([(targets, links) for _, targets in ways]),
+                _joined([(trees, None)] * len(ways)),
+                None if edge_ids is None else _joined([(edge_ids, links)] * len(ways)),
+            )
+        )
+    return LinkExclusions(exclude_in_trees=in_trees, spare_history=request.exclude == "own")
+
+
+def _same_edges(schema: Schema, relation: int, *, both: bool) -> list[tuple[int, bool]]:
+    """Relations that have the same edges, and whether the ends are exchanged there; with `both`,
+    each way round."""
+    own = schema.relations[relation]
+    base = schema.relations[own.base]
+    found = []
+    for number, other in enumerate(schema.relations):
+        turned = other.is_view != own.is_view
+        is_inverse = other.base == base.inverse or schema.relations[other.base].inverse == own.base
+        if other.base == own.base or is_inverse:
+            found.append((number, turned != (other.base != own.base)))
+            if both:
+                found.append((number, turned == (other.base != own.base)))
+    return found
+
+
+def _turned(ends: tuple[Int64Array, Int64Array], turned: bool) -> tuple[Int64Array, Int64Array]:
+    return (ends[1], ends[0]) if turned else ends
+
+
+def _merged(pairs: list[ExcludedPairs]) -> list[ExcludedPairs]:
+    """One entry for each relation."""
+    by_relation: dict[int, list[ExcludedPairs]] = {}
+    for pair in pairs:
+        by_relation.setdefault(pair[0], []).append(pair)
+    return [
+        (number, _joined([(p[1], None) for p in of]), _joined([(p[2], None) for p in of]))
+        for number, of in by_relation.items()
+    ]
 
 
 # How many ids are copied before the call looks again whether it is to stop. Arrays of this size are
@@ -79,6 +222,27 @@ _COPIED_AT_ONCE = 1 << 17
 
 def _copy(source: Int64Array, to: Int64Array) -> None:
     _fill(to, lambda begin, end: source[begin:end])
+
+
+def _counting_from(first: int) -> Callable[[int, int], Int64Array]:
+    return lambda begin, end: np.arange(first + begin, first + end)
+
+
+def _joined(pieces: list[tuple[Int64Array, Int64Array | None]]) -> Int64Array:
+    """Arrays after each other; of one with numbers, the items at these places."""
+    sizes = [len(values if places is None else places) for values, places in pieces]
+    joined = _engine.work_ids(sum(sizes))
+    at = 0
+    for (values, places), size in zip(pieces, sizes, strict=True):
+        _fill(joined[at : at + size], _items_at(values, places))
+        at += size
+    return joined
+
+
+def _items_at(values: Int64Array, places: Int64Array | None) -> Callable[[int, int], Int64Array]:
+    if places is None:
+        return lambda begin, end: values[begin:end]
+    return lambda begin, end: values[places[begin:end]]
 
 
 def _fill(to: Int64Array, items: Callable[[int, int], Int64Array]) -> None:
@@ -124,12 +288,16 @@ def _draw_negatives(
         each = request.num_negatives // request.num_links
         _fill(given, lambda begin, end: request.sources[np.arange(begin, end) // each])
         sources = given  # the engine writes back what it was given
+    times = None
+    if request.times is not None:
+        times = _engine.work_ids(request.num_negatives)
+        _fill(times, lambda begin, end: _times_of_drawn(request, np.arange(begin, end)))
     target_candidates, source_candidates = request.candidates.ids()
-    stored = "out" if graph.topology.has_out else "in"
     _engine.draw_negatives(
         graph.topology,
-        adjacency=stored,
-        rows_are_sources=stored == "out",
+        relation=request.relation,
+        symmetric=graph.symmetric and not graph.schema.typed,
+        times=times,
         given_sources=given,
         weights=_WEIGHTS[request.negative_weights],
         reject=request.reject,
@@ -141,3 +309,11 @@ def _draw_negatives(
         source_candidates=source_candidates,
         disk=graph.disk,
     )
+
+
+def _times_of_drawn(request: LinkRequest, numbers: Int64Array) -> Int64Array:
+    """Negative targets come link by link, pairs in rounds over the links."""
+    assert request.times is not None
+    if request.negative_kind == "targets":
+        return request.times[numbers // (request.num_negatives // request.num_links)]
+    return request.times[numbers % request.num_links]

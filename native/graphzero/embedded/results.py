@@ -41,6 +41,8 @@ class SampleResult:
     """int64: local ids of the sources of links, then of negative pairs; None without links."""
     target_index: Any
     """int64: local ids of the targets of links, then of negatives; None without links."""
+    seed_time: Any
+    """int64: the time of each seed; None unless the sample was drawn by time."""
     batch_size: int
     """Number of seeds."""
     num_sampled_nodes: list[int]
@@ -69,6 +71,7 @@ class SampledSubgraph(SampleResult):
     batch: Int64Array | None = None
     source_index: Int64Array | None = None
     target_index: Int64Array | None = None
+    seed_time: Int64Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,7 @@
-"""Sampling in this process: `Graph.sample` and walks.
+"""Samples and walks of an open topology, step by step: drawn first, placed afterwards.
 
-`SamplingMixin` holds the methods; `Graph` inherits it. Ids may be lists, NumPy arrays or torch
-tensors; results (results.py) are NumPy arrays that own their memory. The draws depend on the file,
-the arguments and the seed, never on threads or processes.
+`Graph` (sample_calls.py) and the daemon both call these. The draws depend on the file, the
+arguments and the seed, never on threads or processes.
 """
 
 import operator
@@ -13,8 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from graphzero import _engine
-from graphzero.base.ids import Ids, id_array
-from graphzero.embedded.results import Int64Array, SampledSubgraph, Walks
+from graphzero.embedded.results import Int64Array, SampledSubgraph
 from graphzero.files.topology_file import Direction, TopologyFile
 
 Subgraph: TypeAlias = Literal["directional", "bidirectional", "induced"]
@@ -26,107 +24,6 @@ SUBGRAPHS: dict[str, _engine.Subgraph] = {
 }
 
 _SEED_BITS = 63  # fits a signed 64-bit integer wherever a seed may travel
-
-
-class SamplingMixin:
-    """Sampling for a class that has an open topology."""
-
-    _file: TopologyFile
-
-    def sample(
-        self,
-        seeds: Ids,
-        fanout: Sequence[int],
-        *,
-        replace: bool = False,
-        weighted: bool = False,
-        direction: Direction | None = None,
-        seed: int | None = None,
-        edge_ids: bool = False,
-        disjoint: bool = False,
-        subgraph: Subgraph = "directional",
-        exclude: tuple[Ids, Ids] | None = None,
-        threads: int | None = None,
-        max_edges: int = _engine.DEFAULT_MAX_EDGES,
-    ) -> SampledSubgraph:
-        """Draws up to fanout[h] edges for each node that hop h - 1 found; hop 0 starts at seeds.
-
-        A fanout of -1 takes all edges, 0 none. Without replacement no edge is drawn twice; with it,
-        each node that has edges draws exactly that many. `weighted` draws in proportion to the edge
-        weights; edges of weight zero are never taken.
-
-        direction "in" follows edges from target to source, as graph networks aggregate, and is the
-        default; edge_index is (source, target) either way. Raises ValueError if the file does not
-        store that direction, IndexError for a seed outside the graph, and InputError (a ValueError)
-        if a hop would draw more than max_edges.
-
-        disjoint: every seed has a tree of its own, whose nodes are shared with no other; `batch`
-        tells them apart.
-        subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
-        each, "induced" all edges between the nodes that were found.
-        exclude: sources and targets of edges that the sample must not have; they are left out
-        before anything is drawn.
-        """
-        ids = id_array(seeds, None, "seeds")
-        if edge_ids and not self._file.has_edge_ids:
-            raise ValueError("the graph stores no edge ids; convert it with --edge-ids")
-        resolved = resolve_seed(seed)
-        drawn = draw(
-            self._file,
-            ids,
-            fanout,
-            replace=replace,
-            weighted=weighted,
-            direction=direction,
-            seed=resolved,
-            max_edges=max_edges,
-            threads=threads,
-            disjoint=disjoint,
-            subgraph=subgraph,
-            exclude=None if exclude is None else _pairs(exclude),
-        )
-        return place(drawn, resolved, threads)
-
-    def random_walk(
-        self,
-        starts: Ids,
-        length: int,
-        *,
-        p: float = 1.0,
-        q: float = 1.0,
-        restart: float = 0.0,
-        weighted: bool = False,
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> Walks:
-        """Walks of `length` steps along out-edges, one per start.
-
-        p and q are those of node2vec: going back to the previous node counts 1/p, to a node that
-        the previous one has an edge to 1, to any other 1/q; with `weighted`, times the edge's
-        weight. A step goes back to the start with probability `restart`. A walk that finds no edge
-        to follow ends there.
-        """
-        ids = id_array(starts, None, "starts")
-        if length < 0:
-            raise ValueError(f"length is {length}, expected at least 0")
-        walks = Walks(
-            nodes=np.empty((len(ids), length + 1), np.int64),
-            lengths=np.empty(len(ids), np.int64),
-            seed=resolve_seed(seed),
-        )
-        walk_into(
-            self._file,
-            ids,
-            walks.nodes,
-            walks.lengths,
-            p=p,
-            q=q,
-            restart=restart,
-            weighted=weighted,
-            seed=walks.seed,
-            threads=threads,
-        )
-        return walks
 
 
 def sampling_direction(direction: Direction | None) -> Direction:
@@ -187,6 +84,7 @@ def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None)
         batch_size=drawn.batch_size,
         seed=seed,
         batch=np.empty(drawn.num_nodes, np.int64) if drawn.disjoint else None,
+        seed_time=drawn.seed_times.copy() if drawn.temporal else None,
     )
     drawn.copy_to(
         n_id=result.n_id,
@@ -211,8 +109,31 @@ def walk_into(
     weighted: bool,
     seed: int,
     threads: int | None = None,
+    metapath: Sequence[int] = (),
 ) -> None:
-    """`Graph.random_walk` into arrays that the caller gives."""
+    """`Graph.random_walk` into arrays that the caller gives; `metapath` are relations' numbers."""
+    if metapath or graph.schema.typed:
+        if not metapath:
+            raise ValueError(
+                "walks of a graph with types follow a metapath, expected metapath=[relation, ...]"
+            )
+        if p != 1 or q != 1 or restart != 0:
+            raise ValueError(
+                f"walks along a metapath are plain, found p={p}, q={q}, restart={restart}, "
+                "expected p=1, q=1, restart=0"
+            )
+        _engine.metapath_walk(
+            graph.topology,
+            ids,
+            list(metapath),
+            weighted=weighted,
+            seed=seed,
+            threads=thread_count(threads),
+            nodes=nodes,
+            lengths=lengths,
+            disk=graph.disk,
+        )
+        return
     _engine.random_walk(
         graph.topology,
         ids,
@@ -227,11 +148,6 @@ def walk_into(
         lengths=lengths,
         disk=graph.disk,
     )
-
-
-def _pairs(exclude: tuple[Ids, Ids]) -> tuple[Int64Array, Int64Array]:
-    sources, targets = exclude
-    return id_array(sources, None, "exclude[0]"), id_array(targets, None, "exclude[1]")
 
 
 def as_fanout(fanout: Iterable[int], what: str = "fanout") -> list[int]:

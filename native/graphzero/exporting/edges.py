@@ -1,4 +1,4 @@
-"""The edges of a dataset in the order of its file, piece by piece."""
+"""The edges of a part of a dataset in the order of its file, piece by piece."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
-from graphzero.files.dataset import Dataset
+from graphzero.exporting.parts import Part
 
 _EDGES_AT_ONCE = 1 << 19
 
@@ -21,15 +21,18 @@ class Edges(NamedTuple):
     dst: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float32] | None
     ids: npt.NDArray[np.int64]
+    times: npt.NDArray[np.int64] | None = None
 
 
-def edges_of(dataset: Dataset) -> Iterator[Edges]:
-    """In pieces that are worth a call; of an undirected graph, the half with source <= target."""
-    reader: Any = _engine.EdgeReader(dataset.graph.topology)  # whose tuples have no type
+def edges_of(part: Part) -> Iterator[Edges]:
+    """In pieces that are worth a call; of a symmetric relation, the half with source <= target."""
+    topology = part.dataset.graph.topology
+    # Whose tuples have no type.
+    reader: Any = _engine.EdgeReader(topology, part.relation_number or 0)
     pieces: list[Edges] = []
     while (found := reader.next()) is not None:
         edges = Edges(*found)
-        if dataset.graph.symmetric:
+        if part.symmetric:
             edges = _select(edges, edges.src <= edges.dst)
         pieces.append(edges)
         if sum(len(piece.src) for piece in pieces) >= _EDGES_AT_ONCE:
@@ -40,18 +43,18 @@ def edges_of(dataset: Dataset) -> Iterator[Edges]:
 
 
 def _select(edges: Edges, kept: npt.NDArray[np.bool_]) -> Edges:
-    weights = None if edges.weights is None else edges.weights[kept]
-    return Edges(edges.src[kept], edges.dst[kept], weights, edges.ids[kept])
+    fields: list[Any] = [None if own is None else own[kept] for own in edges]
+    return Edges(*fields)
 
 
 def _joined(pieces: list[Edges]) -> Edges:
-    src, dst, weights, ids = zip(*pieces, strict=True)
-    joined = None if weights[0] is None else np.concatenate(weights)
-    return Edges(np.concatenate(src), np.concatenate(dst), joined, np.concatenate(ids))
+    fields: Any = zip(*pieces, strict=True)
+    joined: list[Any] = [None if own[0] is None else np.concatenate(own) for own in fields]
+    return Edges(*joined)
 
 
-def count_edges(dataset: Dataset) -> int:
+def count_edges(part: Part) -> int:
     """Rows of the output: arrays have to be made in their whole length."""
-    if not dataset.graph.symmetric:
-        return dataset.graph.num_edges
-    return sum(len(edges.src) for edges in edges_of(dataset))
+    if not part.symmetric:
+        return part.relation.num_edges
+    return sum(len(edges.src) for edges in edges_of(part))

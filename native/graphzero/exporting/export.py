@@ -3,7 +3,7 @@
 Edges come in the order of the file, and columns per edge in the order of the edges. Of an
 undirected graph every edge comes once. bfloat16, which neither format has, becomes float32. What
 such files cannot say is in `graphzero.json` beside them, and importing the folder gives the dataset
-again; edge ids then count the rows of the export.
+again; without types, edge ids then count the rows of the export.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from graphzero.exporting.edges import count_edges, edges_of
 from graphzero.exporting.manifest import ExportedColumn, Manifest
 from graphzero.exporting.npy_writer import NpyWriter
 from graphzero.exporting.parquet_writer import ParquetWriter
-from graphzero.exporting.writers import NodeNames, Writer, tell
+from graphzero.exporting.parts import Part, parts_of
+from graphzero.exporting.typed_manifest import typed_manifest
+from graphzero.exporting.writers import Writer, tell
 from graphzero.files.dataset import Dataset, open_dataset
 from graphzero.files.publish import StrPath, new_directory
 
 Format: TypeAlias = Literal["parquet", "npy"]
 
+_WRITERS: dict[str, type[Writer]] = {"parquet": ParquetWriter, "npy": NpyWriter}
 _DIRECTIONS: tuple[Literal["in", "out"], ...] = ("in", "out")
 
 
@@ -52,40 +55,57 @@ def export_dataset(
     `original_ids` is false.
     "npy": edge_index.npy, edge_weight.npy, num_nodes.npy, and a file for each column and split. Ids
     are 0 to N - 1; original ones are a file of their own.
+    A dataset with types has a directory for each type, with nodes.parquet, and for each relation,
+    with edges.parquet, or with arrays.
     import_folder() makes the dataset again from either.
     """
     started = time.monotonic()
     opened = open_dataset(Path(dataset))
+    if format not in _WRITERS:
+        raise ValueError(f"found format {format!r}, expected 'parquet' or 'npy'")
+    rows = 0
     with new_directory(out) as directory:
-        names = NodeNames(opened, original_ids and format == "parquet")
-        writers: dict[str, type[Writer]] = {"parquet": ParquetWriter, "npy": NpyWriter}
-        if format not in writers:
-            raise ValueError(f"found format {format!r}, expected 'parquet' or 'npy'")
-        writer = writers[format](opened, directory, names)
-        rows = count_edges(opened)
-        with writer:
-            done = 0
-            for edges in edges_of(opened):
-                writer.add_edges(edges)
-                done += len(edges.src)
-                tell(report, "writing edges", done, rows)
-        writer.write_columns(report)
-        _manifest(opened, format, names, writer.other_weight_name).write(directory)
-        files = {file.name: file.stat().st_size for file in sorted(directory.iterdir())}
+        writers = []
+        for part in parts_of(opened, directory, original=original_ids and format == "parquet"):
+            part.directory.mkdir(exist_ok=True)
+            writer = _WRITERS[format](part)
+            rows += _write(part, writer, report)
+            writers.append(writer)
+        if opened.schema.typed:
+            typed_manifest(opened, format, writers).write(directory)
+        else:
+            _manifest(writers[0], format).write(directory)
+        files = {
+            str(file.relative_to(directory)): file.stat().st_size
+            for file in sorted(directory.rglob("*"))
+            if file.is_file()
+        }
     return ExportReport(
         opened.graph.num_nodes,
-        done,
+        rows,
         opened.graph.symmetric,
         files,
         time.monotonic() - started,
-        _left_out(opened),
+        _left_out(opened, [writer.part for writer in writers]),
     )
 
 
-def _manifest(
-    dataset: Dataset, format: Format, names: NodeNames, weight_column: str | None
-) -> Manifest:
-    graph = dataset.graph
+def _write(part: Part, writer: Writer, report: Report | None) -> int:
+    """Returns the number of edges."""
+    done = 0
+    with writer:
+        if part.relation_number is not None:
+            rows = count_edges(part)
+            for edges in edges_of(part):
+                writer.add_edges(edges)
+                done += len(edges.src)
+                tell(report, "writing edges", done, rows)
+    writer.write_columns(report)
+    return done
+
+
+def _manifest(writer: Writer, format: Format) -> Manifest:
+    part, graph = writer.part, writer.part.dataset.graph
     left_out = () if graph.has_edge_ids else ("edge",)
     stored = [direction for direction in _DIRECTIONS if graph.has_direction(direction)]
     return Manifest(
@@ -96,32 +116,30 @@ def _manifest(
         dedup=graph.topology.multi_edges_dropped,
         weights=graph.has_weights,
         edge_ids=graph.has_edge_ids,
-        ids=names.kind,
+        ids=part.node_names.kind,
         columns={
-            name: ExportedColumn(
-                column.role,
-                column.dtype.label,
-                column.matrix.row_stride,
-                list(column.shape[1:]) if len(column.shape) > 2 else None,
-                column.description.to_json() or None,
-            )
-            for name, column in dataset.columns.items()
+            name: ExportedColumn.of(column)
+            for name, column in part.columns.items()
             if column.role not in left_out
         },
         weight_name=graph.topology.weight_name or None,
-        weight_column=weight_column,
+        weight_column=writer.other_weight_name,
+        time_unit=part.dataset.schema.time_unit or None,
+        edge_times=writer.time_name if part.has_times else None,
+        node_times=writer.node_times,
     )
 
 
-def _left_out(dataset: Dataset) -> tuple[str, ...]:
+def _left_out(dataset: Dataset, parts: list[Part]) -> tuple[str, ...]:
     notes = [
         f"{name}: left out, this is a field of every batch; rename {name}.gd"
         for name in dataset.left_out
     ]
-    if not dataset.graph.has_edge_ids:
-        notes += [
-            f"{name}: left out, the graph has no edge ids, which tell its rows"
-            for name, column in dataset.columns.items()
-            if column.role == "edge"
-        ]
+    for part in parts:
+        if part.relation_number is not None and not part.has_edge_ids:
+            place = f"{part.directory.name}/" if dataset.schema.typed else ""
+            notes += [
+                f"{place}{name}: left out, the graph has no edge ids, which tell its rows"
+                for name in part.of_role("edge")
+            ]
     return tuple(notes)

@@ -7,11 +7,13 @@ edge or a half of one. Programs other than this one need not look at it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from graphzero.base.errors import InputError
-from graphzero.files.column_file import ROLES
+from graphzero.files.column_file import ROLES, ColumnFile
+from graphzero.files.column_types import TIME_UNITS
 from graphzero.files.dtypes import DataType
 
 MANIFEST = "graphzero.json"
@@ -19,7 +21,7 @@ VERSION = 1
 # How edges and nodes are called in the files: by original ids, or by 0 to N - 1, with the original
 # ones in a column of their own or without any.
 NodeIds: TypeAlias = Literal["original", "column", "none"]
-
+Parsed = TypeVar("Parsed")
 
 _CHOICES = {
     "format": ("parquet", "npy"),
@@ -38,6 +40,16 @@ class ExportedColumn(NamedTuple):
     row_shape: list[int] | None = None  # of rows with several dimensions
     description: str | None = None  # what the file says about its values, JSON
 
+    @classmethod
+    def of(cls, column: ColumnFile) -> ExportedColumn:
+        return cls(
+            column.role,
+            column.dtype.label,
+            column.matrix.row_stride,
+            list(column.shape[1:]) if len(column.shape) > 2 else None,
+            column.description.to_json() or None,
+        )
+
 
 class Manifest(NamedTuple):
     """Of one export."""
@@ -53,38 +65,64 @@ class Manifest(NamedTuple):
     columns: dict[str, ExportedColumn]
     weight_name: str | None = None  # what the weights are called in the dataset
     weight_column: str | None = None  # what they are called here, if their usual name is taken
+    time_unit: str | None = None  # of all times, if they have one
+    edge_times: str | None = None  # what the times of edges are called here, if they have any
+    node_times: str | None = None  # the column of times of nodes, if they have any
 
     def write(self, directory: Path) -> None:
-        facts = {"graphzero_export": VERSION, **_said(self)}
-        facts["columns"] = {name: _said(column) for name, column in self.columns.items()}
-        (directory / MANIFEST).write_text(json.dumps(facts, indent=2) + "\n")
+        write_facts(directory, VERSION, said(self))
 
 
-def _said(facts: Manifest | ExportedColumn) -> dict[str, Any]:
-    """Without what is None: an older release refuses a fact that it does not know."""
-    return {name: value for name, value in facts._asdict().items() if value is not None}
+def write_facts(directory: Path, version: int, facts: dict[str, Any]) -> None:
+    text = json.dumps({"graphzero_export": version, **facts}, indent=2)
+    (directory / MANIFEST).write_text(text + "\n")
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Raises InputError for one that is damaged, or of another version."""
+def said(facts: Any) -> dict[str, Any]:
+    """Of a named tuple, without what is None: an older release refuses a fact that it does not
+    know."""
+    found = {name: value for name, value in facts._asdict().items() if value is not None}
+    if "columns" in found:
+        found["columns"] = {name: said(column) for name, column in found["columns"].items()}
+    return found
+
+
+def version_of(folder: Path) -> Any:
+    """Of the export in a folder; None if that cannot be read."""
+    try:
+        return json.loads((folder / MANIFEST).read_bytes())["graphzero_export"]
+    except (ValueError, TypeError, KeyError, OSError):
+        return None
+
+
+def read_facts(folder: Path, version: int, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
+    """What `parse` makes of the facts. Raises InputError for those that are damaged, or of another
+    version."""
     file = folder / MANIFEST
     try:
         facts = json.loads(file.read_bytes())
-        version = facts.pop("graphzero_export")
-        manifest = _from_facts(facts) if version == VERSION else None
+        found = facts.pop("graphzero_export")
+        if found == version:
+            return parse(facts)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"{file}: not the description of an export ({error!r}); without it, its files can be "
             "imported one by one with --edges, --column and --split"
         ) from error
-    if manifest is None:
-        raise InputError(f"{file}: found version {version}, expected {VERSION}")
-    return manifest
+    raise InputError(f"{file}: found version {found}, expected {version}")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Of a dataset without types."""
+    return read_facts(folder, VERSION, _from_facts)
+
+
+def columns_from(facts: dict[str, Any]) -> dict[str, ExportedColumn]:
+    return {name: ExportedColumn(**column) for name, column in facts["columns"].items()}
 
 
 def _from_facts(facts: dict[str, Any]) -> Manifest:
-    columns = {name: ExportedColumn(**column) for name, column in facts["columns"].items()}
-    manifest = Manifest(**{**facts, "columns": columns})
+    manifest = Manifest(**{**facts, "columns": columns_from(facts)})
     _check(manifest)
     return manifest
 
@@ -93,30 +131,39 @@ def _check(manifest: Manifest) -> None:
     """Raises ValueError for the first value that no export would have written."""
     for name in ("undirected", "dedup", "weights", "edge_ids"):
         value = getattr(manifest, name)
-        _require(isinstance(value, bool), name, value, "true or false")
+        require(isinstance(value, bool), name, value, "true or false")
     for name, allowed in _CHOICES.items():
         value = getattr(manifest, name)
-        _require(value in allowed, name, value, f"one of {', '.join(allowed)}")
-    _require(_is_count(manifest.num_nodes), "num_nodes", manifest.num_nodes, "a number of nodes")
-    for name in ("weight_name", "weight_column"):
+        require(value in allowed, name, value, f"one of {', '.join(allowed)}")
+    require(is_count(manifest.num_nodes), "num_nodes", manifest.num_nodes, "a number of nodes")
+    for name in ("weight_name", "weight_column", "edge_times", "node_times"):
         value = getattr(manifest, name)
-        _require(value is None or isinstance(value, str), name, value, "a name")
-    for name, (role, dtype, row_bytes, row_shape, description) in manifest.columns.items():
-        _require(role in ROLES, f"columns.{name}.role", role, "node, edge, ids or categories")
+        require(value is None or isinstance(value, str), name, value, "a name")
+    check_time_unit(manifest.time_unit)
+    check_columns(manifest.columns)
+
+
+def check_time_unit(unit: Any) -> None:
+    require(unit is None or unit in TIME_UNITS, "time_unit", unit, ", ".join(TIME_UNITS))
+
+
+def check_columns(columns: dict[str, ExportedColumn]) -> None:
+    for name, (role, dtype, row_bytes, row_shape, description) in columns.items():
+        require(role in ROLES, f"columns.{name}.role", role, "node, edge, ids or categories")
         is_text = description is None or isinstance(description, str)
-        _require(is_text, f"columns.{name}.description", description, "a text")
-        _require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")
+        require(is_text, f"columns.{name}.description", description, "a text")
+        require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")
         size = _ITEM_BYTES[dtype]
-        fits = _is_count(row_bytes) and row_bytes > 0 and row_bytes % size == 0
-        _require(fits, f"columns.{name}.row_bytes", row_bytes, f"a multiple of {size}")
-        is_shape = isinstance(row_shape, list) and all(_is_count(n) and n for n in row_shape)
-        _require(row_shape is None or is_shape, f"columns.{name}.row_shape", row_shape, "numbers")
+        fits = is_count(row_bytes) and row_bytes > 0 and row_bytes % size == 0
+        require(fits, f"columns.{name}.row_bytes", row_bytes, f"a multiple of {size}")
+        is_shape = isinstance(row_shape, list) and all(is_count(n) and n for n in row_shape)
+        require(row_shape is None or is_shape, f"columns.{name}.row_shape", row_shape, "numbers")
 
 
-def _require(holds: bool, name: str, value: Any, expected: str) -> None:
+def require(holds: bool, name: str, value: Any, expected: str) -> None:
     if not holds:
         raise ValueError(f"{name} is {value!r}, expected {expected}")
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 2**63

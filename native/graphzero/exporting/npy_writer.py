@@ -1,7 +1,7 @@
 """An export as .npy arrays.
 
 No two of its files have one name: a Dataset leaves out columns called edge_index or num_nodes,
-which are reserved, and the weights take a name that no column has.
+which are reserved, and weights, times and ids of edges take names that no column has.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 from graphzero.base.progress import Report
 from graphzero.exporting.edges import Edges, count_edges
-from graphzero.exporting.writers import Array, NodeNames, Writer, ranges_of, tell, values_of
+from graphzero.exporting.parts import Array, Part
+from graphzero.exporting.writers import Writer, ranges_of, tell, values_of
 from graphzero.files.column_file import ColumnFile
-from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType
 from graphzero.files.paths import ORIGINAL_IDS
 
@@ -69,26 +69,36 @@ class _NpyFile:
 
 class NpyWriter(Writer):
     usual_weight_name = "edge_weight"
+    usual_time_name = "edge_time"
+    usual_id_name = "edge_id"
 
-    def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
-        super().__init__(dataset, directory, names)
-        self._rows = count_edges(dataset)
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+        self._rows = 0 if part.relation_number is None else count_edges(part)
         self._at = 0
         with ExitStack() as files:  # which are closed if one of them cannot be made
-            open_file = files.enter_context
-            self._index = open_file(self._new("edge_index", np.dtype(np.int64), (2, self._rows)))
-            self._weights = None
-            if dataset.graph.has_weights:
-                weights = self._new(self.weight_name, np.dtype(np.float32), (self._rows,))
-                self._weights = open_file(weights)
-            self._columns = [
-                (column, open_file(self._new(name, _dtype(column), self._edge_shape(column))))
-                for name, column in self._edge_columns().items()
-            ]
+            if part.relation_number is not None:
+                self._open_edges(files)
             self._stack = files.pop_all()
 
-    def _edge_shape(self, column: ColumnFile) -> tuple[int, ...]:
-        return (self._rows, *column.shape[1:])
+    def _open_edges(self, files: ExitStack) -> None:
+        part, integers = self.part, np.dtype(np.int64)
+
+        def open_file(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> _NpyFile:
+            return files.enter_context(self._new(name, dtype, shape))
+
+        self._index = open_file("edge_index", integers, (2, self._rows))
+        self._weights = self._times = self._ids = None
+        if part.has_weights:
+            self._weights = open_file(self.weight_name, np.dtype(np.float32), (self._rows,))
+        if part.has_times:
+            self._times = open_file(self.time_name, integers, (self._rows,))
+        if part.writes_edge_ids:
+            self._ids = open_file(self.id_name, integers, (self._rows,))
+        self._columns = [
+            (column, open_file(name, _dtype(column), (self._rows, *column.shape[1:])))
+            for name, column in part.edge_columns.items()
+        ]
 
     def _new(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> _NpyFile:
         return _NpyFile(self._directory / f"{name}.npy", dtype, shape)
@@ -100,12 +110,22 @@ class NpyWriter(Writer):
         self._index.write(self._rows + first, edges.dst)
         if self._weights is not None and edges.weights is not None:
             self._weights.write(first, edges.weights)
+        if self._times is not None and edges.times is not None:
+            self._times.write(first, edges.times)
+        if self._ids is not None:
+            self._ids.write(first, edges.ids)
         for column, file in self._columns:
             file.write(first * column.row_values, values_of(column, edges.ids))
 
     def write_columns(self, report: Report | None) -> None:
-        np.save(self._directory / "num_nodes.npy", np.int64(self._dataset.graph.num_nodes))
-        columns = self._of_role("node") | self._of_role("ids") | self._of_role("categories")
+        part = self.part
+        if part.type_number is not None:
+            np.save(self._directory / "num_nodes.npy", np.int64(part.num_nodes))
+        if self._writes_node_times and part.node_times is not None:
+            with self._new(self.node_time_name, np.dtype(np.int64), (part.num_nodes,)) as file:
+                for ids in ranges_of(part.num_nodes, 8):
+                    file.write(int(ids[0]), part.node_times[ids])
+        columns = part.of_role("node") | part.of_role("ids") | part.of_role("categories")
         for name, column in columns.items():
             texts = name == ORIGINAL_IDS or column.role == "categories"
             if texts and column.dtype is DataType.UINT8:

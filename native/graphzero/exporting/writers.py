@@ -5,48 +5,38 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from graphzero.base.progress import Report
 from graphzero.exporting.edges import Edges
-from graphzero.exporting.manifest import NodeIds
+from graphzero.exporting.parts import Array, Part
 from graphzero.files.column_file import ColumnFile
-from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType, widen
-
-Array: TypeAlias = npt.NDArray[Any]
 
 _BYTES_AT_ONCE = 8 << 20
 
 
-class NodeNames:
-    """What stands for a node in the output."""
-
-    def __init__(self, dataset: Dataset, original: bool) -> None:
-        self.original = dataset.original_ids if original else None
-        self.kind: NodeIds = "none"
-        if dataset.original_ids is not None:
-            self.kind = "original" if original else "column"
-
-    def of(self, ids: Array) -> Any:
-        return ids if self.original is None else self.original.gather(ids)
-
-
 class Writer(ABC):
-    """Takes edges inside its context, columns after it."""
+    """Of one part. Takes its edges inside its context, columns after it.
+
+    `weight_name`, `time_name` and `id_name` are what weights, times and ids of edges are called,
+    unless a column has that name.
+    """
 
     usual_weight_name: str
-    """What the weights of the edges are called, unless a column of edges has that name."""
+    usual_time_name: str
+    usual_id_name: str
 
-    def __init__(self, dataset: Dataset, directory: Path, names: NodeNames) -> None:
-        self._dataset = dataset
-        self._directory = directory
-        self._names = names
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self._directory = part.directory
         self._stack = ExitStack()
+        self.weight_name = part.free_name(self.usual_weight_name)
+        self.time_name = part.free_name(self.usual_time_name)
+        self.id_name = part.free_name(self.usual_id_name)
+        self.node_time_name = part.free_name("node_time")
 
     def __enter__(self) -> Writer:
         return self
@@ -60,26 +50,23 @@ class Writer(ABC):
     @abstractmethod
     def write_columns(self, report: Report | None) -> None: ...
 
-    def _of_role(self, role: str) -> dict[str, ColumnFile]:
-        columns = self._dataset.columns
-        return {name: column for name, column in columns.items() if column.role == role}
-
-    @property
-    def weight_name(self) -> str:
-        name = self.usual_weight_name
-        while name in self._dataset.columns:
-            name = f"graph_{name}"
-        return name
-
     @property
     def other_weight_name(self) -> str | None:
         """Where the usual one is taken."""
-        has_other = self._dataset.graph.has_weights and self.weight_name != self.usual_weight_name
+        has_other = self.part.has_weights and self.weight_name != self.usual_weight_name
         return self.weight_name if has_other else None
 
-    def _edge_columns(self) -> dict[str, ColumnFile]:
-        """Without edge ids in the graph, nobody knows which row is whose."""
-        return self._of_role("edge") if self._dataset.graph.has_edge_ids else {}
+    @property
+    def _writes_node_times(self) -> bool:
+        """Whether times of nodes are written that no column has."""
+        return self.part.node_times is not None and self.part.time_column is None
+
+    @property
+    def node_times(self) -> str | None:
+        """What has the times of nodes in the output; None: they have none."""
+        if self.part.node_times is None:
+            return None
+        return self.part.time_column or self.node_time_name
 
 
 def ranges_of(rows: int, row_bytes: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,24 +71,26 @@ class ColumnFile:
         self.description = parse_description(str(path), self.matrix.description)
         self.planned: _engine.ColumnPath | None = None
         """The path that read_by() was told; None before."""
-        self._opening = threading.Lock()
         self._reader: _engine.Column | None = None
         self._gave_views = False
 
     def read_by(self, reading: ColumnReading, cache: _engine.RowCache | None) -> None:
         """Makes `reader` read in that way from now on; the daemon plans for all its files."""
-        with self._opening:
-            self._reader = _engine.Column.open(self.matrix, reading.path, cache, reading.reason)
-            self.planned = reading.path
+        self._reader = _engine.Column.open(self.matrix, reading.path, cache, reading.reason)
+        self.planned = reading.path
 
     @property
     def reader(self) -> _engine.Column:
-        """What gathers rows, on the path that was chosen; opened when first needed."""
-        with self._opening:
-            reader = self._reader
-            adaptive = reader is not None and reader.path == _engine.ColumnPath.ADAPTIVE
-            if reader is None or (adaptive and self._gave_views):
-                reader = self._reader = self._open_reader()
+        """What gathers rows, on the path that was chosen; opened when first needed.
+
+        No lock is taken: a forked child would wait for ever for one that another thread of its
+        parent held. Two threads that are first at the same time both open one, and one of the two
+        stays.
+        """
+        reader = self._reader
+        adaptive = reader is not None and reader.path == _engine.ColumnPath.ADAPTIVE
+        if reader is None or (adaptive and self._gave_views):
+            reader = self._reader = self._open_reader()
         return reader
 
     def _open_reader(self) -> _engine.Column:

@@ -27,6 +27,7 @@ RESERVED = frozenset(
         "num_sampled_nodes",
         "ptr",
         "seed",
+        "seed_time",
         "seeds",
         "source_index",
         "target_index",

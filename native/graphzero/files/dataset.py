@@ -1,4 +1,7 @@
-"""A dataset directory, opened as a whole: one version of all its files, never a mixture."""
+"""A dataset directory, opened as a whole: one version of all its files, never a mixture.
+
+Columns are known by their keys, see column_keys.py: in a graph without types, by their names.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ from functools import cached_property
 from pathlib import Path
 
 from graphzero.base.errors import InputError
+from graphzero.base.text import names_text
 from graphzero.files.column_file import ColumnFile
+from graphzero.files.column_keys import column_key, split_key
 from graphzero.files.column_names import is_reserved
 from graphzero.files.original_ids import OriginalIds
-from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
+from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS, columns_of_types
 from graphzero.files.residency import Residency
+from graphzero.files.schema import Schema, type_text
 from graphzero.files.topology_file import TopologyFile
 
 # Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
@@ -31,6 +37,7 @@ class Dataset:
     path: Path
     graph: TopologyFile
     columns: dict[str, ColumnFile] = field(repr=False)
+    """By key."""
     fingerprint: bytes
     identity: tuple[object, ...] = field(repr=False)
     """Which files these are; others of the same content have another."""
@@ -41,11 +48,24 @@ class Dataset:
     """Columns that would hide a field of a batch, such as n_id; older releases wrote them."""
     residency: Residency = field(default_factory=Residency, repr=False)
 
-    @cached_property
+    @property
+    def schema(self) -> Schema:
+        return self.graph.schema
+
+    @property
     def original_ids(self) -> OriginalIds | None:
-        """Of a relabelled dataset."""
-        column = self.columns.get(ORIGINAL_IDS)
-        return None if column is None else OriginalIds(column)
+        """Of a relabelled dataset without types."""
+        return None if self.schema.typed else self.original_ids_by_type.get(0)
+
+    @cached_property
+    def original_ids_by_type(self) -> dict[int, OriginalIds]:
+        """Of the types whose nodes were relabelled, by the numbers of the types."""
+        keys = enumerate(column_key(t.directory, ORIGINAL_IDS) for t in self.schema.types)
+        return {n: OriginalIds(self.columns[key]) for n, key in keys if key in self.columns}
+
+    def column(self, key: str) -> ColumnFile | None:
+        """By its own key, or by that of a view, which has the columns of its relation."""
+        return self.columns.get(self.schema.stored_key(key))
 
     @property
     def damaged(self) -> bool:
@@ -73,12 +93,11 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
         try:
             before = dataset_identity(path)
             graph = TopologyFile(path / GRAPH_FILE)
-            columns = {
-                file.name.removesuffix(COLUMN_SUFFIX): ColumnFile(file)
-                for file in _column_files(path)
-            }
-            left_out = tuple(n for n, column in columns.items() if is_reserved(n, column.role))
-            columns = {n: column for n, column in columns.items() if n not in left_out}
+            columns = {key_of(path, file): ColumnFile(file) for file in _column_files(path)}
+            left_out = tuple(
+                key for key, c in columns.items() if is_reserved(split_key(key)[1], c.role)
+            )
+            columns = {key: column for key, column in columns.items() if key not in left_out}
             after = dataset_identity(path)
         except FileNotFoundError as error:
             failure = error  # moved away just now, or not there: the next attempts tell
@@ -86,7 +105,7 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
         # A dataset is replaced by exchanging directories: the same files before and after means
         # that all of them are of one version.
         if after == before:
-            _check_rows(path, graph, columns)
+            _check_rows(graph.schema, columns)
             return Dataset(
                 name=name or path.name,
                 path=path,
@@ -121,7 +140,7 @@ def dataset_identity(path: Path) -> DatasetIdentity:
         changed = max(changed, info.st_ctime_ns)
         # The last of these changes with every change of the file; nobody can set it back.
         times = (info.st_mtime_ns, info.st_ctime_ns)
-        names.append((file.name, info.st_dev, info.st_ino, info.st_size, *times))
+        names.append((key_of(path, file), info.st_dev, info.st_ino, info.st_size, *times))
     return DatasetIdentity((directory.st_dev, directory.st_ino, *names), changed)
 
 
@@ -134,20 +153,70 @@ def require_utf8(path: Path) -> None:
 
 
 def _column_files(path: Path) -> list[Path]:
-    return sorted(path.glob(f"*{COLUMN_SUFFIX}"))
+    return [*sorted(path.glob(f"*{COLUMN_SUFFIX}")), *columns_of_types(path)]
 
 
-def _check_rows(path: Path, graph: TopologyFile, columns: dict[str, ColumnFile]) -> None:
-    for name, column in columns.items():
-        if column.role == "node" and column.num_rows != graph.num_nodes:
+def key_of(dataset: Path, file: Path) -> str:
+    """Of a column's file."""
+    return str(file.relative_to(dataset)).removesuffix(COLUMN_SUFFIX)
+
+
+def _check_rows(schema: Schema, columns: dict[str, ColumnFile]) -> None:
+    for key, column in columns.items():
+        bound = rows_bound(schema, key, column)
+        if column.role == "node" and column.num_rows != bound:
+            number = schema.number_of(split_key(key)[0])
             raise InputError(
-                f"{path / name}{COLUMN_SUFFIX}: found {column.num_rows} rows, expected "
-                f"{graph.num_nodes}, one for each node of {GRAPH_FILE}"
+                f"{column.path}: found {column.num_rows} rows, expected {bound}, one for each node "
+                f"of {GRAPH_FILE}{type_text(schema, number)}"
             )
 
 
+def rows_bound(schema: Schema, key: str, column: ColumnFile) -> int:
+    """How many nodes, or ids of edges, there are of the type or relation that a column belongs to.
+
+    Raises InputError for one that lies where it does not belong.
+    """
+    kind, number = "relation" if column.role == "edge" else "type", 0
+    if schema.typed:
+        kind, number = _checked_owner(schema, split_key(key)[0], column)
+    return schema.types[number].count if kind == "type" else schema.relations[number].edge_id_bound
+
+
+def _checked_owner(schema: Schema, directory: str, column: ColumnFile) -> tuple[str, int]:
+    """The type or relation of a column of a graph with types, by its number."""
+    if not directory:
+        raise InputError(
+            f"{column.path}: found a column of no type, expected it in the directory of its type "
+            f"or relation: {names_text(_directories(schema))}"
+        )
+    owner = schema.owner_of(directory)
+    if owner is None:
+        raise InputError(
+            f"{column.path.parent}: found columns of a type or relation that {GRAPH_FILE} does not "
+            f"have, expected one of {names_text(_directories(schema))}"
+        )
+    kind, number = owner
+    if kind == "relation" and schema.relations[number].is_view:
+        base = schema.relations[schema.relations[number].base].directory
+        raise InputError(
+            f"{column.path}: found a column of a view, expected it in {base}, whose edges it has"
+        )
+    strange = {"type": "edge", "relation": "node"}[kind]
+    if column.role == strange:
+        raise InputError(
+            f"{column.path}: found rows by {strange}, expected none in the directory of a {kind}"
+        )
+    return owner
+
+
+def _directories(schema: Schema) -> list[str]:
+    stored = [relation.directory for relation in schema.relations if not relation.is_view]
+    return [*(kind.directory for kind in schema.types), *stored]
+
+
 def _fingerprint(graph: TopologyFile, columns: dict[str, ColumnFile]) -> bytes:
-    """Of names and contents. A file of GraphZero 0.2 has no fingerprint: its size and time stand
+    """Of keys and contents. A file of GraphZero 0.2 has no fingerprint: its size and time stand
     in."""
     files: dict[str, TopologyFile | ColumnFile] = {GRAPH_FILE: graph, **columns}
     digest = hashlib.blake2b(digest_size=16)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
 from graphzero.base.progress import Report
+from graphzero.files.column_keys import is_column_directory
 
 GRAPH_FILE = "graph.gl"
 COLUMN_SUFFIX = ".gd"
@@ -62,10 +63,40 @@ def categories_file(dataset: Path, column: str) -> Path:
 
 
 def files_of(dataset: Path) -> list[Path]:
-    """The graph, if there is one, then the columns by name."""
+    """The graph, if there is one, then the columns by name; those of types and relations last."""
     graph = dataset / GRAPH_FILE
     columns = sorted(dataset.glob(f"*{COLUMN_SUFFIX}"))
-    return [graph, *columns] if graph.exists() else columns
+    return [graph, *columns, *columns_of_types(dataset)] if graph.exists() else columns
+
+
+def columns_of_types(dataset: Path) -> list[Path]:
+    """Columns in the directories of types and relations. A graph without types has none, whatever
+    lies there."""
+    found = columns_below(dataset)
+    return found if found and _may_be_typed(dataset / GRAPH_FILE) else []
+
+
+def columns_below(dataset: Path) -> list[Path]:
+    """Columns in directories of a dataset that could be those of types and relations. Another
+    dataset that lies there is a dataset of its own."""
+    return sorted(
+        file
+        for directory in dataset.iterdir()
+        if is_column_directory(directory.name)
+        and directory.is_dir()
+        and not (directory / GRAPH_FILE).exists()
+        for file in directory.glob(f"*{COLUMN_SUFFIX}")
+    )
+
+
+def _may_be_typed(graph: Path) -> bool:
+    """Also if it cannot be opened: whoever reads it will say why."""
+    try:
+        return _engine.Topology.open(os.fspath(graph)).typed
+    except FileNotFoundError:
+        return False
+    except (FormatError, OSError):
+        return True
 
 
 def open_file(path: Path) -> DataFile:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphzero import _engine
 from graphzero.files.drafts import draft_directory, make_durable, parent_directories
-from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE
+from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, columns_of_types
 
 StrPath = str | os.PathLike[str]
 
@@ -72,8 +72,11 @@ def new_directory(path: StrPath) -> Iterator[Path]:
 
 
 def _make_all_durable(directory: Path) -> None:
-    for file in directory.iterdir():
-        make_durable(file)
+    for entry in directory.iterdir():
+        if entry.is_dir():  # the columns of a type or relation
+            _make_all_durable(entry)
+        else:
+            make_durable(entry)
     make_durable(directory)
 
 
@@ -101,7 +104,8 @@ def _check_dataset_target(target: Path, overwrite: bool) -> bool:
         )
     # --overwrite removes a directory: it must be certain that it is a dataset and nothing else.
     entries = list(target.iterdir())
-    foreign = [p.name for p in entries if not _belongs_to_dataset(p)]
+    below = {file.parent for file in columns_of_types(target)}
+    foreign = [p.name for p in entries if not _belongs_to_dataset(p, below)]
     if foreign:
         raise FileExistsError(
             errno.EEXIST,
@@ -115,5 +119,11 @@ def _check_dataset_target(target: Path, overwrite: bool) -> bool:
     return True
 
 
-def _belongs_to_dataset(path: Path) -> bool:
-    return path.is_file() and (path.name == GRAPH_FILE or path.suffix == COLUMN_SUFFIX)
+def _belongs_to_dataset(path: Path, column_directories: set[Path]) -> bool:
+    if path in column_directories and not path.is_symlink():
+        return all(_is_column(entry) for entry in path.iterdir())
+    return _is_column(path) or (path.is_file() and path.name == GRAPH_FILE)
+
+
+def _is_column(path: Path) -> bool:
+    return path.is_file() and path.suffix == COLUMN_SUFFIX

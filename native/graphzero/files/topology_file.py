@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from graphzero import _engine
 from graphzero.files.column_io import room_for_a_file
 from graphzero.files.paths import require_sound
+from graphzero.files.schema import Schema
 from graphzero.files.topology_io import TopologyReading, checked_io, choose_reading, default_io
 from graphzero.files.warm import warm_file
 
@@ -39,7 +40,9 @@ class TopologyFile:
             require_sound(self.topology)
         self.symmetric = symmetric or self.topology.symmetric
         """Whether the reverse of every edge is stored too, as the file or the caller said."""
+        self.schema = Schema.of(self.topology, symmetric=symmetric)
         self.num_nodes = self.topology.num_nodes
+        """Of a graph with types, those of all types; see `schema`."""
         self.num_edges = self.topology.num_edges
         self.has_weights = self.topology.has_weights
         self.has_edge_ids = self.topology.has_edge_ids
@@ -61,23 +64,26 @@ class TopologyFile:
         warm_file(self.topology)
 
     def has_direction(self, direction: Direction) -> bool:
-        """Whether edges can be followed in that direction; in a symmetric graph, in both."""
+        """Whether edges can be followed in that direction; in a symmetric graph, in both. Of a
+        graph with types, see `schema`."""
         stored = self.topology.has_out if direction == "out" else self.topology.has_in
         return stored or self.symmetric
 
-    def stored_adjacency(self, direction: Direction) -> Direction:
-        """The adjacency to read for a direction: a symmetric graph has the same in both."""
-        stored = {"in": self.topology.has_in, "out": self.topology.has_out}
+    def stored_adjacency(self, direction: Direction, relation: int = 0) -> Direction:
+        """The adjacency to read for a direction: a symmetric relation has the same in both."""
+        found = self.schema.relations[relation]
+        stored = {"in": found.has_in, "out": found.has_out}
         if stored[direction]:
             return direction
-        if self.symmetric:
+        if found.symmetric:
             return "out" if direction == "in" else "in"
         if self.topology.version == 0:
             raise ValueError(
                 "a GraphZero 0.2 file stores out-edges only: pass direction='out', or open it with "
                 "Graph(path, symmetric=True) if every edge is stored in both directions"
             )
+        what = f"relation {found.triple}" if self.schema.typed else "the graph"
         raise ValueError(
-            f"the graph stores no {direction}-edges; convert it with --direction both "
+            f"{what} stores no {direction}-edges; convert it with --direction both "
             f"or --direction {direction}"
         )

@@ -18,6 +18,8 @@ from graphzero.base.errors import FormatError, InputError
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
 from graphzero.files.categories import Categories
 from graphzero.files.column_file import ColumnFile
+from graphzero.files.column_keys import split_key
+from graphzero.files.dataset import key_of, rows_bound
 from graphzero.files.dtypes import DataType
 from graphzero.files.paths import (
     COLUMN_SUFFIX,
@@ -29,6 +31,7 @@ from graphzero.files.paths import (
     open_file,
 )
 from graphzero.files.publish import StrPath
+from graphzero.files.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -133,18 +136,25 @@ def _verify_together(dataset: Path) -> Verified:
 def _mismatches(dataset: Path) -> Iterator[str]:
     """Columns that do not fit the graph beside them."""
     topology = _engine.Topology.open(str(dataset / GRAPH_FILE))
-    rows = {"node": topology.num_nodes, "edge": topology.edge_id_bound}
+    schema = Schema.of(topology)
     for path in files_of(dataset)[1:]:
         column = ColumnFile(path)
+        key = key_of(dataset, path)
+        try:
+            bound = rows_bound(schema, key, column)
+        except InputError as error:
+            yield error_text(error)
+            continue
         if column.description.categories:
             yield from _unknown_codes(column)
         if column.role == "ids":
-            yield from _ids_outside(column, topology.num_nodes)
+            of_edges = schema.typed and "." in split_key(key)[0]
+            yield from _ids_outside(column, "edge" if of_edges else "node", bound)
         elif column.role == "categories":
             yield from _out_of_order(column, "categories")
-        elif column.num_rows != rows[column.role]:
+        elif column.num_rows != bound:
             yield (
-                f"{path}: rows: found {column.num_rows}, expected {rows[column.role]}, "
+                f"{path}: rows: found {column.num_rows}, expected {bound}, "
                 f"one for each {column.role} of {GRAPH_FILE}"
             )
         if path.name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}":
@@ -177,14 +187,14 @@ def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
         before = ids[-1:]
 
 
-def _ids_outside(column: ColumnFile, num_nodes: int) -> Iterator[str]:
+def _ids_outside(column: ColumnFile, what: str, bound: int) -> Iterator[str]:
     first = 0
     for ids in column.pieces():
-        wrong = np.flatnonzero(ids >= num_nodes)
+        wrong = np.flatnonzero((ids < 0) | (ids >= bound))
         if wrong.size:
             at = int(wrong[0])
             yield (
-                f"{column.path}: row {first + at}: found node {ids[at]}, expected below {num_nodes}"
+                f"{column.path}: row {first + at}: found {what} {ids[at]}, expected below {bound}"
             )
             return
         first += len(ids)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import graphzero as gz
 import numpy as np
+from graphzero._engine import EdgeInput
+from graphzero.base.resources import make_resources
+from graphzero.conversion.compile_typed import NodeType, RelationEdges, compile_typed_graph
 
 sys.path.append(str(Path(__file__).parent.parent / "sampling"))
 import graphs
@@ -29,6 +32,48 @@ def rmat_dataset(directory: Path) -> Path:
     gz.write_features(draft / "y.gd", rng.integers(0, 16, nodes))
     connected = np.flatnonzero(np.bincount(source, minlength=nodes))
     gz.write_features(draft / "train.gd", rng.permutation(connected)[:SEEDS], role="ids")
+    draft.rename(data)
+    return data
+
+
+def typed_dataset(directory: Path) -> Path:
+    """The same nodes and edges in two types and four relations: nodes with even ids are users, the
+    others items, and every edge is stored in both directions."""
+    data = directory / "rmat-typed"
+    if data.exists():
+        return data
+    draft = directory / "draft"
+    (draft / "user").mkdir(parents=True)
+    (draft / "item").mkdir()
+    shape = graphs.SHAPES["small"]
+    count = 1 << (shape.scale - 1)
+    source, target = graphs.rmat_edges(shape)
+    names = ("user", "item")
+    source_type, target_type = source % 2, target % 2
+    source, target = source // 2, target // 2
+    crossing = source_type != target_type
+    user = np.where(source_type == 0, source, target)[crossing]
+    item = np.where(source_type == 0, target, source)[crossing]
+    relations = [
+        RelationEdges("user", "likes", "item", EdgeInput.arrays("likes", user, item)),
+        RelationEdges("item", "liked_by", "user", EdgeInput.arrays("liked_by", item, user)),
+    ]
+    for number, (kind, name) in enumerate(zip(names, ("follows", "similar"), strict=True)):
+        within = (source_type == number) & (target_type == number)
+        edges = EdgeInput.arrays(name, source[within], target[within])
+        relations.append(RelationEdges(kind, name, kind, edges, undirected=True))
+    compile_typed_graph(
+        draft / "graph.gl",
+        [NodeType(name, count) for name in names],
+        relations,
+        make_resources(None, None, draft),
+    )
+    rng = np.random.default_rng(0)
+    for name in names:
+        gz.write_features(draft / name / "x.gd", rng.standard_normal((count, 128), np.float32))
+    gz.write_features(draft / "user/y.gd", rng.integers(0, 16, count))
+    connected = np.flatnonzero(np.bincount(user, minlength=count))
+    gz.write_features(draft / "user/train.gd", rng.permutation(connected)[:SEEDS], role="ids")
     draft.rename(data)
     return data
 

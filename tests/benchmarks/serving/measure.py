@@ -11,6 +11,8 @@ from typing import Any
 
 BATCH = 1024
 FANOUT = [15, 10, 5]
+# For each relation of the graph with types.
+TYPED_FANOUT = [8, 5, 3]
 PAGE = 4096
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import graphzero as gz
 import numpy as np
-from measure import BATCH, FANOUT, run
+from measure import BATCH, FANOUT, TYPED_FANOUT, run
 
 
 class Maker:
@@ -22,26 +22,53 @@ class Maker:
 
     def __init__(self, data: Path, threads: int | None) -> None:
         self._graph = gz.Graph(data)
-        self._x = gz.FeatureStore(data / "x.gd")
-        self._y = gz.FeatureStore(data / "y.gd")
         self._threads = threads
-        self._rows = np.empty((0, self._x.feature_dim), np.float32)
-        self._labels = np.empty(0, np.int64)
+        self._typed = is_typed(data)
+        owners = self._graph.types if self._typed else [""]
+        self._columns = {
+            owner: [
+                gz.FeatureStore(file)
+                for file in sorted((data / owner).glob("*.gd"))
+                if file.stem in ("x", "y")
+            ]
+            for owner in owners
+        }
+        self._buffers: dict[Any, Any] = {}
 
     def make(self, seeds: Any, seed: int) -> list[Any]:
-        drawn = self._graph.sample(seeds, FANOUT, seed=seed, threads=self._threads)
-        count = len(drawn.n_id)
-        if count > len(self._rows):
-            self._rows = np.empty((count * 9 // 8, self._x.feature_dim), np.float32)
-            self._labels = np.empty(count * 9 // 8, np.int64)
-        x, y = self._rows[:count], self._labels[:count]
-        self._x.gather(drawn.n_id, out=x, threads=self._threads)
-        self._y.gather(drawn.n_id, out=y, threads=self._threads)
-        return [drawn.n_id, drawn.edge_index, x, y]
+        if self._typed:
+            drawn = self._graph.sample(
+                {"user": seeds}, TYPED_FANOUT, seed=seed, threads=self._threads
+            )
+            nodes = {name: drawn[name].n_id for name in drawn.node_types}
+            arrays = [*nodes.values(), *drawn.edge_index_dict.values()]
+        else:
+            flat = self._graph.sample(seeds, FANOUT, seed=seed, threads=self._threads)
+            nodes = {"": flat.n_id}
+            arrays = [flat.n_id, flat.edge_index]
+        for owner, n_id in nodes.items():
+            for column in self._columns[owner]:
+                rows = self._buffer(column, len(n_id))
+                column.gather(n_id, out=rows, threads=self._threads)
+                arrays.append(rows)
+        return arrays
+
+    def _buffer(self, column: gz.FeatureStore, count: int) -> Any:
+        """Room for that many rows of a column, the same memory as before if it suffices."""
+        held = self._buffers.get(column)
+        if held is None or len(held) < count:
+            shape = (count * 9 // 8, *column.shape[1:])
+            held = self._buffers[column] = np.empty(shape, column.get_tensor().dtype)
+        return held[:count]
+
+
+def is_typed(data: Path) -> bool:
+    return list(gz.Graph(data).types) != [""]
 
 
 def seed_lists(data: Path) -> Iterator[Any]:
-    train = np.array(gz.FeatureStore(data / "train.gd").get_tensor())
+    split = data / ("user/train.gd" if is_typed(data) else "train.gd")
+    train = np.array(gz.FeatureStore(split).get_tensor())
     rng = np.random.default_rng(0)
     while True:
         order = rng.permutation(train)

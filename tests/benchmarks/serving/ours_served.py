@@ -5,14 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import graphzero as gz
-from measure import BATCH, FANOUT, run
+from measure import BATCH, FANOUT, TYPED_FANOUT, run
 
 
 def batches(address: str, rank: int, world: int) -> Iterator[list[Any]]:
     client = gz.connect(address)
+    typed = bool(client.info().dataset.types)
     loader = client.loader(
-        "train",
-        FANOUT,
+        ("user", "train") if typed else "train",
+        TYPED_FANOUT if typed else FANOUT,
         BATCH,
         shuffle=True,
         drop_last=True,
@@ -22,8 +23,10 @@ def batches(address: str, rank: int, world: int) -> Iterator[list[Any]]:
     )
     while True:
         for batch in loader:
-            tensors = (batch.n_id, batch.edge_index, batch.x, batch.y)
-            yield [tensor.numpy() for tensor in tensors]
+            stores = [batch]
+            if typed:
+                stores = [batch[owner] for owner in (*batch.node_types, *batch.edge_types)]
+            yield [store[name].numpy() for store in stores for name in store]
 
 
 def main() -> None:

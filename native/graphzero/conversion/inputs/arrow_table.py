@@ -28,14 +28,16 @@ def _pyarrow(name: str) -> Any:
     return import_extra("pyarrow", "arrow", f"{name}: a table of this kind needs pyarrow")
 
 
-class _File(NamedTuple):
+class TableFile(NamedTuple):
+    """One file of a table."""
+
     path: str
     types: dict[str, Any]  # of the columns, in their order
     rows: int | None  # None: it does not say
     repeated: frozenset[str]  # columns that are there several times
 
     @classmethod
-    def of(cls, path: str, schema: Any, rows: int | None) -> _File:
+    def of(cls, path: str, schema: Any, rows: int | None) -> TableFile:
         types = dict(zip(schema.names, schema.types, strict=True))
         counts = Counter(schema.names)
         return cls(path, types, rows, frozenset(name for name in types if counts[name] > 1))
@@ -46,7 +48,7 @@ class ArrowTable(Table):
 
     def __init__(self, path: str) -> None:
         self.name = path  # for messages
-        self._files = [self._look_at(file) for file in table_files(path)]
+        self._files = [self._look_at(file) for file in self._paths(path)]
         self._types = self._files[0].types
 
     @property
@@ -78,6 +80,11 @@ class ArrowTable(Table):
     def kinds_of(self, columns: Sequence[str]) -> list[Kind]:
         self._require_same_kinds(columns)
         return [kind_of(self._types[column]) for column in columns]
+
+    def has_missing(self, column: str) -> bool:
+        self.require([column])
+        pieces = self._pieces([column], rows_per_chunk(8))
+        return any(piece.batch.column(column).null_count for piece in pieces)
 
     def width_of(self, column: str) -> int:
         """Values in each row of a column of lists, as the first rows have them."""
@@ -135,24 +142,27 @@ class ArrowTable(Table):
                     yield Piece(part, file.path, row, opened.mapped)
                     row += part.num_rows
 
-    @abstractmethod
-    def _look_at(self, file: str) -> _File: ...
+    def _paths(self, path: str) -> list[str]:
+        return table_files(path)
 
     @abstractmethod
-    def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
+    def _look_at(self, file: str) -> TableFile: ...
+
+    @abstractmethod
+    def _batches(self, file: str, columns: Sequence[str], rows: int) -> Batches:
         """Record batches that have these columns."""
 
 
 class _ParquetTable(ArrowTable):
-    def _look_at(self, file: str) -> _File:
+    def _look_at(self, file: str) -> TableFile:
         opened = self._open(file)
-        return _File.of(file, opened.schema_arrow, opened.metadata.num_rows)
+        return TableFile.of(file, opened.schema_arrow, opened.metadata.num_rows)
 
-    def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
+    def _batches(self, file: str, columns: Sequence[str], rows: int) -> Batches:
         witness = _map(file)
         opened = self._open(file)
         batches = opened.iter_batches(batch_size=rows, columns=list(columns))
-        return _Batches(file, _in_one_piece(batches, witness))
+        return Batches(file, _in_one_piece(batches, witness))
 
     def _open(self, file: str) -> Any:
         _pyarrow(file)
@@ -182,24 +192,24 @@ class _IpcTable(ArrowTable):
     Mapped: pyarrow would otherwise read all columns of a batch, and batches may be of any size.
     """
 
-    def _look_at(self, file: str) -> _File:
+    def _look_at(self, file: str) -> TableFile:
         mapped = _map(file)
         with reading(mapped):
             reader = self._open(file, mapped)
         if not hasattr(reader, "num_record_batches"):
-            return _File.of(file, reader.schema, None)  # a stream
+            return TableFile.of(file, reader.schema, None)  # a stream
         numbers = range(reader.num_record_batches)
-        batches = _Batches(file, (reader.get_batch(number) for number in numbers), mapped)
-        return _File.of(file, reader.schema, sum(batch.num_rows for batch in batches))
+        batches = Batches(file, (reader.get_batch(number) for number in numbers), mapped)
+        return TableFile.of(file, reader.schema, sum(batch.num_rows for batch in batches))
 
-    def _batches(self, file: str, columns: Sequence[str], rows: int) -> _Batches:
+    def _batches(self, file: str, columns: Sequence[str], rows: int) -> Batches:
         mapped = _map(file)
         with reading(mapped):
             reader = self._open(file, mapped, columns)
         if not hasattr(reader, "num_record_batches"):
-            return _Batches(file, iter(reader), mapped)
+            return Batches(file, iter(reader), mapped)
         numbers = range(reader.num_record_batches)
-        return _Batches(file, (reader.get_batch(number) for number in numbers), mapped)
+        return Batches(file, (reader.get_batch(number) for number in numbers), mapped)
 
     def _open(
         self, file: str, mapped: _engine.ForeignFile | None, columns: Sequence[str] | None = None
@@ -235,7 +245,7 @@ def open_arrow_table(path: str) -> ArrowTable:
     return _ParquetTable(path) if of_parquet[0] else _IpcTable(path)
 
 
-class _Batches:
+class Batches:
     """Record batches of a file; an error of pyarrow becomes one that names the file."""
 
     def __init__(
@@ -245,7 +255,7 @@ class _Batches:
         self._batches = batches
         self.mapped = mapped  # what the batches lie in, if they do
 
-    def __iter__(self) -> _Batches:
+    def __iter__(self) -> Batches:
         return self
 
     def __next__(self) -> Any:

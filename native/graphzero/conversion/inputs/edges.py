@@ -54,6 +54,7 @@ def table_edges(
     node_limit: int | None = None,
     checked: Sequence[Wanted] = (),
     same_kind: bool = True,
+    time: Wanted | None = None,
 ) -> EdgeStream:
     """Edges of a table. `node_limit`: ids are node ids below that, else original ids. `checked`:
     what is read beside the edges so that a row that is bad there is skipped here too."""
@@ -67,6 +68,7 @@ def table_edges(
         for column, label in ((source, "source"), (target, "target"))
     ]
     wanted = [*ends, *([] if weight is None else [Wanted("weight", (weight,))]), *checked]
+    wanted += [] if time is None else [time]
     tally = ReadTally()
 
     def chunks() -> Iterator[EdgeChunk]:
@@ -75,9 +77,14 @@ def table_edges(
             weights = None
             if weight is not None:
                 weights = np.ascontiguousarray(chunk.groups[2].array, np.float32)
-            yield EdgeChunk(src, dst, weights, chunk.numbers, chunk.end_row, chunk.byte_size)
+            times = None
+            if time is not None:
+                times = np.ascontiguousarray(chunk.groups[-1].array.reshape(-1), np.int64)
+            size = chunk.byte_size
+            yield EdgeChunk(src, dst, weights, chunk.numbers, chunk.end_row, size, times)
 
     columns = [source, target, *([] if weight is None else [weight])]
+    columns += [] if time is None else time.columns
     return EdgeStream(
         table.name,
         chunks,
@@ -90,6 +97,7 @@ def table_edges(
         ends=(source, target) if table.has_names else None,
         guessed=guessed,
         progress_bytes=0 if table.says_kinds else table.bytes_of(columns),
+        timed=time is not None,
     )
 
 

@@ -17,13 +17,16 @@ from graphzero.conversion.inputs.streams import (
     array_rows,
     pair_edges,
 )
+from graphzero.conversion.inputs.tables import Wanted
 from graphzero.conversion.plan import ColumnSource, Plan, Role
 from graphzero.exporting.manifest import MANIFEST, ExportedColumn, Manifest, read_manifest
+from graphzero.files.column_types import TimeUnit
 from graphzero.files.description import parse_description
 from graphzero.files.paths import CATEGORIES_SUFFIX, ORIGINAL_IDS
 
 
 def is_export(folder: Path) -> bool:
+    """Of a dataset without types, or one whose manifest cannot be read, which is then said."""
     return (folder / MANIFEST).is_file()
 
 
@@ -49,6 +52,8 @@ def plan_export(folder: Path) -> Plan:
         weight_name=manifest.weight_name,
         relabel="auto" if relabelled else None,
         node_ids=reader.node_ids() if relabelled else None,
+        node_times=None if manifest.node_times is None else reader.times(manifest),
+        time_unit=manifest.time_unit or "",
     )
 
 
@@ -64,7 +69,7 @@ def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles
     is_split = column.role == "ids"
     return ColumnSource(
         name,
-        _shaped(reader.column(name, column), column.row_shape),
+        shaped_rows(reader.column(name, column), column.row_shape),
         None if is_split else column.dtype,
         cast(Role, column.role),
         row_align=None if is_split else column.row_bytes,
@@ -72,7 +77,7 @@ def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles
     )
 
 
-def _shaped(rows: RowStream, row_shape: list[int] | None) -> RowStream:
+def shaped_rows(rows: RowStream, row_shape: list[int] | None) -> RowStream:
     """Rows of several dimensions, which a table has as one list."""
     if row_shape is None or rows.row_shape == tuple(row_shape):
         return rows
@@ -104,7 +109,13 @@ class _NpyFiles:
             )
         name = manifest.weight_column or "edge_weight"
         weights = self._load(name) if manifest.weights else None
-        return pair_edges(str(self._folder / "edge_index.npy"), index.T, weights)
+        times = None if manifest.edge_times is None else self._load(manifest.edge_times)
+        return pair_edges(str(self._folder / "edge_index.npy"), index.T, weights, times)
+
+    def times(self, manifest: Manifest) -> RowStream:
+        """Of nodes."""
+        assert manifest.node_times is not None
+        return array_rows(manifest.node_times, self._load(manifest.node_times))
 
     def column(self, name: str, column: ExportedColumn) -> RowStream:
         array = self._load(name).texts_as_bytes()
@@ -117,7 +128,7 @@ class _NpyFiles:
         raise InputError(f"{self._folder / MANIFEST}: found original ids in edges of .npy files")
 
     def _load(self, name: str) -> FileArray:
-        return open_npy(str(_existing(self._folder, f"{name}.npy")))
+        return open_npy(str(existing_file(self._folder, f"{name}.npy")))
 
 
 class _ParquetFiles:
@@ -134,7 +145,37 @@ class _ParquetFiles:
 
         name = manifest.weight_column or "weight"
         columns = EdgeColumns("source", "target", name if manifest.weights else None)
-        return table_edges(EdgeTable(self._table("edges"), columns))
+        time = None
+        if manifest.edge_times is not None:
+            time = Wanted("time", (manifest.edge_times,), unit=self._unit)
+        return table_edges(EdgeTable(self._table("edges"), columns), time=time)
+
+    @property
+    def _unit(self) -> TimeUnit:
+        # Times without a unit are integers, of which none is taken.
+        return cast(TimeUnit, self._manifest.time_unit or "s")
+
+    def times(self, manifest: Manifest) -> RowStream:
+        """Of nodes."""
+        assert manifest.node_times is not None
+        table, name = self._table("nodes"), manifest.node_times
+        ids = Wanted("id", ("id",), texts=table.kinds_of(["id"])[0].what == "text")
+        wanted = [ids, Wanted("time", (name,), unit=self._unit)]
+
+        def chunks() -> Iterator[RowChunk]:
+            for chunk in table.read(wanted):
+                yield RowChunk(chunk.groups[0].values, chunk.groups[1].array.reshape(-1))
+
+        return RowStream(
+            table.name,
+            chunks,
+            (),
+            "int64",
+            rows=table.num_rows,
+            has_ids=True,
+            texts=ids.texts,
+            place_of=table.place,
+        )
 
     def column(self, name: str, column: ExportedColumn) -> RowStream:
         from graphzero.conversion.inputs.rows import described_column, table_ids
@@ -165,10 +206,10 @@ class _ParquetFiles:
     def _table(self, name: str) -> Any:
         from graphzero.conversion.inputs.arrow_table import open_arrow_table
 
-        return open_arrow_table(str(_existing(self._folder, f"{name}.parquet")))
+        return open_arrow_table(str(existing_file(self._folder, f"{name}.parquet")))
 
 
-def _existing(folder: Path, name: str) -> Path:
+def existing_file(folder: Path, name: str) -> Path:
     if not (folder / name).is_file():
         raise InputError(f"{folder}: found no {name}, expected it: {MANIFEST} names it")
     return folder / name

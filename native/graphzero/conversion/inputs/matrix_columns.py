@@ -9,6 +9,7 @@ their order. The dataset keeps the dictionary beside the column.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.progress import Report
 from graphzero.conversion.compile_column import Number
+from graphzero.conversion.inputs.advice import OPTIONS, Advice
 from graphzero.conversion.inputs.fill_values import fill_integer, fill_name, fill_values
 from graphzero.conversion.inputs.matrix_type import MatrixType
 from graphzero.conversion.inputs.streams import (
@@ -48,6 +50,7 @@ class Filling:
     everything: Number | None = None  # values and whole rows; "mean" is that of each column
     values: Number | None = None  # in columns that are not floating
     rows: Number | None = None  # of nodes that have none
+    gaps: bool = False  # rows that belong to no edge are zeros
 
 
 @dataclass
@@ -62,6 +65,7 @@ class MatrixColumn:
     filling: Filling
     described: ColumnDescription | None = None  # instead of what the type says
     dictionary: Table | None = None  # of one column: the categories, instead of those that occur
+    advice: Advice = OPTIONS
     tally: ReadTally = field(default_factory=ReadTally)
     num_categories: int = 0
     words_for_nothing: list[str] = field(default_factory=list)  # among the categories
@@ -80,10 +84,11 @@ class MatrixColumn:
             may_be_missing=matrix.is_floating or matrix.category or self._value_fill is not None,
             hint=self._hint(),
             text_hint=" (type category takes texts)" if len(matrix.columns) == 1 else "",
+            truths=matrix.truths,
         )
 
     def _hint(self) -> str:
-        text = f"; --fill {self.type.name}=VALUE gives one"
+        text = f"; {self.advice.filled(self.type.name)} gives one"
         return text if self.type.unit else f"{text}, type float32 keeps it as NaN"
 
     @property
@@ -106,6 +111,8 @@ class MatrixColumn:
                 self._fill_row = self._fill
         if self.filling.everything is None and rows is not None:
             self._fill_row = self._filled_with(None if self.type.category else rows)
+        if self.filling.gaps:
+            self._fill_row = np.zeros(math.prod(self.type.row_shape), np.int64)
 
     @property
     def description(self) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.advice import OPTIONS, Advice
 from graphzero.conversion.inputs.tables import Kind, ReadAs, Table
 from graphzero.files.column_types import FLOAT_DTYPES, ColumnType, TimeUnit, parse_column_type
 
@@ -33,6 +34,7 @@ class MatrixType:
     unit: TimeUnit | None = None  # of dates
     category: bool = False
     integers: tuple[int, ...] = ()  # columns whose integers become floating, by their position
+    truths: tuple[int, ...] = ()  # columns whose truth values do
 
     @property
     def is_floating(self) -> bool:
@@ -40,7 +42,12 @@ class MatrixType:
 
 
 def matrix_type(
-    name: str, table: Table, columns: Sequence[str], asked: str | None, float_dtype: str | None
+    name: str,
+    table: Table,
+    columns: Sequence[str],
+    asked: str | None,
+    float_dtype: str | None,
+    advice: Advice = OPTIONS,
 ) -> MatrixType:
     """`asked`: one of COLUMN_TYPES. `float_dtype`: what floating values become without one."""
     table.require(columns)
@@ -48,7 +55,7 @@ def matrix_type(
     # Text does not say what its columns hold: it is read for that only where it matters.
     look = table.says_kinds or (wanted.dtype is None and wanted.unit is None)
     kinds = tuple(table.kinds_of(columns)) if look else ()
-    deduction = _Deduction(name, table, tuple(columns), kinds, float_dtype or "float32")
+    deduction = _Deduction(name, table, tuple(columns), kinds, float_dtype or "float32", advice)
     if any(kind.what == "list" for kind in kinds):
         return deduction.of_lists(wanted)
     if wanted.category:
@@ -75,6 +82,7 @@ class _Deduction:
     columns: tuple[str, ...]
     kinds: tuple[Kind, ...]
     float_dtype: str
+    advice: Advice
 
     def make(self, read_as: ReadAs, dtype: str, **details: Any) -> MatrixType:
         shape = () if len(self.columns) == 1 else (len(self.columns),)
@@ -94,14 +102,17 @@ class _Deduction:
                 raise InputError(
                     f"{self.table.name} column {column!r}: found {'dates' if dates else kind.name} "
                     f"beside other columns of {self.name!r}, expected numbers; give it a name of "
-                    f"its own, such as {column}={column}{':date[s]' if dates else ''}, or leave it "
-                    "out"
+                    f"its own, such as {self.advice.alone(column, 'date[s]' if dates else None)}, "
+                    "or leave it out"
                     if len(self.columns) > 1
                     else f"{self.table.name} column {column!r}: found {kind.name}, expected numbers"
                 )
         if len(self.columns) > 1 or found == {"number"}:
-            integers = [at for at, kind in enumerate(self.kinds) if kind.what == "integer"]
-            return self.make("number", self.float_dtype, integers=tuple(integers))
+            integers, truths = (
+                tuple(at for at, kind in enumerate(self.kinds) if kind.what == what)
+                for what in ("integer", "bool")
+            )
+            return self.make("number", self.float_dtype, integers=integers, truths=truths)
         return self.make("bool", "bool") if found == {"bool"} else self.make("integer", "int64")
 
     def _of_times(self) -> MatrixType:
@@ -123,8 +134,8 @@ class _Deduction:
         if kind.looks_like_time and not also_dates:
             raise InputError(
                 f"{self.table.name} column {column!r}: found dates, expected their unit: "
-                f"{column}:date[s] counts seconds since 1970 (or D, ms, us, ns), {column}:category "
-                "takes them as texts"
+                f"{self.advice.with_type(column, 'date[s]')} counts seconds since 1970 (or D, ms, "
+                f"us, ns), {self.advice.with_type(column, 'category')} takes them as texts"
             )
         as_integers = kind.what == "integer" and not kind.padded
         if not as_integers and self.table.says_kinds and kind.what != "text":

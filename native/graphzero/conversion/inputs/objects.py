@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
-from graphzero.conversion.inputs.streams import Array, array_edges, array_rows
+from graphzero.conversion.inputs.streams import Array, RowStream, array_edges, array_rows
 from graphzero.conversion.matrix_arrays import dtype_name
 from graphzero.conversion.plan import ColumnSource, Plan, Role
 from graphzero.files.column_names import RESERVED, is_column_name
@@ -20,20 +21,27 @@ _MASK = "_mask"
 _WEIGHTS = "edge_weight"
 
 
-def plan_pyg(data: Any, weight_attr: str | None) -> Plan:
-    """A torch_geometric Data, or a dataset that holds one.
+def pyg_graph(data: Any) -> Any:
+    """A graph of PyG, or the one that a dataset holds."""
+    pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph needs PyG")
+    if not isinstance(data, pyg.Dataset):
+        return data
+    if len(data) != 1:
+        raise InputError(f"{data}: found {len(data)} graphs, expected one")
+    return data[0]
 
-    `weight_attr` has the weights that edges are drawn by.
+
+def is_hetero_data(data: Any) -> bool:
+    pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph needs PyG")
+    return isinstance(data, pyg.HeteroData)
+
+
+def plan_pyg(data: Any, weight_attr: str | None, time: str | None = None) -> Plan:
+    """A torch_geometric Data.
+
+    `weight_attr` has the weights that edges are drawn by, `time` the times of nodes and edges.
     """
     pyg = import_extra("torch_geometric.data", "pyg", "a PyG graph needs PyG")
-    if isinstance(data, pyg.HeteroData):
-        raise InputError(
-            "HeteroData: found several node types, expected one; data.to_homogeneous()"
-        )
-    if isinstance(data, pyg.Dataset):
-        if len(data) != 1:
-            raise InputError(f"{data}: found {len(data)} graphs, expected one")
-        data = data[0]
     index = _edge_index(data, pyg.Data)
     if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
         raise InputError(
@@ -41,7 +49,7 @@ def plan_pyg(data: Any, weight_attr: str | None) -> Plan:
             "shape (2, E)"
         )
     src, dst = index
-    plan = _Attributes("data")
+    plan = Attributes("data")
     if weight_attr not in (None, _WEIGHTS) and weight_attr not in data:
         known = ", ".join(data.keys())
         raise InputError(f"weight_attr: found no data.{weight_attr}, expected one of {known}")
@@ -58,12 +66,20 @@ def plan_pyg(data: Any, weight_attr: str | None) -> Plan:
         else:
             rows = f"{data.num_nodes} rows for the nodes or {len(src)} for the edges"
             plan.leave_out(name, f"found shape {tuple(value.shape)}, expected {rows}")
-    edges = array_edges("edge_index", src, dst, weights)
+    own_times = _Times("data", time)
+    for name in time_names(time):
+        if name in data and data.is_node_attr(name):
+            own_times.of_nodes(name, data[name])
+        elif name in data and data.is_edge_attr(name):
+            own_times.of_edges(name, data[name])
+    own_times.check()
+    edges = array_edges("edge_index", src, dst, weights, own_times.edges)
     return Plan(
         edges,
         plan.columns,
         int(data.num_nodes),
         notes=tuple(plan.notes),
+        node_times=own_times.nodes,
         weight_name=weight_attr if weights is not None and weight_attr != _WEIGHTS else None,
     )
 
@@ -73,7 +89,7 @@ def _edge_index(data: Any, expected: Any) -> Array:
     if not isinstance(data, expected):
         raise InputError(f"{type(data).__name__}: expected a PyG Data with edge_index")
     if data.edge_index is not None:
-        return _host(data.edge_index)
+        return host(data.edge_index)
     other = next((name for name in ("adj_t", "adj") if name in data), None)
     if other is not None:
         raise InputError(
@@ -85,13 +101,10 @@ def _edge_index(data: Any, expected: Any) -> Array:
     return np.empty((2, 0), np.int64)
 
 
-def plan_dgl(graph: Any) -> Plan:
+def plan_dgl(graph: Any, time: str | None = None) -> Plan:
     """A homogeneous dgl.DGLGraph. Edges keep their ids."""
-    import_extra("dgl", "dgl", "a DGL graph needs DGL")
-    if not graph.is_homogeneous:
-        raise InputError("DGLGraph: found several types, expected one; dgl.to_homogeneous()")
-    src, dst = (_host(end) for end in graph.edges(order="eid"))
-    plan = _Attributes("graph", {"feat": "x", "label": "y"})
+    src, dst = (host(end) for end in graph.edges(order="eid"))
+    plan = Attributes("graph", {"feat": "x", "label": "y"})
     names = [name for name in ("w", "weight", "edge_weight") if name in graph.edata]
     weights = plan.take_weights(graph.edata, names[0] if names else None, len(src))
     for name, value in graph.edata.items():
@@ -100,8 +113,21 @@ def plan_dgl(graph: Any) -> Plan:
     for name, value in graph.ndata.items():
         if not name.startswith("_"):
             plan.add(name, value, "node")
-    edges = array_edges("graph.edges()", src, dst, weights)
-    return Plan(edges, plan.columns, int(graph.num_nodes()), notes=tuple(plan.notes))
+    own_times = _Times("graph", time)
+    if time in graph.ndata:
+        own_times.of_nodes(str(time), graph.ndata[time])
+    for name in time_names(time):
+        if name in graph.edata:
+            own_times.of_edges(name, graph.edata[name])
+    own_times.check()
+    edges = array_edges("graph.edges()", src, dst, weights, own_times.edges)
+    return Plan(
+        edges,
+        plan.columns,
+        int(graph.num_nodes()),
+        notes=tuple(plan.notes),
+        node_times=own_times.nodes,
+    )
 
 
 def plan_scipy(matrix: Any, columns: Mapping[str, Any], weights: bool | None) -> Plan:
@@ -134,7 +160,53 @@ def _array(name: str, value: Any) -> Any:
     return array
 
 
-class _Attributes:
+class _Times:
+    """Of nodes and edges, under the name that the user gave them."""
+
+    def __init__(self, owner: str, name: str | None) -> None:
+        self._owner = owner
+        self._name = name
+        self.nodes: RowStream | None = None
+        self.edges: npt.NDArray[np.int64] | None = None
+
+    def of_nodes(self, name: str, value: Any) -> None:
+        place = f"{self._owner}.{name}"
+        self.nodes = self.nodes or array_rows(place, times_of(place, value))
+
+    def of_edges(self, name: str, value: Any) -> None:
+        if self.edges is None:
+            self.edges = times_of(f"{self._owner}.{name}", value)
+
+    def check(self) -> None:
+        if self._name is not None and self.nodes is None and self.edges is None:
+            raise InputError(
+                f"time: found no {self._owner}.{self._name} with a time for each node or edge"
+            )
+
+
+def time_names(time: str | None) -> tuple[str, ...]:
+    """What times of edges may be called."""
+    return () if time is None else (time, f"edge_{time}")
+
+
+def times_of(place: str, value: Any) -> npt.NDArray[np.int64]:
+    """Raises InputError for what are no times."""
+    times = host(value)
+    if times.ndim != 1 or times.dtype.kind not in "iuf":
+        raise InputError(
+            f"{place}: found {times.dtype} of shape {times.shape}, expected an integer for each "
+            "node or edge as time"
+        )
+    with np.errstate(invalid="ignore"):  # of NaN
+        whole: npt.NDArray[np.int64] = times.astype(np.int64)
+    bad = (whole != times) | (whole == np.iinfo(np.int64).min)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise InputError(f"{place}[{at}]: found {times[at]}, expected an integer as time")
+    return whole
+
+
+class Attributes:
     """Tensors of an object as columns and splits."""
 
     def __init__(self, owner: str, names: dict[str, str] | None = None) -> None:
@@ -164,7 +236,7 @@ class _Attributes:
             return None
         if dtype_name(value.dtype) == "float32" and not required:
             self.taken.add(name)
-        return _host(value.float() if hasattr(value, "float") else value).astype(np.float32)
+        return host(value.float() if hasattr(value, "float") else value).astype(np.float32)
 
     def add(self, name: str, value: Any, role: Role) -> None:
         stored = self._names.get(name, name) if role == "node" else name
@@ -188,7 +260,7 @@ class _Attributes:
         if split in {column.name for column in self.columns} or not is_column_name(split, "ids"):
             self.notes.append(f"{self._owner}.{mask}: no split, the name {split!r} is not free")
             return
-        rows = array_rows(f"{self._owner}.{mask}", _host(value))
+        rows = array_rows(f"{self._owner}.{mask}", host(value))
         self.columns.append(ColumnSource(split, rows, role="ids"))
 
     def leave_out(self, name: str, why: str) -> None:
@@ -202,7 +274,7 @@ def _weight_problem(value: Any, num_edges: int) -> str | None:
         return f"found {shape}, expected a number for each of {num_edges} edges"
     if dtype_name(value.dtype) not in MATRIX_DTYPES:
         return f"found {dtype_name(value.dtype)}, expected numbers"
-    numbers = _host(value.float() if dtype_name(value.dtype) == "bfloat16" else value)
+    numbers = host(value.float() if dtype_name(value.dtype) == "bfloat16" else value)
     with np.errstate(over="ignore"):
         weights = numbers.astype(np.float32)
     bad = ~(np.isfinite(weights) & (weights >= 0))
@@ -236,6 +308,6 @@ def _problem(value: Any) -> str | None:
     return None
 
 
-def _host(tensor: Any) -> Array:
+def host(tensor: Any) -> Array:
     array: Array = tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor
     return array

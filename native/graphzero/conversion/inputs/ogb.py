@@ -52,7 +52,7 @@ def _plan_text(folder: Path) -> Plan:
         stem = file.name.removesuffix(_TEXT)
         if stem in _NOT_COLUMNS:
             continue
-        column = ColumnSource(_column_name(stem), str(file), role=_role(stem), text_has_ids=False)
+        column = ColumnSource(column_name(stem), str(file), role=_role(stem), text_has_ids=False)
         columns.append(_as_label(column) if stem in _LABELS else column)
     return Plan(str(raw / f"edge{_TEXT}"), columns, _text_node_count(raw))
 
@@ -73,7 +73,7 @@ def _plan_binary(folder: Path) -> Plan:
         if name in _NOT_COLUMNS:
             continue
         rows = flattened(NpzArray(data, name).rows())
-        columns.append(ColumnSource(_column_name(name), rows, role=_role(name)))
+        columns.append(ColumnSource(column_name(name), rows, role=_role(name)))
     labels = raw / "node-label.npz"
     if labels.is_file():
         rows = flattened(NpzArray(str(labels), "node_label").rows())
@@ -89,27 +89,32 @@ def _as_label(column: ColumnSource) -> ColumnSource:
     return column._replace(name="y", dtype="int64", nan=NO_LABEL)
 
 
-def _column_name(stem: str) -> str:
+def column_name(stem: str) -> str:
     return _NAMES.get(stem, stem.replace("-", "_"))
 
 
 def _text_node_count(raw: Path) -> int | None:
-    import gzip
-    import zlib
-
     file = raw / "num-node-list.csv.gz"
     if not file.is_file():
         return None
-    try:
-        with gzip.open(file, "rt") as lines:
-            text = lines.read().split()
-    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: damaged gzip data ({error}); copy the file again") from error
+    text = read_small_text(file).split()
     if len(text) != 1 or not text[0].isdigit():
         raise InputError(
             f"{file}: found {len(text)} lines, expected one number: a dataset of one graph"
         )
     return int(text[0])
+
+
+def read_small_text(file: Path) -> str:
+    """The text of a compressed file that has a few lines."""
+    import gzip
+    import zlib
+
+    try:
+        with gzip.open(file, "rt") as lines:
+            return lines.read()
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: damaged gzip data ({error}); copy the file again") from error
 
 
 def _splits(folder: Path) -> list[ColumnSource]:

@@ -100,9 +100,11 @@ class _Spool:
     def add(self, chunk: EdgeChunk, src: Numbers, dst: Numbers) -> None:
         """`src`, `dst`: the numbers of the ends."""
         rows = None if chunk.numbers is None else np.ascontiguousarray(chunk.numbers, np.int64)
-        self._spool.add(src, dst, weights=chunk.weights, rows=rows)
+        times = None if chunk.times is None else np.ascontiguousarray(chunk.times, np.int64)
+        self._spool.add(src, dst, weights=chunk.weights, rows=rows, times=times)
         weights = None if chunk.weights is None else chunk.weights[:0]
-        self._rest.append(chunk._replace(src=src[:0], dst=dst[:0], weights=weights, numbers=None))
+        rest = chunk._replace(src=src[:0], dst=dst[:0], weights=weights, numbers=None)
+        self._rest.append(rest._replace(times=None if times is None else times[:0]))
 
     def finish(self, ids: _engine.IntegerIdCollector | _engine.TextIdCollector) -> None:
         """When the new ids are written."""
@@ -110,10 +112,12 @@ class _Spool:
 
     def chunks(self) -> Iterator[EdgeChunk]:
         for i, chunk in enumerate(self._rest):
-            src, dst, weights, rows = self._spool.read(i)
+            src, dst, weights, rows, times = self._spool.read(i)
             if weights is None:  # also of a chunk without edges
                 weights = chunk.weights
-            yield chunk._replace(src=src, dst=dst, weights=weights, numbers=rows)
+            if times is None:
+                times = chunk.times
+            yield chunk._replace(src=src, dst=dst, weights=weights, numbers=rows, times=times)
 
 
 class Relabelling:

@@ -107,6 +107,7 @@ class EdgeChunk(NamedTuple):
     numbers: Array | None = None  # of their rows, if rows were skipped
     end_row: int | None = None  # the rows so far, skipped ones included
     byte_size: int = 0  # of what they were read from, in a stream that has progress_bytes
+    times: npt.NDArray[np.int64] | None = None  # of all edges of a stream or of none
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ class EdgeStream:
     ends: tuple[str, str] | None = None  # what a table calls sources and targets
     guessed: bool = False  # these are the first of more columns, and nothing names them
     progress_bytes: int = 0  # what the byte sizes of its chunks add up to; 0: they have none
+    timed: bool = False  # edges have times
 
     def place(self, row: int) -> str:
         """What messages call a row."""
@@ -177,24 +179,30 @@ def rows_per_chunk(row_bytes: int) -> int:
     return max(1, CHUNK_BYTES // max(1, row_bytes))
 
 
-def array_edges(name: str, src: Array, dst: Array, weights: Array | None) -> EdgeStream:
+def array_edges(
+    name: str,
+    src: Array,
+    dst: Array,
+    weights: Array | None,
+    times: npt.NDArray[np.int64] | None = None,
+) -> EdgeStream:
     """Edges of arrays that are there, also mapped ones."""
 
     def ends(piece: slice) -> tuple[Array, Array]:
         return src[piece], dst[piece]
 
-    return _edges_in_pieces(name, src.shape, src.nbytes + dst.nbytes, ends, weights)
+    return _edges_in_pieces(name, src.shape, src.nbytes + dst.nbytes, ends, weights, times)
 
 
-def pair_edges(name: str, pairs: Any, weights: Any) -> EdgeStream:
-    """Edges of an array that has their two ends in each row, and of one of weights or None; arrays
-    that are read as slices of them are taken will do."""
+def pair_edges(name: str, pairs: Any, weights: Any, times: Any = None) -> EdgeStream:
+    """Edges of an array that has their two ends in each row, and of arrays of weights and of times,
+    or None; arrays that are read as slices of them are taken will do."""
 
     def ends(piece: slice) -> tuple[Array, Array]:
         both = pairs[piece]
         return both[:, 0], both[:, 1]
 
-    return _edges_in_pieces(name, pairs.shape[:1], pairs.nbytes, ends, weights)
+    return _edges_in_pieces(name, pairs.shape[:1], pairs.nbytes, ends, weights, times)
 
 
 def _edges_in_pieces(
@@ -203,8 +211,13 @@ def _edges_in_pieces(
     stored_bytes: int,
     ends: Callable[[slice], tuple[Array, Array]],
     weights: Any,
+    times: Any = None,
 ) -> EdgeStream:
     """`ends` gives sources and targets of some consecutive edges."""
+    if times is not None and times.shape != shape:
+        raise InputError(
+            f"{name}: found times of shape {times.shape}, expected {shape}, one for each edge"
+        )
     if weights is not None and weights.shape != shape:
         raise InputError(
             f"{name}: found weights of shape {weights.shape}, expected {shape}, a number for each "
@@ -216,10 +229,18 @@ def _edges_in_pieces(
         for first in range(0, shape[0], step):
             piece = slice(first, first + step)
             weight = None if weights is None else np.asarray(weights[piece], np.float32)
-            yield EdgeChunk(*ends(piece), weight)
+            time = None if times is None else np.ascontiguousarray(times[piece], np.int64)
+            yield EdgeChunk(*ends(piece), weight, times=time)
 
-    size = stored_bytes + (0 if weights is None else weights.nbytes)
-    return EdgeStream(name, chunks, weights is not None, count=shape[0], stored_bytes=size)
+    size = stored_bytes + sum(own.nbytes for own in (weights, times) if own is not None)
+    return EdgeStream(
+        name,
+        chunks,
+        weights is not None,
+        count=shape[0],
+        stored_bytes=size,
+        timed=times is not None,
+    )
 
 
 def array_rows(name: str, array: Any) -> RowStream:

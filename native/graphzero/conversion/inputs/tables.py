@@ -32,6 +32,7 @@ class Kind(NamedTuple):
     padded: bool = False
     looks_like_time: bool = False
     mixed: bool = False
+    some_missing: bool = False  # of text: whether there are fields without a value
 
 
 ReadAs: TypeAlias = Literal[
@@ -59,6 +60,7 @@ class Wanted(NamedTuple):
     hint: str = ""  # what a message about a missing value advises
     text_hint: str = ""  # the same about a text where numbers are
     label: str = ""  # what a message calls an id: "source"
+    truths: tuple[int, ...] = ()  # of numbers: columns of truth values among them, by position
     limit: int = 2**63  # node ids are below this
 
 
@@ -139,6 +141,10 @@ class Table(ABC):
     ) -> Iterator[TableChunk]:
         """The rows, chunk after chunk. Raises InputError for a value that is not what is wanted,
         with its place; or skips its row, if the table is one whose bad rows are skipped."""
+
+    def has_missing(self, column: str) -> bool:
+        """Whether a column lacks a value somewhere. May read the whole table."""
+        return self.kinds_of([column])[0].some_missing
 
     def width_of(self, column: str) -> int:
         """Values in each row of a column of lists."""

@@ -40,7 +40,7 @@ _KINDS = {
     "text": _engine.FieldKind.TEXT,
 }
 # Of what a survey of fields found, see FieldLook in native/compile/text/field_values.h.
-_INTEGER, _PADDED, _NUMBER, _BOOL, _TIME, _TEXT = (1 << bit for bit in range(1, 7))
+_MISSING, _INTEGER, _PADDED, _NUMBER, _BOOL, _TIME, _TEXT = (1 << bit for bit in range(7))
 
 
 class TextTable(Table):
@@ -156,6 +156,7 @@ class TextTable(Table):
             may_be_missing=wanted is not None and wanted.may_be_missing,
             missing_hint="" if wanted is None else wanted.hint,
             text_hint="" if wanted is None else wanted.text_hint,
+            truths=[] if wanted is None else list(wanted.truths),
         )
 
     def _format(
@@ -198,7 +199,10 @@ def _values(group: Any, wanted: Wanted) -> Values:
 
 def _kind(looks: int) -> Kind:
     """Of a column in which fields with these looks were found."""
-    seen = looks & (_INTEGER | _PADDED | _NUMBER | _BOOL | _TIME | _TEXT)
+    return _kind_of_values(looks & ~_MISSING)._replace(some_missing=bool(looks & _MISSING))
+
+
+def _kind_of_values(seen: int) -> Kind:
     if not seen & ~(_INTEGER | _PADDED) and seen:
         return Kind("integer", "integers", padded=bool(seen & _PADDED))
     if not seen & ~(_INTEGER | _PADDED | _NUMBER):  # also if nothing is there

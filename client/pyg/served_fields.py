@@ -1,0 +1,280 @@
+"""The fields of one store of a ServedData: read when they are looked at, and changed by scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from graphzero.client.portable_client import PortableClient
+from graphzero.client.pyg.parts import EDGE_INDEX, WEIGHTS, Edges, Key, Part, key_text
+from graphzero.client.pyg.topology import EveryEdge, edges_by_id
+from torch_geometric.data.storage import BaseStorage
+from torch_geometric.loader.utils import index_select
+
+# Not a row for each node or edge of the whole graph, whatever their length.
+_NEVER_SLICED = frozenset({EDGE_INDEX, "num_nodes"})
+
+
+class _UNREAD:
+    """Stands for a value that was not read yet: the class itself, which pickles as itself."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A value with a row for each node or edge of the graph."""
+
+    value: Any
+    dimension: int
+    """Of its rows."""
+
+    def select(self, index: torch.Tensor) -> Any:
+        if torch.is_tensor(self.value):
+            index = index.to(self.value.device)
+        return index_select(self.value, index, dim=self.dimension)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a user made of a store, for the batches of a loader over it."""
+
+    hidden: frozenset[str]
+    """Fields of the dataset that were deleted or replaced."""
+    of_nodes: dict[str, _Rows]
+    """Added or replaced, with a row for each node."""
+    of_edges: dict[str, _Rows]
+    """The same, with a row for each edge."""
+    others: dict[str, Any]
+    """The same for the graph: every batch has them as they are."""
+    edges: EveryEdge | None
+    """All edges, in whose order the rows of `of_edges` are; None where these have no need of it,
+    because the number of an edge is its id."""
+
+    def apply(self, key: Key, fields: dict[str, Any], ends: Callable[[], torch.Tensor]) -> None:
+        """Changes the fields of a batch. `ends` tells the nodes that its edges are between."""
+        if not (self.hidden or self.of_nodes or self.of_edges or self.others):
+            return
+        n_id, e_id = fields.get("n_id"), fields.get("e_id")
+        for name in self.hidden:
+            fields.pop(name, None)
+        if n_id is not None:
+            for name, rows in self.of_nodes.items():
+                fields[name] = rows.select(n_id)
+        if self.of_edges:
+            if e_id is None:
+                raise NotImplementedError(
+                    f"{key_text(key)}.{min(self.of_edges)} has a row for each edge, but batches do "
+                    "not know their edges: the dataset stores no edge ids; convert it with "
+                    "--edge-ids"
+                )
+            numbers = e_id if self.edges is None else _edge_numbers(self.edges, e_id, ends())
+            for name, rows in self.of_edges.items():
+                fields[name] = rows.select(numbers)
+        fields.update(self.others)
+
+
+class ServedFields(MutableMapping[str, Any]):
+    """Names and values of a store. Those of the dataset are read when they are asked for."""
+
+    def __init__(self, portable_client: PortableClient, part: Part) -> None:
+        self.portable_client = portable_client
+        self.part = part
+        self._roles = part.roles
+        self._values: dict[str, Any] = dict.fromkeys(self._roles, _UNREAD)
+        if part.nodes is not None:
+            self._values["num_nodes"] = part.nodes.count
+        # Of a tensor that was read: its version, which every change in place raises.
+        self._versions: dict[str, int] = {}
+        # Fields of the dataset that the user did not replace.
+        self._original = set(self._roles)
+        self._edges: EveryEdge | None = None
+        # The tensor over the memory of _edges, which its owner can change in place.
+        self._edges_shown: torch.Tensor | None = None
+        # An edge_index of the user's that has the edges of the dataset, and its version then.
+        self._same_edges: tuple[torch.Tensor, int] | None = None
+
+    @property
+    def num_edges(self) -> int:
+        """Of the dataset."""
+        return 0 if self.part.edges is None else self.part.edges.count
+
+    def is_unread(self, name: str) -> bool:
+        return self._values.get(name) is _UNREAD
+
+    def role(self, name: str) -> str | None:
+        """ "node" or "edge" for a field of the dataset; None where the value has to tell."""
+        return self._roles[name] if name in self._original else None
+
+    def read(self) -> dict[str, Any]:
+        return {name: value for name, value in self._values.items() if value is not _UNREAD}
+
+    def describe(self, name: str) -> str:
+        """As PyG prints a field, without reading it."""
+        if not self.is_unread(name):
+            value = self._values[name]
+            return str(list(value.shape)) if torch.is_tensor(value) else repr(value)
+        if name == EDGE_INDEX:
+            return str([2, self.num_edges])
+        columns = self.part.columns
+        if name not in columns:
+            return str([self.num_edges])
+        shape = columns[name].shape
+        rows = self.num_edges if self._roles[name] == "edge" else shape[0]
+        return str([rows, *shape[1:]])
+
+    def changes(self, store: BaseStorage) -> Changes:
+        """How the store, whose mapping this is, differs from the dataset by now."""
+        replaced = {name for name in self._values if self._is_users(name)} - _NEVER_SLICED
+        edges = self.part.edges
+        if WEIGHTS in replaced and edges and not edges.has_ids and self._are_weights_same():
+            replaced.remove(WEIGHTS)  # a copy, as clone() and to() make it: batches have them
+        arrays = {name for name in replaced if hasattr(self._values[name], "shape")}
+        of_nodes = {name for name in arrays if self.part.nodes and store.is_node_attr(name)}
+        of_edges = {name for name in arrays - of_nodes if edges and store.is_edge_attr(name)}
+        gone = (self._roles.keys() - self._values.keys()) - _NEVER_SLICED
+        self._require_edges_of_dataset()
+        dimension = store._parent().__cat_dim__
+
+        def rows(names: set[str]) -> dict[str, _Rows]:
+            values = {name: self._values[name] for name in names}
+            return {n: _Rows(value, dimension(n, value, store)) for n, value in values.items()}
+
+        return Changes(
+            hidden=frozenset(gone | (replaced & self._roles.keys())),
+            of_nodes=rows(of_nodes),
+            of_edges=rows(of_edges),
+            others={name: self._values[name] for name in replaced - of_nodes - of_edges},
+            edges=self._edges_to_find() if of_edges else None,
+        )
+
+    def _are_weights_same(self) -> bool:
+        value, served = self._values[WEIGHTS], self._all_edges().edge_weight
+        if served is None or not torch.is_tensor(value):
+            return False
+        changed = value._version != self._versions.get(WEIGHTS, value._version)
+        return not changed and torch.equal(value.cpu(), torch.from_numpy(served))
+
+    def _require_edges_of_dataset(self) -> None:
+        """The daemon draws from the edges of the dataset, whatever a script has put in their place:
+        test links that it removed would be in the batches of a training."""
+        if EDGE_INDEX not in self._values or not self._is_users(EDGE_INDEX):
+            return
+        value = self._values[EDGE_INDEX]
+        if torch.is_tensor(value):
+            if self._same_edges is not None:
+                same, version = self._same_edges
+                if same is value and version == value._version:
+                    return
+            if torch.equal(value.cpu(), torch.from_numpy(self._all_edges().edge_index)):
+                self._same_edges = value, value._version
+                return
+        dataset = self.portable_client.info.dataset
+        raise NotImplementedError(
+            f"{key_text(self.part.key)}.edge_index has other edges than the dataset, from which "
+            f"batches are drawn ({dataset.name!r}, {self.num_edges} edges); make a dataset of "
+            "these with graphzero.import_pyg(data, DIRECTORY), and give that to the loader"
+        )
+
+    def _edges_to_find(self) -> EveryEdge | None:
+        """None if the edge with id i is the i-th: not so where both directions of an edge share an
+        id, or where repeated edges were dropped."""
+        part = self.part.edges
+        if part is None or not part.has_ids or any(map(self._is_by_number, part.columns)):
+            return None
+        edges = self._all_edges()
+        if edges.e_id is None or np.array_equal(edges.e_id, np.arange(len(edges.e_id))):
+            return None
+        return edges
+
+    def _is_users(self, name: str) -> bool:
+        """Whether the user added it, replaced it, or changed it in place."""
+        if name not in self._original:
+            return True
+        value = self._values[name]
+        return torch.is_tensor(value) and value._version != self._versions[name]
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._values[name]
+        if value is _UNREAD:
+            value = self._values[name] = self._read(name)
+            self._versions[name] = value._version
+        return value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._values[name] = value
+        self._original.discard(name)
+
+    def __delitem__(self, name: str) -> None:
+        del self._values[name]
+        self._original.discard(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __copy__(self) -> ServedFields:
+        copy = ServedFields.__new__(ServedFields)
+        copy.__dict__.update(self.__dict__)
+        for name in ("_values", "_versions", "_original"):
+            copy.__dict__[name] = self.__dict__[name].copy()
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was read can be read again: it does not travel.
+        users = {name: v for name, v in self._values.items() if self._is_users(name)}
+        values = {name: users.get(name, _UNREAD) for name in self._values}
+        original = self._original - users.keys()
+        state = {"_values": values, "_versions": {}, "_original": original}
+        unread = dict.fromkeys(("_edges", "_edges_shown", "_same_edges"))
+        return {**self.__dict__, **state, **unread}
+
+    def _read(self, name: str) -> torch.Tensor:
+        if name == EDGE_INDEX:
+            self._edges_shown = torch.from_numpy(self._all_edges().edge_index)
+            return self._edges_shown
+        columns = self.part.columns
+        if name not in columns:
+            weights = self._all_edges().edge_weight
+            assert weights is not None
+            return torch.from_numpy(weights.copy())  # which the user may change in place
+        column: torch.Tensor = self.portable_client.client.column(columns[name].name)
+        if self._roles[name] == "node" or self._is_by_number(name):
+            return column
+        return column[torch.from_numpy(self._all_edges().e_id)]
+
+    def _is_by_number(self, column: str) -> bool:
+        """Whether the number of an edge is its id, as a column of edges can tell: it has a row for
+        each edge of the input. The directions of an undirected edge share one."""
+        edges = self._edges_part()
+        return edges.columns[column].shape[0] == edges.count and not edges.symmetric
+
+    def _edges_part(self) -> Edges:
+        edges = self.part.edges
+        assert edges is not None
+        return edges
+
+    def _all_edges(self) -> EveryEdge:
+        """In the order of the input, where the graph knows it."""
+        if self._edges_shown is not None and self._edges_shown._version != 0:
+            self._edges = self._edges_shown = None  # changed in place: read them again
+        if self._edges is None:
+            client = self.portable_client.client
+            self._edges = edges_by_id(client, self._edges_part().relation, EDGE_INDEX)
+        return self._edges
+
+
+def _edge_numbers(every: EveryEdge, e_id: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    """Where edges are in the order of ids. Two have the same id if they are the directions of one.
+
+    A reverse that only a bidirectional sample has is where the edge itself is.
+    """
+    assert every.e_id is not None
+    first = np.searchsorted(every.e_id, e_id.numpy())
+    second = np.minimum(first + 1, len(every.e_id) - 1)
+    has_id = every.e_id[second] == e_id.numpy()
+    is_second = has_id & (every.edge_index[:, second] == ends.numpy()).all(axis=0)
+    return torch.from_numpy(np.where(is_second, second, first))

@@ -1,0 +1,104 @@
+"""Times as PyG names them: which attribute has them, and how edges are drawn by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from graphzero import _engine
+from graphzero.client.client import Client
+from graphzero.client.errors import ServerUnavailable
+from graphzero.client.files import open_visible
+from graphzero.client.pyg.parts import Key, Part, key_text, parts_of
+from graphzero.files.dataset import Dataset
+from graphzero.files.schema import Schema
+
+_STRATEGIES = ("uniform", "last")
+_ANY_TIME = "time"
+"""What times may be called of which a dataset has no column."""
+_COMPARED = 1000
+"""Rows of a column that are compared with the times, and nodes whose edges are."""
+
+_Times = npt.NDArray[np.int64]
+
+
+def check_strategy(temporal_strategy: Any, time_attr: str | None) -> None:
+    if temporal_strategy not in _STRATEGIES:
+        known = ", ".join(map(repr, _STRATEGIES))
+        raise ValueError(f"temporal_strategy is {temporal_strategy!r}, expected one of {known}")
+    if temporal_strategy != "uniform" and time_attr is None:
+        raise ValueError(
+            f"temporal_strategy is {temporal_strategy!r} without time_attr, so that there are no "
+            "times to go by; name the attribute that the times are"
+        )
+
+
+def check_time_attr(client: Client, time_attr: str) -> None:
+    """Raises ValueError unless the times of the graph are those of that attribute, of nodes or of
+    edges. All times of the graph count, also those that come from other attributes.
+
+    Files do not say what their times are called, but an import keeps them as a column as well. So
+    that column is looked at, if it can be seen from here; else only its name counts.
+    """
+    dataset = client.info().dataset
+    how = "times to sample by are chosen when a dataset is made: import_pyg(data, out, time=...)"
+    if not dataset.has_times:
+        raise ValueError(
+            f"time_attr is {time_attr!r}, but dataset {dataset.name!r} has no times; {how}"
+        )
+    columns = _columns_of_times(client)
+    names = {name for _, name in columns}
+    if time_attr not in names and (names or time_attr != _ANY_TIME):
+        known = ", ".join(f"{name!r} of {key_text(key)}" for key, name in columns)
+        raise ValueError(
+            f"time_attr is {time_attr!r}, expected the attribute that the times of dataset "
+            f"{dataset.name!r} are: {known or f'none of its columns, so {_ANY_TIME!r}'}; {how}"
+        )
+
+
+def _columns_of_times(client: Client) -> list[tuple[Key, str]]:
+    """Columns that have the graph's times, by store and name."""
+    dataset = client.info().dataset
+    parts = parts_of(dataset)
+    found = [
+        (key, name)
+        for key, part in parts.items()
+        for name, column in part.columns.items()
+        if "int" in column.dtype and len(column.shape) == 1
+    ]
+    try:
+        visible = open_visible(dataset, "times cannot be looked at", "they are taken as named")
+    except ServerUnavailable:
+        return found
+    return [(key, name) for key, name in found if _has_times(visible, parts[key], name)]
+
+
+def _has_times(visible: Dataset, part: Part, name: str) -> bool:
+    """Whether the rows of a column are the times of the nodes or edges that they belong to."""
+    topology = visible.graph.topology
+    if part.nodes is not None and name in part.nodes.columns:
+        times: _Times = topology.node_times(part.nodes.type)
+        rows = np.linspace(0, max(len(times) - 1, 0), min(len(times), _COMPARED), dtype=np.int64)
+        times = times[rows]
+    else:
+        assert part.edges is not None
+        rows, times = _times_of_edges(visible.schema, topology, part.edges.relation)
+    column = visible.columns[part.columns[name].name].view()
+    return len(rows) > 0 and bool(np.array_equal(column[rows], times))
+
+
+def _times_of_edges(
+    schema: Schema, topology: _engine.Topology, number: int
+) -> tuple[_Times, _Times]:
+    """Ids and times of some edges."""
+    relation = schema.relations[number]
+    direction, owner = ("in", relation.target) if relation.has_in else ("out", relation.source)
+    ids: list[_Times] = [np.empty(0, np.int64)]
+    times: list[_Times] = [np.empty(0, np.int64)]
+    for node in range(min(schema.types[owner].count, _COMPARED)):
+        own = topology.times(node, direction, number)
+        if len(own):
+            times.append(own)
+            ids.append(topology.edge_ids(node, direction, number))
+    return np.concatenate(ids), np.concatenate(times)

@@ -1,0 +1,88 @@
+"""What `graphzero convert` prints about a dataset with types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphzero.base.text import count_text, counted_text
+from graphzero.commands.convert_report import column_text, print_work, time_text
+
+if TYPE_CHECKING:
+    from graphzero.conversion.typed_plan import (
+        RelationName,
+        RelationReport,
+        TypedConversionReport,
+        TypeReport,
+    )
+
+
+def print_typed_report(out: str, report: TypedConversionReport) -> None:
+    nodes, edges = counted_text(report.num_nodes, "node"), counted_text(report.num_edges, "edge")
+    types = counted_text(len(report.types), "type")
+    print(
+        f"{out}: {nodes} of {types}, {edges} of {counted_text(len(report.relations), 'relation')}"
+    )
+    for name, own in report.types.items():
+        _print_type(name, own, report.time_unit)
+    for triple, relation in report.relations.items():
+        _print_relation(triple, relation, report.time_unit)
+    for note in report.notes:
+        print(f"  note: {note}")
+    print_work(report)
+
+
+def _print_type(name: str, report: TypeReport, unit: str) -> None:
+    parts = [counted_text(report.num_nodes, "node")]
+    if report.times is not None:
+        parts.append(_times_text(report.times, unit))
+    if report.rounded_times:
+        parts.append(_rounded_text(report.rounded_times, unit))
+    if report.dropped:
+        parts.append(f"dropped {count_text(report.dropped)} rows without a key or time")
+    print(f"  {name}: {', '.join(parts)}")
+    _print_columns(report)
+
+
+def _print_relation(triple: RelationName, report: RelationReport, unit: str) -> None:
+    parts = [counted_text(report.num_edges, "edge")]
+    if report.symmetric:
+        parts.append("each in both directions")
+    if report.view is not None:
+        parts.append(f"back as {report.view[1]}")
+    if report.times is not None:
+        parts.append(_times_text(report.times, unit))
+    if report.rounded_times:
+        parts.append(_rounded_text(report.rounded_times, unit))
+    if report.repeated:
+        parts.append(f"dropped {count_text(report.repeated)} repeated")
+    if report.empty:
+        parts.append(f"{count_text(report.empty)} references are empty")
+    if report.untimed:
+        parts.append(f"dropped {count_text(report.untimed)} without a time")
+    if report.dangling:
+        parts.append(f"dropped {count_text(report.dangling)} references to nothing")
+    print(f"  {' - '.join(triple)}: {', '.join(parts)}")
+    if report.dangling:
+        print(f"    the first: {report.first_dangling}")
+    _print_columns(report)
+
+
+def _print_columns(report: TypeReport | RelationReport) -> None:
+    splits = {name: own for name, own in report.columns.items() if own.is_split}
+    for name, column in report.columns.items():
+        if name not in splits:
+            print(f"    {name}: {column_text(column)}")
+    if splits:
+        parts = [f"{name} {count_text(own.rows)}" for name, own in splits.items()]
+        if report.unlabelled:
+            parts.append(f"{count_text(report.unlabelled)} rows without a label in none of them")
+        print(f"    splits: {', '.join(parts)}")
+
+
+def _rounded_text(count: int, unit: str) -> str:
+    return f"{count_text(count)} of them rounded down to {unit}"
+
+
+def _times_text(times: tuple[int, int], unit: str) -> str:
+    first, last = (str(time) if not unit else time_text(time, unit) for time in times)
+    return f"times from {first} to {last}"

@@ -1,0 +1,1 @@
+"""Datasets with types from tables whose rows refer to each other."""

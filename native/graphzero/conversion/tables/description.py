@@ -1,0 +1,578 @@
+"""What a user says about tables that become a dataset with types: a TOML file, or a dict.
+
+Rows are nodes whose type is the table; a reference to another table is a relation between the two;
+or a table is declared to be edges, of one relation. README.md of this package's parent shows it.
+Everything is checked here that can be without opening a table: keys, kinds of values, names.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from graphzero.base.errors import InputError
+from graphzero.conversion.tables.values import Place, one_of
+from graphzero.files.column_keys import (
+    check_directory,
+    check_schema_name,
+    relation_directory,
+    type_directory,
+)
+from graphzero.files.column_names import check_column_name
+from graphzero.files.column_types import COLUMN_TYPES, TIME_UNITS, TimeUnit
+from graphzero.files.publish import StrPath
+
+RelationName: TypeAlias = tuple[str, str, str]
+Direction: TypeAlias = Literal["in", "out", "both"]
+# A date as text, or a number on the scale of integer times.
+TimePoint: TypeAlias = "str | int"
+
+# What features are called unless they have names, of nodes and of edges, as PyG calls them.
+FEATURES, EDGE_FEATURES, LABEL, TIME = "x", "edge_attr", "y", "time"
+SPLITS = ("train", "valid", "test")
+NUMERIC = "numeric"  # of features: all columns of numbers that are nothing else
+REVERSE_PREFIX = "rev_"
+
+_TOP = ("tables", "time_unit", "missing", "missing_texts", "reverse")
+_ANY_TABLE = (
+    "file", "data", "time", "features", "label", "labels", "categories", "split", "missing",
+    "missing_texts", "reverse",
+)  # fmt: skip
+_NODES = (*_ANY_TABLE, "key", "references")
+_EDGES = (*_ANY_TABLE, "edges", "name", "weight", "dedup", "edge_ids", "direction")
+_REFERENCE = ("table", "name", "reverse", "missing", "direction")
+_MATRIX = ("column", "columns", "type", "fill")
+
+
+@dataclass(frozen=True)
+class MatrixDescription:
+    """Columns of a table that become one matrix."""
+
+    name: str
+    columns: tuple[str, ...]  # empty: all numeric ones that are nothing else
+    type: str | None = None  # one of COLUMN_TYPES; None: by what they hold
+    fill: int | float | str | None = None  # what takes the place of what is missing
+    is_label: bool = False
+
+
+@dataclass(frozen=True)
+class SplitDescription:
+    """How rows are divided: at points in time, or by the texts of a column."""
+
+    at: tuple[TimePoint, ...] = ()
+    names: tuple[str, ...] = ()  # one more than points in time
+    column: str | None = None
+
+
+@dataclass(frozen=True)
+class TimeDescription:
+    """The column with the time of each row."""
+
+    column: str
+    unit: TimeUnit | None = None  # in which its integers count, if that is not the dataset's
+
+
+@dataclass(frozen=True)
+class RelationDescription:
+    """A relation, and where its edges come from."""
+
+    source: str
+    name: str
+    target: str
+    drop_missing: bool
+    reverse: str | None  # the name of the view, if there is one
+    direction: Direction = "both"
+
+    @property
+    def triple(self) -> RelationName:
+        return self.source, self.name, self.target
+
+
+@dataclass(frozen=True)
+class Reference(RelationDescription):
+    """Rows of the source table name rows of the target table in a column."""
+
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class EdgeEnds(RelationDescription):
+    """Rows of a table of edges name a row of the source and one of the target table."""
+
+    source_column: str = ""
+    target_column: str = ""
+    weight: str | None = None
+    dedup: bool = False
+    edge_ids: bool | None = None  # None: where something needs them
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """A table: of nodes, or of edges if `edges` is there."""
+
+    name: str
+    source: Any  # a path, an object that holds a table, or None: it has no rows of its own
+    key: str | None = None
+    references: tuple[Reference, ...] = ()
+    edges: EdgeEnds | None = None
+    time: TimeDescription | None = None
+    matrices: tuple[MatrixDescription, ...] = ()
+    split: SplitDescription | None = None
+    drop_missing: bool = False
+    missing_texts: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> MatrixDescription | None:
+        """The one that decides whether a row is in a split."""
+        return next((matrix for matrix in self.matrices if matrix.is_label), None)
+
+
+@dataclass(frozen=True)
+class TablesDescription:
+    """Of all tables of a dataset."""
+
+    name: str  # for messages: the file, or the function that was called
+    nodes: tuple[TableDescription, ...]
+    edges: tuple[TableDescription, ...]
+    time_unit: TimeUnit | None = None
+    # In the order of the description, which is that of the dataset's schema.
+    relations: tuple[RelationDescription, ...] = field(default=())
+
+    def table(self, name: str) -> TableDescription:
+        return next(table for table in self.nodes if table.name == name)
+
+
+def read_description(path: StrPath) -> TablesDescription:
+    """Of a TOML file. Paths in it are relative to its folder."""
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    name = os.fspath(path)
+    try:
+        facts = tomllib.loads(Path(path).read_bytes().decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: not readable as TOML: {error}") from error
+    return describe_tables(facts, name=name, folder=Path(path).parent)
+
+
+def describe_tables(
+    facts: Mapping[str, Any], *, name: str, folder: Path | None = None
+) -> TablesDescription:
+    """`facts` as a TOML file has them. `name` is what messages call them; paths of tables are
+    relative to `folder`."""
+    place = Place(name)
+    top = place.mapping(facts, _TOP)
+    tables = place.at("tables").mapping(top.get("tables"))
+    if not tables:
+        raise InputError(f"{name}: found no table, expected [tables.NAME] for each of them")
+    general = _General(
+        place.at("missing").missing(top.get("missing", "error")),
+        place.at("missing_texts").texts(top.get("missing_texts", [])),
+        place.at("reverse").boolean(top.get("reverse", True)),
+    )
+    found = [
+        _Table(place.at("tables", table), table, folder, general).describe(value)
+        for table, value in tables.items()
+    ]
+    unit = top.get("time_unit")
+    if unit is not None:
+        unit = one_of(place.at("time_unit"), unit, TIME_UNITS)
+    description = TablesDescription(
+        name,
+        tuple(table for table in found if table.edges is None),
+        tuple(table for table in found if table.edges is not None),
+        cast("TimeUnit | None", unit),
+        tuple(
+            relation
+            for table in found
+            for relation in (table.references if table.edges is None else (table.edges,))
+        ),
+    )
+    _check(description)
+    return description
+
+
+@dataclass(frozen=True)
+class _General:
+    """What holds for tables that do not say otherwise."""
+
+    drop_missing: bool
+    missing_texts: tuple[str, ...]
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One table of the description."""
+
+    place: Place
+    name: str
+    folder: Path | None
+    general: _General
+
+    def describe(self, value: Any) -> TableDescription:
+        is_edges = isinstance(value, Mapping) and "edges" in value
+        facts = self.place.mapping(value, _EDGES if is_edges else _NODES)
+        check_schema_name(self.name, str(self.place))
+        own = facts.get("missing")
+        drop = self.general.drop_missing if own is None else self.place.at("missing").missing(own)
+        features = EDGE_FEATURES if is_edges else FEATURES
+        table = TableDescription(
+            self.name,
+            self._source(facts, required=is_edges),
+            key=self._column(facts, "key"),
+            references=() if is_edges else self._references(facts, drop),
+            edges=self._edges(facts, drop) if is_edges else None,
+            time=self._time(facts),
+            matrices=tuple(self._matrices(facts, features)),
+            split=self._split(facts),
+            drop_missing=drop,
+            missing_texts=(
+                *self.general.missing_texts,
+                *self.place.at("missing_texts").texts(facts.get("missing_texts", [])),
+            ),
+        )
+        if table.source is None:
+            self._check_without_rows(table)
+        _check_columns(table, str(self.place))
+        return table
+
+    def _source(self, facts: Mapping[str, Any], *, required: bool) -> Any:
+        file, data = facts.get("file"), facts.get("data")
+        if file is not None and data is not None:
+            raise InputError(f"{self.place}: found file and data, expected one of them")
+        if data is not None:
+            return data
+        if file is None:
+            if required:
+                raise InputError(f"{self.place}: found no file, expected file = PATH")
+            return None
+        if not isinstance(file, str | os.PathLike) or not os.fspath(file):
+            raise self.place.at("file").unlike(file, "the path of a table")
+        path = os.fspath(file)
+        return path if self.folder is None else str(self.folder / path)
+
+    def _check_without_rows(self, table: TableDescription) -> None:
+        """A table without a file has the keys that references to it name, and nothing else."""
+        given = {
+            "key": table.key,
+            "references": table.references,
+            "time": table.time,
+            "features, labels or categories": table.matrices,
+            "split": table.split,
+        }
+        for what, value in given.items():
+            if value:
+                raise InputError(
+                    f"{self.place}: found {what} and no file, expected file = PATH; a table "
+                    "without one has a row for each key that references to it name, and nothing "
+                    "else"
+                )
+
+    def _column(self, facts: Mapping[str, Any], key: str) -> str | None:
+        return None if key not in facts else self.place.at(key).text(facts[key], "a column")
+
+    def _references(self, facts: Mapping[str, Any], drop: bool) -> tuple[Reference, ...]:
+        place = self.place.at("references")
+        reverse = self.place.at("reverse").boolean(facts.get("reverse", self.general.reverse))
+        return tuple(
+            self._reference(place.at(column), column, value, drop, reverse)
+            for column, value in place.mapping(facts.get("references", {})).items()
+        )
+
+    def _reference(
+        self, place: Place, column: str, value: Any, drop: bool, reverse: bool
+    ) -> Reference:
+        facts = {"table": value} if isinstance(value, str) else place.mapping(value, _REFERENCE)
+        if "table" not in facts:
+            raise InputError(f"{place}: found no table, expected the one that it refers to")
+        name = place.at("name").text(facts.get("name", column), "the name of a relation")
+        own = facts.get("missing")
+        direction = place.at("direction").direction(facts.get("direction", "both"))
+        return Reference(
+            source=self.name,
+            name=name,
+            target=place.at("table").text(facts["table"], "the name of a table"),
+            drop_missing=drop if own is None else place.at("missing").missing(own),
+            reverse=_view(place, name, facts, reverse, direction),
+            direction=direction,
+            column=column,
+        )
+
+    def _edges(self, facts: Mapping[str, Any], drop: bool) -> EdgeEnds:
+        place = self.place.at("edges")
+        ends = place.mapping(facts["edges"], ("source", "target"))
+        columns, tables = [], []
+        for end in ("source", "target"):
+            if end not in ends:
+                raise InputError(
+                    f"{place}: found no {end}, expected {end} = {{ column = NAME, table = NAME }}"
+                )
+            own = place.at(end).mapping(ends[end], ("column", "table"))
+            for part in ("column", "table"):
+                if part not in own:
+                    raise InputError(
+                        f"{place.at(end)}: found no {part}, expected {{ column = NAME, table = "
+                        "NAME }"
+                    )
+            columns.append(place.at(end, "column").text(own["column"], "a column"))
+            tables.append(place.at(end, "table").text(own["table"], "the name of a table"))
+        edge_ids = facts.get("edge_ids")
+        name = self.place.at("name").text(facts.get("name", self.name), "the name of a relation")
+        direction = self.place.at("direction").direction(facts.get("direction", "both"))
+        return EdgeEnds(
+            source=tables[0],
+            name=name,
+            target=tables[1],
+            drop_missing=drop,
+            reverse=_view(self.place, name, facts, self.general.reverse, direction),
+            direction=direction,
+            source_column=columns[0],
+            target_column=columns[1],
+            weight=self._column(facts, "weight"),
+            dedup=self.place.at("dedup").boolean(facts.get("dedup", False)),
+            edge_ids=None if edge_ids is None else self.place.at("edge_ids").boolean(edge_ids),
+        )
+
+    def _time(self, facts: Mapping[str, Any]) -> TimeDescription | None:
+        value, place = facts.get("time"), self.place.at("time")
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return TimeDescription(place.text(value, "a column"))
+        own = place.mapping(value, ("column", "unit"))
+        unit = own.get("unit")
+        if unit is not None:
+            one_of(place.at("unit"), unit, TIME_UNITS)
+        return TimeDescription(place.at("column").text(own.get("column"), "a column"), unit)
+
+    def _matrices(self, facts: Mapping[str, Any], features: str) -> list[MatrixDescription]:
+        found = []
+        place = self.place.at("features")
+        value = facts.get("features", [])
+        if value == NUMERIC:
+            found.append(MatrixDescription(features, ()))
+        elif isinstance(value, Mapping):
+            found += [_matrix(place.at(name), name, own) for name, own in value.items()]
+        elif columns := place.texts(value):
+            found.append(MatrixDescription(features, columns))
+        if "label" in facts:
+            found.append(_matrix(self.place.at("label"), LABEL, facts["label"], is_label=True))
+        place = self.place.at("labels")
+        found += [
+            _matrix(place.at(name), name, own, is_label=True)
+            for name, own in place.mapping(facts.get("labels", {})).items()
+        ]
+        place, value = self.place.at("categories"), facts.get("categories", [])
+        if not isinstance(value, Mapping):
+            value = {column: column for column in place.texts(value)}
+        for name, own in value.items():
+            matrix = _matrix(place.at(name), name, own)
+            if matrix.type not in (None, "category"):
+                raise place.at(name, "type").unlike(matrix.type, "'category', or none")
+            found.append(MatrixDescription(name, matrix.columns, "category", matrix.fill))
+        return found
+
+    def _split(self, facts: Mapping[str, Any]) -> SplitDescription | None:
+        if "split" not in facts:
+            return None
+        place = self.place.at("split")
+        own = place.mapping(facts["split"], ("at", "names", "column"))
+        if ("at" in own) == ("column" in own):
+            raise InputError(
+                f"{place}: expected at = [TIME, TIME] to divide by time, or column = NAME"
+            )
+        if "column" in own:
+            if "names" in own:
+                raise InputError(f"{place}: found names beside a column, which has them itself")
+            return SplitDescription(column=place.at("column").text(own["column"], "a column"))
+        if "time" not in facts:
+            raise InputError(f"{place}: found no time of {self.name!r}, expected time = COLUMN")
+        points = place.at("at").sequence(own["at"])
+        if not points:
+            raise place.at("at").unlike(own["at"], "points in time, one less than splits")
+        at = tuple(_time_point(place.at("at"), point) for point in points)
+        default = SPLITS if len(at) == len(SPLITS) - 1 else (SPLITS[0], SPLITS[-1])
+        names = place.at("names").texts(own.get("names", default))
+        if len(names) != len(at) + 1:
+            raise InputError(
+                f"{place}: found {len(at)} points in time and {len(names)} names, expected one "
+                "name more: names = [...] gives them"
+            )
+        return SplitDescription(at, names)
+
+
+def _view(
+    place: Place, name: str, facts: Mapping[str, Any], general: bool, direction: Direction
+) -> str | None:
+    """The name of the reverse of a relation, which both directions have to be stored for."""
+    reverse = place.at("reverse").reverse(facts.get("reverse", general))
+    if direction != "both":
+        if "reverse" in facts and reverse:
+            raise place.at("reverse").unlike(
+                reverse, f"false beside direction = {direction!r}: a reverse needs both directions"
+            )
+        return None
+    if isinstance(reverse, str):
+        return reverse
+    return f"{REVERSE_PREFIX}{name}" if reverse else None
+
+
+def _matrix(place: Place, name: str, value: Any, *, is_label: bool = False) -> MatrixDescription:
+    """Of "COLUMN", a list of columns, or a table of these and how to store them."""
+    if isinstance(value, str):
+        return MatrixDescription(name, (value,), is_label=is_label)
+    if not isinstance(value, Mapping):
+        columns = place.texts(value)
+        if not columns:
+            raise place.unlike(value, "a column, or several")
+        return MatrixDescription(name, columns, is_label=is_label)
+    own = place.mapping(value, _MATRIX)
+    if ("column" in own) == ("columns" in own):
+        raise InputError(f"{place}: expected column = NAME, or columns = [NAME, ...]")
+    columns = (
+        (place.at("column").text(own["column"], "a column"),)
+        if "column" in own
+        else place.at("columns").texts(own["columns"])
+    )
+    asked, fill = own.get("type"), own.get("fill")
+    if asked is not None:
+        one_of(place.at("type"), asked, COLUMN_TYPES)
+    if isinstance(fill, datetime.date):
+        fill = fill.isoformat()
+    if fill is not None and (isinstance(fill, bool) or not isinstance(fill, int | float | str)):
+        raise place.at("fill").unlike(fill, "a number or text, or 'mean'")
+    return MatrixDescription(name, columns, asked, fill, is_label)
+
+
+def _time_point(place: Place, value: Any) -> TimePoint:
+    if isinstance(value, datetime.date):  # which a datetime is too
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise place.unlike(value, "a date such as 2013-01-31, or an integer")
+    return value
+
+
+# --- What belongs together ---
+
+
+def _check(description: TablesDescription) -> None:
+    """Raises InputError for names that clash or that nothing has."""
+    if not description.relations:
+        raise InputError(
+            f"{description.name}: found no references and no table of edges, expected one relation "
+            "at least"
+        )
+    known = [table.name for table in description.nodes]
+    of_edges = [table.name for table in description.edges]
+    for relation in description.relations:
+        for end in (relation.source, relation.target):
+            if end in known:
+                continue
+            place = f"{description.name}: relation {relation.name!r}"
+            if end in of_edges:
+                raise InputError(
+                    f"{place}: refers to table {end!r}, which has edges, expected one of nodes"
+                )
+            raise InputError(
+                f"{place}: found no table {end!r}, expected one of {', '.join(map(repr, known))}; "
+                f"[tables.{end}] without a file is one whose rows are only known by references"
+            )
+    _check_relations(description)
+    referred = {relation.target for relation in description.relations}
+    referred |= {relation.source for relation in description.relations}
+    for table in description.nodes:
+        if table.source is None and table.name not in referred:
+            raise InputError(
+                f"{description.name}: tables.{table.name}: found no file and no reference to it, "
+                "expected one of them"
+            )
+
+
+def _check_relations(description: TablesDescription) -> None:
+    taken: dict[RelationName, str] = {}
+    triples = [(relation.triple, "relation") for relation in description.relations]
+    for relation in description.relations:
+        # Within one type the relation becomes symmetric instead.
+        if relation.reverse is not None and relation.source != relation.target:
+            view = (relation.target, relation.reverse, relation.source)
+            triples.append((view, f"reverse of {relation.name!r}"))
+    for triple, what in triples:
+        for name in triple:
+            check_schema_name(name, f"{description.name}: {what}")
+        check_directory(relation_directory(*triple), triple)
+        if triple in taken:
+            raise InputError(
+                f"{description.name}: found {' '.join(triple)} twice, as {taken[triple]} and as "
+                f"{what}, expected different names; name = NAME gives a relation another, reverse "
+                "= false leaves out its reverse"
+            )
+        taken[triple] = what
+    for table in description.nodes:
+        check_directory(type_directory(table.name), (table.name,))
+
+
+def _check_columns(table: TableDescription, place: str) -> None:
+    """Raises InputError for two files of one name, or names that no column can have."""
+    role = "node" if table.edges is None else "edge"
+    names = [(matrix.name, role) for matrix in table.matrices]
+    if table.time is not None and table.edges is None:
+        names.append((TIME, role))
+    if table.split is not None:
+        names += [(name, "ids") for name in table.split.names]
+    seen: set[str] = set()
+    for name, own_role in names:
+        try:
+            check_column_name(name, own_role)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None
+        if name in seen:
+            raise InputError(
+                f"{place}: found two columns or splits that would be called {name!r}, expected "
+                "one of a name"
+            )
+        seen.add(name)
+
+
+def as_description(facts: Any) -> Mapping[str, Any]:
+    """What import_tables() was given, as a TOML file would have it: either that, or only what
+    stands below `tables` there."""
+    if not isinstance(facts, Mapping):
+        raise TypeError(
+            f"import_tables(tables, out): found {type(facts).__name__}, expected a dict of tables "
+            "by name, or the path of a TOML file"
+        )
+    inner = facts.get("tables")
+    whole = (
+        set(facts) <= set(_TOP)
+        and isinstance(inner, Mapping)
+        and all(isinstance(value, Mapping) for value in inner.values())
+        and not set(inner) & {"file", "data", "key", "time", "features", "edges", "references"}
+    )
+    return facts if whole else {"tables": facts}
+
+
+def needed_columns(table: TableDescription) -> list[str]:
+    """Columns that are taken, without those that "numeric" stands for."""
+    found: list[str] = []
+    if table.key is not None:
+        found.append(table.key)
+    if table.time is not None:
+        found.append(table.time.column)
+    found += [reference.column for reference in table.references]
+    if table.edges is not None:
+        found += [table.edges.source_column, table.edges.target_column]
+        found += [table.edges.weight] if table.edges.weight is not None else []
+    if table.split is not None and table.split.column is not None:
+        found.append(table.split.column)
+    for matrix in table.matrices:
+        found += matrix.columns
+    return list(dict.fromkeys(found))

@@ -1,0 +1,151 @@
+"""Times of rows: one unit for a dataset, chosen by what its tables hold or stated by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.base.errors import InputError
+from graphzero.conversion.inputs.arrow_values import in_unit
+from graphzero.conversion.inputs.tables import Kind, Table, Values, Wanted
+from graphzero.conversion.inputs.text_table import ENGINE_UNITS
+from graphzero.conversion.tables.description import TimeDescription, TimePoint
+from graphzero.files.column_types import TIME_UNITS, TimeUnit
+from graphzero.files.original_ids import encode_texts
+
+NO_TIME = -(2**63)
+# Of dates in text, which do not say how finely they count.
+_TEXT_UNIT: TimeUnit = "s"
+
+
+@dataclass
+class TimeColumn:
+    """The times of a table, read in the unit of the dataset."""
+
+    table: Table
+    column: str
+    unit: TimeUnit | None  # None: integers on a scale of the user's
+    own_unit: TimeUnit | None = None  # in which integers count, if that is another
+    rounded: int = field(default=0, init=False)  # that were finer than the unit, when last read
+
+    def wanted(self, *, may_be_missing: bool) -> Wanted:
+        return Wanted(
+            "time",
+            (self.column,),
+            unit=self.own_unit or self.unit or _TEXT_UNIT,
+            may_be_missing=may_be_missing,
+            hint='; missing = "drop" leaves out such rows and counts them',
+        )
+
+    def begin(self) -> None:
+        """Before the times are read, which may happen several times."""
+        self.rounded = 0
+
+    def values(self, found: Values, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What was read, in the dataset's unit; `numbers` are the rows', for messages. Missing ones
+        must be gone."""
+        times: npt.NDArray[np.int64] = np.ascontiguousarray(found.array.reshape(-1), np.int64)
+        self.rounded += found.rounded
+        if self.own_unit is not None and self.unit is not None:
+            times, rounded, misfit = in_unit(times, self.own_unit, self.unit)
+            self.rounded += rounded
+            if misfit.any():
+                at = int(np.argmax(misfit))
+                raise InputError(
+                    f"{self._place(numbers[at])}: found a time that 64 bits do not hold in "
+                    f"{self.unit}"
+                )
+        if times.size and int(times.min()) == NO_TIME:
+            raise InputError(
+                f"{self._place(numbers[int(np.argmin(times))])}: found the time {NO_TIME}, which "
+                "stands for none (NaT), expected times after it"
+            )
+        return times
+
+    def _place(self, row: int) -> str:
+        return f"{self.table.place(int(row))} column {self.column!r}"
+
+
+class FoundTimes:
+    """What the time columns of all tables hold, to choose a unit by."""
+
+    def __init__(self, stated: TimeUnit | None) -> None:
+        self._stated = stated
+        self._units: list[TimeUnit] = []
+        self._integers: str | None = None  # the first column of integers without a unit
+        self._dates: str | None = None  # the first column of dates
+
+    def look_at(self, table: Table, time: TimeDescription) -> None:
+        """Raises InputError for a column that holds no times."""
+        kind = table.kinds_of([time.column])[0]
+        place = f"{table.name} column {time.column!r}"
+        if kind.what == "integer" or (kind.what == "number" and table.says_kinds):
+            if time.unit is not None:
+                self._units.append(time.unit)
+            elif self._integers is None:
+                self._integers = place
+        # Texts of Arrow are dates or not; reading them tells.
+        elif kind.what == "time" or kind.looks_like_time or _is_arrow_text(table, kind):
+            if time.unit is not None:
+                raise InputError(
+                    f"{place}: found dates and the unit {time.unit}, expected integers: dates "
+                    "need none, and time_unit is that of the dataset"
+                )
+            self._units.append(kind.unit or _TEXT_UNIT)
+            self._dates = self._dates or place
+        else:
+            raise InputError(f"{place}: found {_found(kind)}, expected integers or dates as times")
+
+    def unit(self) -> TimeUnit | None:
+        """The one stated, or the finest of those found, so that nothing is rounded."""
+        if self._stated is not None:
+            return self._stated
+        if not self._units:
+            return None
+        if self._integers is not None:
+            other = self._dates or "times with a unit"
+            raise InputError(
+                f"{self._integers}: found integers and in {other} dates, expected one scale: "
+                "time_unit says what integers count (D, s, ms, us or ns), or time = { column = "
+                "NAME, unit = UNIT } of one table"
+            )
+        return max(self._units, key=TIME_UNITS.index)
+
+
+def _is_arrow_text(table: Table, kind: Kind) -> bool:
+    return table.says_kinds and kind.what == "text"
+
+
+def _found(kind: Kind) -> str:
+    return f"{kind.name}, some of them dates or numbers" if kind.mixed else kind.name
+
+
+def time_points(place: str, points: Sequence[TimePoint], unit: TimeUnit | None) -> list[int]:
+    """As times of the dataset, ascending."""
+    found = [_time_point(place, point, unit) for point in points]
+    for before, after in pairwise(found):
+        if before >= after:
+            shown = ", ".join(map(str, points))
+            raise InputError(f"{place}: found {shown}, expected points in time that ascend")
+    return found
+
+
+def _time_point(place: str, point: TimePoint, unit: TimeUnit | None) -> int:
+    if isinstance(point, int):
+        if not NO_TIME < point < 2**63:
+            raise InputError(f"{place}: found {point}, which 64 bits do not hold")
+        return point
+    if unit is None:
+        raise InputError(
+            f"{place}: found {point!r}, expected an integer as the times are; time_unit says what "
+            "they count"
+        )
+    times, status = _engine.parse_times(*encode_texts([point]), unit=ENGINE_UNITS[unit])
+    if status[0] > 1:
+        raise InputError(f"{place}: found {point!r}, expected a date such as 2013-01-31")
+    return int(times[0])

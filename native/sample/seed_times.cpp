@@ -1,0 +1,219 @@
+#include "sample/seed_times.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "base/buffer.h"
+#include "base/errors.h"
+#include "base/text.h"
+#include "sample/row_lanes.h"
+#include "sample/row_search.h"
+#include "sample/row_sources.h"
+
+namespace graphzero::sample {
+namespace {
+
+// Rows that a thread narrows at a time.
+constexpr size_t kGrain = 2048;
+
+// What all threads of a call share: the rows, and which times of theirs are eligible.
+struct NarrowedRows {
+  const Rows& rows;
+  const int64_t* array;  // of the times that rows have, in the mapping
+  const SeedTimes& seeds;
+  std::span<const uint64_t> nodes;  // of the rows; empty: they are not those of nodes
+  const LocalId* trees;
+  uint64_t* begins;
+  uint64_t* degrees;
+
+  const int64_t* times() const { return array; }
+  [[noreturn]] void ThrowUnordered(size_t i) const {
+    if (nodes.empty()) rows.ThrowUnorderedNodes();
+    rows.ThrowUnorderedTimes(nodes[i]);
+  }
+  TimeRange Eligible(size_t i) const { return seeds.Of(trees[i]); }
+  void Keep(size_t i, uint64_t begin, uint64_t end) const {
+    begins[i] = begin;
+    degrees[i] = end - begin;
+  }
+};
+
+// A search that ends at the first slot after `time`, which is not the last time that there is.
+template <class Source>
+RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& row, int64_t time) {
+  constexpr uint64_t kBlock = Source::kBlockBytes / sizeof(int64_t);
+  if constexpr (Source::kLoadsStay) {  // both ends were looked at just now
+    const auto key = [&](uint64_t slot) { return SearchKey(store::ReadOnce(in.times() + slot)); };
+    return RowSearch<int64_t>(in.times(), row.begin, row.end, SearchKey(time) + 1, key(row.begin),
+                              key(row.end - 1), kBlock);
+  }
+  return RowSearch<int64_t>::WithoutBounds(in.times(), row.begin, row.end, SearchKey(time) + 1,
+                                           kBlock);
+}
+
+// Searches the rows with these numbers, each in a lane (row_lanes.h): the end of what is eligible,
+// then, with a window, its begin.
+template <class Source>
+class TimeSearcher {
+ public:
+  TimeSearcher(const NarrowedRows& in, Source& source, std::span<const size_t> numbers)
+      : in_(in), source_(source), numbers_(numbers) {}
+
+  struct Lane {
+    typename Source::Asked asked;
+    size_t row;
+    RowSearch<int64_t> search;
+    TimeRange eligible;
+    uint64_t end;
+    bool has_end;
+  };
+
+  bool Begin(Lane& lane, size_t number) {
+    lane.row = numbers_[number];
+    lane.eligible = in_.Eligible(lane.row);
+    lane.has_end = false;
+    const store::SlotRange row{in_.begins[lane.row], in_.begins[lane.row] + in_.degrees[lane.row]};
+    lane.end = row.end;
+    if (lane.eligible.latest == std::numeric_limits<int64_t>::max()) return FindBegin(lane);
+    lane.search = SearchAfter<Source>(in_, row, lane.eligible.latest);
+    return Search(lane);
+  }
+
+  bool Advance(Lane& lane) {
+    const std::span<const int64_t> block = lane.search.block();
+    const int64_t* const times = source_.Items(lane.asked, block);
+    if (!std::is_sorted(times, times + block.size())) [[unlikely]] {
+      in_.ThrowUnordered(lane.row);
+    }
+    lane.search.Take(times);
+    return Search(lane);
+  }
+
+ private:
+  bool Search(Lane& lane) {
+    if (lane.search.done())
+      return lane.has_end ? End(lane, lane.search.position()) : FindBegin(lane);
+    AskBlock(source_, lane.asked, lane.search);
+    return true;
+  }
+
+  bool FindBegin(Lane& lane) {
+    if (!lane.has_end) {
+      lane.has_end = true;
+      if (lane.eligible.latest != std::numeric_limits<int64_t>::max()) {
+        lane.end = lane.search.position();
+      }
+    }
+    const uint64_t begin = in_.begins[lane.row];
+    if (lane.eligible.earliest == kNoTime || begin == lane.end) return End(lane, begin);
+    lane.search = SearchAfter<Source>(in_, {begin, lane.end}, lane.eligible.earliest - 1);
+    return Search(lane);
+  }
+
+  bool End(const Lane& lane, uint64_t begin) const {
+    in_.Keep(lane.row, std::min(begin, lane.end), lane.end);
+    return false;
+  }
+
+  const NarrowedRows& in_;
+  Source& source_;
+  const std::span<const size_t> numbers_;
+};
+
+template <class Source>
+void SearchRows(const NarrowedRows& in, Source& source, std::span<const size_t> numbers) {
+  TimeSearcher<Source> searcher(in, source, numbers);
+  RunLanes<typename TimeSearcher<Source>::Lane>(source, searcher, 0, numbers.size(), Source::kSide);
+}
+
+// Most rows of most graphs need no search: they are short, or all or nothing of them is eligible.
+// Narrows those among [begin, end) and returns the numbers of the others. For rows in memory.
+base::WorkVector<size_t> NarrowPlainRows(const NarrowedRows& in, size_t begin, size_t end) {
+  constexpr size_t kAhead = 16;
+  constexpr uint64_t kShort = 16;
+  const int64_t* const times = in.times();
+  const auto prefetch = [&](size_t i) __attribute__((always_inline)) {
+    __builtin_prefetch(times + in.begins[i]);
+    if (in.degrees[i] > 1) __builtin_prefetch(times + in.begins[i] + in.degrees[i] - 1);
+  };
+  base::WorkVector<size_t> left;
+  for (size_t i = begin; i < std::min(begin + kAhead, end); ++i) prefetch(i);
+  for (size_t i = begin; i < end; ++i) {
+    if (i + kAhead < end) prefetch(i + kAhead);
+    const uint64_t degree = in.degrees[i];
+    if (degree == 0) continue;
+    const TimeRange eligible = in.Eligible(i);
+    const int64_t* const row = times + in.begins[i];
+    const int64_t first = store::ReadOnce(row);
+    const int64_t last = store::ReadOnce(row + degree - 1);
+    if (first > last) in.ThrowUnordered(i);
+    if (eligible.Contains(first) && eligible.Contains(last)) continue;
+    if (last < eligible.earliest || first > eligible.latest) {
+      in.degrees[i] = 0;
+    } else if (degree <= kShort) {
+      uint64_t before = 0;
+      uint64_t upto = 0;
+      int64_t previous = first;
+      bool ordered = true;
+      for (uint64_t e = 0; e < degree; ++e) {
+        const int64_t time = store::ReadOnce(row + e);
+        before += time < eligible.earliest;
+        upto += time <= eligible.latest;
+        ordered &= previous <= time;
+        previous = time;
+      }
+      if (!ordered) in.ThrowUnordered(i);
+      in.Keep(i, in.begins[i] + std::min(before, upto), in.begins[i] + upto);
+    } else {
+      left.push_back(i);
+    }
+  }
+  return left;
+}
+
+void Narrow(const NarrowedRows& in, base::ThreadLease& lease, size_t count) {
+  WithRowSource(in.rows, lease, count, kGrain,
+                [&]<class Source>(Source& source, size_t begin, size_t end) {
+                  if constexpr (Source::kLoadsStay) {
+                    SearchRows(in, source, NarrowPlainRows(in, begin, end));
+                  } else {
+                    base::WorkVector<size_t> all;
+                    for (size_t i = begin; i < end; ++i) {
+                      if (in.degrees[i] > 0) all.push_back(i);
+                    }
+                    SearchRows(in, source, all);
+                  }
+                });
+}
+
+}  // namespace
+
+void NarrowToTimes(const Rows& rows, base::ThreadLease& lease, const SeedTimes& seeds,
+                   std::span<const uint64_t> nodes, const LocalId* trees, uint64_t* begins,
+                   uint64_t* degrees) {
+  const int64_t* const times = rows.adjacency.slot_times;
+  if (times != nullptr)
+    Narrow({rows, times, seeds, nodes, trees, begins, degrees}, lease, nodes.size());
+}
+
+void CountUpTo(const Rows& rows, base::ThreadLease& lease, std::span<const int64_t> rising,
+               std::span<const int64_t> times, std::span<uint64_t> counts) {
+  const SeedTimes seeds{times, {}};
+  base::WorkVector<LocalId> trees(times.size());
+  std::iota(trees.begin(), trees.end(), 0);
+  base::WorkVector<uint64_t> begins(times.size(), 0);
+  std::fill(counts.begin(), counts.end(), rising.size());
+  Narrow({rows, rising.data(), seeds, {}, trees.data(), begins.data(), counts.data()}, lease,
+         times.size());
+}
+
+void CheckTimeOrder(const Rows& rows) {
+  if (rows.adjacency.slot_times == nullptr || rows.adjacency.time_ordered) return;
+  throw std::invalid_argument(
+      rows.path() + ": rows" + rows.OfRelation() +
+      " have times, but are not in their order, which a sample by time needs; convert the graph "
+      "again, or sample without a time");
+}
+
+}  // namespace graphzero::sample
