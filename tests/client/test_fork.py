@@ -162,6 +162,7 @@ def relays_with(mark: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_epochs_that_are_left_leave_neither_sessions_nor_relays(
     start_daemon: Callable[..., Any], dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,7 +265,7 @@ def test_a_pickled_loader_gives_the_same_batches(film_client: gz.Client, kind: s
     assert [facts(batch) for batch in copied] == expected
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_workers_make_batches_of_types(
     film_client: gz.Client, films: HeteroData, context: str
 ) -> None:

@@ -37,7 +37,7 @@ class Marking:
         return sorted(path.name for path in self.directory.iterdir())
 
 
-@pytest.mark.parametrize("context", [None, "spawn"])
+@pytest.mark.parametrize("context", [None, pytest.param("spawn", marks=pytest.mark.slow)])
 def test_worker_init_fn_runs_in_workers(client: gz.Client, tmp_path: Path, context: Any) -> None:
     marking = Marking(tmp_path)
     loader = NeighborLoader(

@@ -41,7 +41,10 @@ def expected(client: gz.Client) -> list[list[tuple[list[int], list[int]]]]:
         {"num_workers": 1},
         {"num_workers": 2},
         {"num_workers": 2, "persistent_workers": True},
-        {"num_workers": 2, "persistent_workers": True, "multiprocessing_context": "spawn"},
+        pytest.param(
+            {"num_workers": 2, "persistent_workers": True, "multiprocessing_context": "spawn"},
+            marks=pytest.mark.slow,  # each worker imports torch
+        ),
     ],
     ids=["none", "one", "two", "persistent", "spawned"],
 )

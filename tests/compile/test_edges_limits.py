@@ -29,6 +29,10 @@ OPTIONS = [
     pytest.param(GraphOptions(dedup=True, edge_ids=True, direction="in"), id="dedup-edge-ids-in"),
     pytest.param(GraphOptions(dedup=True, undirected=True), id="dedup-undirected"),
 ]
+WEIGHTED = [
+    pytest.param(False, id="plain"),
+    pytest.param(True, id="weighted", marks=pytest.mark.slow),
+]
 COUNT = 30_000
 
 
@@ -71,7 +75,7 @@ def sorted_by_target(rng: np.random.Generator) -> EdgeList:
 GRAPHS = [power_law, hub, one_pair, one_loop, late_ids, sorted_by_target]
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("weighted", WEIGHTED)
 @pytest.mark.parametrize("make", GRAPHS)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_bytes_do_not_depend_on_memory_or_threads(

@@ -77,7 +77,13 @@ def test_every_spelling_of_a_float_is_the_nearest_value(compiled: Compiled, dtyp
     check_numbers(compiled, SPELLINGS, dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+DTYPES = [
+    "float32",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("float64", "float16")),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @SHARED_DIRECTORY
 @given(texts=st.lists(st.one_of(decimals, floats), min_size=1, max_size=60))
 @example(texts=["1234567.123456789012", "0.1234567890123", "12345678", "1e-22", "1e-23"])

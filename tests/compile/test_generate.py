@@ -243,6 +243,7 @@ def test_narrow_features_are_the_rounded_wide_ones(
 # --- Bounded, and clear when it fails ---
 
 
+@pytest.mark.slow
 def test_memory_stays_far_below_the_size_of_the_dataset(tmp_path: Path) -> None:
     # VmHWM, because ru_maxrss of a new process starts at the size of its parent.
     program = f"""

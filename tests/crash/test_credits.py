@@ -21,6 +21,8 @@ from processes import Trainer
 from raw_session import RawSession
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 # Nearly all nodes are in each batch: about 9 MB, and regions of 10 or 12 MiB for them.
 WIDE_BATCH = {"fanout": [15, 5], "batch_size": 1000}

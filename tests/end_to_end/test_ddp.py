@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from ddp_rank import BATCH, COUNTS, RANKS, seeds_for
+
+pytestmark = pytest.mark.slow
 
 RANK_PROGRAM = Path(__file__).with_name("ddp_rank.py")
 

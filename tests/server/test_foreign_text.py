@@ -78,6 +78,7 @@ def test_an_unknown_dataset_is_quoted_in_short(
     assert caught.value.code() == grpc.StatusCode.FAILED_PRECONDITION
 
 
+@pytest.mark.slow
 def test_errors_about_shared_memory_cannot_fill_the_log(
     start_daemon: Callable[..., Any], raw: Any, dataset: Path
 ) -> None:

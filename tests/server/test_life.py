@@ -108,6 +108,7 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
+@pytest.mark.slow
 def test_stopping_under_load_leaves_no_tracebacks(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
