@@ -22,6 +22,7 @@ from graphzero.transport.runtime_dir import default_socket, require_socket_path
 ADDRESS_VARIABLE = "GRAPHZERO_ADDRESS"
 TOKEN_VARIABLE = "GRAPHZERO_TOKEN"
 CERTIFICATE_VARIABLE = "GRAPHZERO_ROOT_CERTIFICATE"
+SERVER_UID_VARIABLE = "GRAPHZERO_SERVER_UID"
 
 START_ONE = "start one with: graphzero-server --data DIR; or let connect(data=DIR) start it"
 
@@ -78,9 +79,18 @@ def find_address(
     found = Address(
         target=_target(given) if given else _target(os.fspath(default_socket())),
         root_certificate=_read_certificate(Path(certificate)) if certificate else None,
-        server_uid=server_uid,
+        server_uid=_server_uid() if server_uid is None else server_uid,
     )
     return found if found.socket else _with_token(found, token, plaintext_token)
+
+
+def _server_uid() -> int | None:
+    given = os.environ.get(SERVER_UID_VARIABLE, "").strip()
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal()):
+        raise ValueError(f"{SERVER_UID_VARIABLE}: found {given!r}, expected the number of a user")
+    return int(given)
 
 
 def _read_certificate(path: Path) -> bytes:
@@ -154,8 +164,8 @@ def _require_trusted_socket(path: Path, server_uid: int | None) -> None:
         if found.st_uid not in trusted:
             raise AccessDenied(
                 f"{place} belongs to uid {found.st_uid}, expected {os.geteuid()} or root; "
-                f"pass server_uid={found.st_uid} if you trust that user's daemon, as an option of "
-                f"graphzero ping and top: --server-uid {found.st_uid}"
+                f"pass server_uid={found.st_uid} if you trust that user's daemon (commands: "
+                f"--server-uid {found.st_uid}; environment: {SERVER_UID_VARIABLE}={found.st_uid})"
             )
     directory = places[path.parent].st_mode
     if directory & stat.S_IWOTH and not directory & stat.S_ISVTX:

@@ -113,7 +113,8 @@ def connect(*args: Any, **kwargs: Any) -> Client:
     token, root_certificate: for TCP; also from GRAPHZERO_TOKEN and GRAPHZERO_ROOT_CERTIFICATE. TLS
     is used beyond this machine, and on it if there is a certificate to check the daemon by.
     plaintext_token: send the token on this machine without TLS too, to whoever holds the port.
-    server_uid: a user whose daemon is trusted beside one's own and root's.
+    server_uid: a user whose daemon is trusted beside one's own and root's; also from
+    GRAPHZERO_SERVER_UID.
     """
     return open_client(Client, ConnectOptions(*args, **kwargs))
 

@@ -25,7 +25,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from graphzero.client.deadline import Deadline
-from graphzero.client.errors import ClientError, RequestCancelled, ServerUnavailable
+from graphzero.client.errors import (
+    ClientError,
+    RequestCancelled,
+    ServerUnavailable,
+    SessionEnded,
+)
 from graphzero.client.fork import leave_to_parent
 from graphzero.client.opening import Patience, SessionOpener
 from graphzero.client.request import Call, PendingRequest, Request, RequestFuture
@@ -59,6 +64,7 @@ class Connection:
     _session: Session | None
     _most_in_flight: int
     _reconnecting: bool
+    _untold: SessionEnded | None  # why the session was ended, while no request waited to hear it
 
     def __init__(
         self,
@@ -94,7 +100,7 @@ class Connection:
         """Opens a session if there is none and nobody is about to."""
         with self._opening:
             with self._lock:
-                self._require_not_closed()
+                self._require_usable()
                 if self._session is not None or self._reconnecting:
                     return
             self._install(self._open_session())
@@ -118,7 +124,7 @@ class Connection:
     def submit_soon(self, request: Request[T]) -> RequestFuture[T]:
         """Sends a request, and waits for nothing: a thread opens a session if there must be one."""
         with self._lock:
-            self._require_not_closed()
+            self._require_usable()
             opens = self._session is None and not self._reconnecting
             self._reconnecting = self._reconnecting or opens
         try:
@@ -142,6 +148,16 @@ class Connection:
             session.end()
         self._fail_pending(RequestCancelled("the client was closed"))
         return sessions
+
+    def forget_end(self) -> None:
+        """Another user takes the connection, who need not hear what became of the last one."""
+        self._untold = None
+
+    def _require_usable(self) -> None:
+        self._require_not_closed()
+        if self._untold is not None:
+            untold, self._untold = self._untold, None
+            raise untold
 
     def _require_not_closed(self) -> None:
         if self._closed:
@@ -258,6 +274,8 @@ class Connection:
             self._session = None
             self._reconnecting = self._opener.is_worth_another(session, error)
             reconnects = self._reconnecting
+            if isinstance(error, SessionEnded) and not (self._pending or self._unsent):
+                self._untold = error
         if not reconnects:
             self._fail_pending(self._opener.with_advice(error))
         elif is_kept_from_users():  # the session's own thread, which has nothing else to do
@@ -310,6 +328,7 @@ class Connection:
         self._session = None
         self._most_in_flight = _USUAL_IN_FLIGHT
         self._reconnecting = False
+        self._untold = None
 
     def _after_fork(self) -> None:
         # The parent's threads and connection do not exist here.

@@ -10,6 +10,7 @@ GraphZeroError
     ├── DatasetChanged          the files are not those of this session or state_dict any more
     ├── ResourceExhausted       too many sessions, or no shared memory left for this one
     ├── SharedMemoryUnavailable the daemon's shared memory cannot be opened here
+    ├── SessionEnded            an operator, or the daemon's limit for idle sessions, ended it
     ├── RequestTimeout          no answer in time                        (also a TimeoutError)
     ├── RequestCancelled        given up before it was answered
     └── ServerError             the daemon failed at it: a damaged file, or a bug
@@ -61,6 +62,11 @@ class SharedMemoryUnavailable(ClientError):
     """The daemon's shared memory is not visible to this process."""
 
 
+class SessionEnded(ClientError):
+    """An operator ended the session, or it was idle for longer than the daemon allows. Tensors in
+    hand stay valid. Raised once, also with retry; the next call opens another session."""
+
+
 class RequestTimeout(ClientError, TimeoutError):
     """No answer before the request's deadline."""
 
@@ -84,7 +90,7 @@ EXCEPTIONS: dict[int, type[ClientError]] = {
     7: AccessDenied,  # PERMISSION_DENIED
     8: ResourceExhausted,  # RESOURCE_EXHAUSTED
     9: InvalidRequest,  # FAILED_PRECONDITION
-    10: ServerError,  # ABORTED
+    10: SessionEnded,  # ABORTED
     11: InvalidRequest,  # OUT_OF_RANGE
     12: ServerError,  # UNIMPLEMENTED
     13: ServerError,  # INTERNAL

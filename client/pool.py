@@ -101,6 +101,7 @@ class ConnectionPool:
         for connection in list(self._idle):
             if connection.window >= window:
                 self._idle.remove(connection)
+                connection.forget_end()
                 return connection
         return self._new_connection(replace(self._options, window=window), self.welcome)
 

@@ -1,56 +1,119 @@
-"""Asks a daemon how it is, without opening a session."""
+"""Calls to a daemon that need no session: how it is, and what its operator wants of it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from graphzero.client.address import Address, find_address
-from graphzero.client.errors import ServerUnavailable
+from graphzero.client.errors import AccessDenied, ServerUnavailable
 from graphzero.client.stream import call_metadata, exception_of, open_channel
 from graphzero.proto import graphzero_pb2 as pb
+from graphzero.transport.admin_key import METADATA_NAME, read_admin_key
 from graphzero.transport.grpc_setup import import_grpc
 
 
-def daemon_stats(
+class DaemonCalls:
+    """The calls of one channel; see open_calls()."""
+
+    def __init__(self, channel: Any, address: Address, timeout: float) -> None:
+        from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+
+        self._channel = channel
+        self._address = address
+        self._timeout = timeout
+        self._stub = SamplerServiceStub(channel)
+
+    def stats(self) -> pb.GetStatsResponse:
+        """What the daemon is doing."""
+        stats: pb.GetStatsResponse = self._call(self._stub.GetStats, pb.GetStatsRequest())
+        return stats
+
+    def require_serving(self) -> None:
+        """Raises ServerUnavailable if it answers, but takes no sessions, because it is stopping for
+        instance. As gRPC's health service tells."""
+        from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+        check = health_pb2_grpc.HealthStub(self._channel).Check
+        answer = self._call(check, health_pb2.HealthCheckRequest())
+        if answer.status != health_pb2.HealthCheckResponse.SERVING:
+            status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+            raise ServerUnavailable(
+                f"{self._address}: the daemon answers, but takes no sessions: its health is "
+                f"{status}; it is stopping, or not ready yet"
+            )
+
+    def end_session(self, session_id: int, reason: str = "") -> pb.EndSessionResponse:
+        """Ends a trainer's session. Raises NotFound if there is none of that id, AccessDenied if
+        this user is neither the daemon's nor root."""
+        request = pb.EndSessionRequest(session_id=session_id, reason=reason)
+        key = (METADATA_NAME, self._admin_key())
+        ended: pb.EndSessionResponse = self._call(self._stub.EndSession, request, key)
+        return ended
+
+    def _admin_key(self) -> str:
+        socket = self._address.socket
+        if socket is None:
+            raise AccessDenied(
+                f"{self._address}: sessions can be ended over the daemon's Unix socket only, on "
+                "its machine; the socket stands in the daemon's start-up lines"
+            )
+        try:
+            return read_admin_key(socket)
+        except PermissionError as error:
+            raise AccessDenied(
+                f"{error.filename}: uid {os.geteuid()} may not read it: only the daemon's user and "
+                "root may end sessions"
+            ) from None
+
+    def _call(self, method: Any, request: Any, *metadata: tuple[str, str]) -> Any:
+        grpc = import_grpc()
+        try:
+            return method(
+                request,
+                timeout=self._timeout,
+                metadata=[*call_metadata(self._address), *metadata],
+            )
+        except grpc.RpcError as error:
+            raise exception_of(error, self._address) from None
+
+
+@contextmanager
+def open_calls(
     address: str | os.PathLike[str] | None = None,
     *,
     timeout: float = 5.0,
     root_certificate: str | os.PathLike[str] | None = None,
     plaintext_token: bool = False,
     server_uid: int | None = None,
-    serving: bool = False,
-) -> pb.GetStatsResponse:
-    """Raises RequestTimeout if the daemon does not answer in time; the rest as connect() has it.
-
-    `serving`: raise ServerUnavailable also if it answers, but takes no sessions, because it is
-    stopping for instance.
-    """
-    grpc = import_grpc()
-    from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
-
+) -> Iterator[DaemonCalls]:
+    """Calls raise RequestTimeout if the daemon does not answer in time; the rest as connect() has
+    it."""
     found = find_address(
         address,
         root_certificate=root_certificate,
         plaintext_token=plaintext_token,
         server_uid=server_uid,
     )
-    # Root may look at every daemon: what it tells is shown, and nothing is told to it.
-    if found.socket is not None and server_uid is None and os.geteuid() == 0:
+    # Root may look at every daemon: what it tells is shown, and nothing is told to it but the key
+    # that lies beside its socket.
+    if found.socket is not None and found.server_uid is None and os.geteuid() == 0:
         found = replace(found, server_uid=_owner(found.socket))
     found.require_trusted()
     with open_channel(found) as channel:
-        try:
-            if serving:
-                _require_serving(channel, found, timeout)
-            stats: pb.GetStatsResponse = SamplerServiceStub(channel).GetStats(
-                pb.GetStatsRequest(), timeout=timeout, metadata=call_metadata(found)
-            )
-        except grpc.RpcError as error:
-            raise exception_of(error, found) from None
-    return stats
+        yield DaemonCalls(channel, found, timeout)
+
+
+def daemon_stats(
+    address: str | os.PathLike[str] | None = None, **arguments: Any
+) -> pb.GetStatsResponse:
+    """The statistics of a daemon, by one call; arguments are those of open_calls()."""
+    with open_calls(address, **arguments) as calls:
+        return calls.stats()
 
 
 def _owner(socket: Path) -> int | None:
@@ -58,18 +121,3 @@ def _owner(socket: Path) -> int | None:
         return socket.lstat().st_uid
     except OSError:  # told when it is connected to
         return None
-
-
-def _require_serving(channel: Any, address: Address, timeout: float) -> None:
-    """As gRPC's health service tells. Who asks for it is a program that looks after the daemon."""
-    from grpc_health.v1 import health_pb2, health_pb2_grpc
-
-    answer = health_pb2_grpc.HealthStub(channel).Check(
-        health_pb2.HealthCheckRequest(), timeout=timeout, metadata=call_metadata(address)
-    )
-    if answer.status != health_pb2.HealthCheckResponse.SERVING:
-        status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
-        raise ServerUnavailable(
-            f"{address}: the daemon answers, but takes no sessions: its health is {status}; it is "
-            "stopping, or not ready yet"
-        )

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import grpc
@@ -23,7 +23,7 @@ from graphzero.server.datasets.catalog import Catalog, Version
 from graphzero.server.datasets.read_plan import ReadPlan
 from graphzero.server.datasets.warm_start import WarmStart
 from graphzero.server.network import listen
-from graphzero.server.network.credentials import read_token
+from graphzero.server.network.credentials import Secrets, ServedCertificate
 from graphzero.server.network.listen import Door
 from graphzero.server.network.message_guard import MessageGuard
 from graphzero.server.process import machine
@@ -34,6 +34,7 @@ from graphzero.server.process.notify import notify
 from graphzero.server.process.thread_room import start_housekeepers
 from graphzero.server.service import Service
 from graphzero.server.settings.config import Config
+from graphzero.server.settings.reload import ReloadedOptions, reload_options
 from graphzero.transport.grpc_setup import keepalive_options
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -48,12 +49,16 @@ MAX_MESSAGE_BYTES = 2 << 20
 _LAST_MOMENT_S = 1.0
 
 
-async def run(config: Config) -> None:
-    """Serves until SIGTERM or SIGINT, or until nobody has used it for --idle-exit seconds."""
+async def run(config: Config, read_config: Callable[[], Config]) -> None:
+    """Serves until SIGTERM or SIGINT, or until nobody has used it for --idle-exit seconds.
+
+    A second signal ends the process at once, with 128 and the signal's number as its exit code.
+    `read_config` reads the options again, for a reload.
+    """
     listen.prepare_socket_directory(config.listen)
     lock = SocketLock(config.listen.socket)
     try:
-        daemon = _Daemon(config, lock)
+        daemon = _Daemon(config, read_config, lock)
         await daemon.run()
     finally:
         config.listen.socket.unlink(missing_ok=True)
@@ -65,8 +70,9 @@ async def run(config: Config) -> None:
 
 
 class _Daemon:
-    def __init__(self, config: Config, lock: SocketLock) -> None:
+    def __init__(self, config: Config, read_config: Callable[[], Config], lock: SocketLock) -> None:
         self._config = config
+        self._read_config = read_config
         self._lock = lock
         self._plan = ReadPlan(config.io, config.memory)
         self._catalog = Catalog(config.data, self._plan, config.limits.max_sessions)
@@ -79,13 +85,14 @@ class _Daemon:
             lock.region_prefix,
             group=listen.group_id(config.listen),
         )
-        self._service = Service(self._catalog, self._plan, config.limits, budget, lock.instance_id)
+        self._service = Service(self._catalog, self._plan, config.limits, budget, lock)
         self._health = health.aio.HealthServicer()
         # Two, because the options of a server hold for all of its addresses.
         self._socket_server = _new_server(is_socket=True)
         self._tcp_server = None if config.listen.tcp is None else _new_server(is_socket=False)
         self._servers = [self._socket_server, *([self._tcp_server] if self._tcp_server else [])]
         self._warm_start = WarmStart(config.warm)
+        self._certificate: ServedCertificate | None = None
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
         self._reload_wanted = False
@@ -108,7 +115,7 @@ class _Daemon:
         loop = asyncio.get_running_loop()
         _engine.never_wait_on_this_thread()  # brief requests run here
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
+            loop.add_signal_handler(number, self._told_to_stop, number)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         self._service.watch_memory(loop)
         for server in self._servers:
@@ -127,9 +134,11 @@ class _Daemon:
         config = self._config.listen
         doors = []
         if config.tcp is not None:
-            token = None if config.tcp.token_file is None else read_token(config.tcp.token_file)
-            self._service.tcp_token = token
-            doors = listen.bind_tcp(self._tcp_server, config.tcp, has_token=token is not None)
+            secrets = Secrets.read(config.tcp.tls, config.tcp.token_file)
+            self._service.tcp_token = secrets.token
+            if secrets.key_and_certificate is not None:
+                self._certificate = ServedCertificate(secrets.key_and_certificate)
+            doors = listen.bind_tcp(self._tcp_server, config.tcp, self._certificate)
         return [listen.bind_socket(self._socket_server, config), *doors]
 
     def _warnings(self, doors: Iterable[Door]) -> Iterator[str]:
@@ -138,6 +147,17 @@ class _Daemon:
         yield from (door.warning for door in doors if door.warning)
         yield from machine.warnings(self._config, self._catalog.num_files)
         yield from read_plan.problems(self._catalog.all())
+
+    def _told_to_stop(self, number: int) -> None:
+        if not self._stop.is_set():
+            self._stop.set()
+            return
+        # Whoever asks twice does not want to wait for requests, nor for what hangs in them.
+        log.warning("stopping at once: told to a second time")
+        self._config.listen.socket.unlink(missing_ok=True)
+        self._lock.release()
+        logging.shutdown()
+        os._exit(128 + number)
 
     async def _serve(self) -> None:
         while not self._stop.is_set():
@@ -149,6 +169,8 @@ class _Daemon:
     async def _keep_house(self) -> None:
         tell_omitted(log)
         await self._service.trim_memory()
+        if self._config.life.session_idle_timeout_s is not None:
+            self._service.end_idle_sessions(self._config.life.session_idle_timeout_s)
         idle_exit = self._config.life.idle_exit_s
         if idle_exit is not None and self._service.idle_seconds() > idle_exit:
             log.info("no session for %.0f s", idle_exit)
@@ -163,6 +185,7 @@ class _Daemon:
     async def _reload_until_nobody_asks(self) -> None:
         while self._reload_wanted and not self._stop.is_set():
             self._reload_wanted = False
+            await self._reload_options()
             started = time.monotonic()
             try:
                 version = await asyncio.to_thread(self._catalog.read)
@@ -172,6 +195,32 @@ class _Daemon:
             self._catalog.adopt(version)
             self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
             self._log_reload(version, time.monotonic() - started)
+
+    async def _reload_options(self) -> None:
+        """And what token and certificate the files hold by now. All of it, or nothing."""
+
+        def read() -> tuple[ReloadedOptions, Secrets]:
+            found = reload_options(self._config, self._read_config())
+            tcp = found.config.listen.tcp
+            return found, Secrets.read(
+                *((None, None) if tcp is None else (tcp.tls, tcp.token_file))
+            )
+
+        try:
+            found, secrets = await asyncio.to_thread(read)
+        except (GraphZeroError, OSError, ValueError) as error:
+            log.error("options, token and certificate stay as they were: %s", error_text(error))
+            return
+        self._config = found.config
+        self._catalog.max_sessions = found.config.limits.max_sessions
+        self._service.set_limits(found.config.limits)
+        self._service.tcp_token = secrets.token
+        if self._certificate is not None and secrets.key_and_certificate is not None:
+            self._certificate.replace(secrets.key_and_certificate)
+        for change in found.changed:
+            log.info("from now on: %s", change)
+        for change in found.needs_restart:
+            log.warning("needs a restart: %s", change)
 
     def _log_reload(self, version: Version, seconds: float) -> None:
         for name, why in version.left_out.items():

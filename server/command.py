@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # NumPy and gRPC start threads as they are imported, and die of those they do not get.
         from graphzero.server.app import run
 
-        asyncio.run(run(config))
+        asyncio.run(run(config, lambda: parse_command_line(argv)))
     except (GraphZeroError, OSError, ValueError) as error:
         print(f"graphzero-server: error: {error_text(error)}", file=sys.stderr)
         return EXIT_ERROR

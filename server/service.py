@@ -25,12 +25,15 @@ from graphzero.server.datasets.catalog import Catalog
 from graphzero.server.datasets.describe import describe_dataset
 from graphzero.server.datasets.io_stats import column_stats, row_cache_stats
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
+from graphzero.server.eviction import Eviction
 from graphzero.server.memory.gate import MemoryGate
 from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.inline import InlineBudget
 from graphzero.server.memory.results import ResultMemory, SharedMemory
 from graphzero.server.memory.working_line import WorkingMemoryLine
+from graphzero.server.network.foreign_text import foreign_text
 from graphzero.server.network.loop_time import LoopTime
+from graphzero.server.process.lock import SocketLock
 from graphzero.server.sessions.metrics import Counters
 from graphzero.server.sessions.resources import Shared
 from graphzero.server.sessions.scheduler import Scheduler
@@ -45,7 +48,6 @@ PROTOCOL_VERSION = 1
 FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph", "times", "types")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
-MAX_CLIENT_NAME_BYTES = 200
 # Sessions and columns that GetStats lists at most: `ping` asks for it too, so its answer must fit
 # into a message whatever they are called.
 MAX_LISTED = 1000
@@ -73,7 +75,7 @@ class Service(SamplerServiceServicer):
         plan: ReadPlan,
         limits: LimitConfig,
         budget: _engine.MemoryBudget,
-        instance_id: str,
+        lock: SocketLock,
     ) -> None:
         self._catalog = catalog
         self._plan = plan
@@ -81,7 +83,7 @@ class Service(SamplerServiceServicer):
         self._budget = budget
         self._gate = MemoryGate(budget)
         self._inline_budget = InlineBudget(budget)
-        self._instance_id = instance_id
+        self._instance_id = lock.instance_id
         reading = reads_files(catalog.all())
         self._shared = Shared(
             limits=limits,
@@ -94,6 +96,7 @@ class Service(SamplerServiceServicer):
             counters=Counters(),
         )
         self._sessions: dict[int, TrainerSession] = {}
+        self._eviction = Eviction(self._sessions, self._close, lock.admin_key)
         self._next_session = 1
         self._started = self._last_busy = time.monotonic()
         self._draining = False
@@ -110,18 +113,22 @@ class Service(SamplerServiceServicer):
             refused = refusal.code, str(refusal)
         if refused is not None:  # here, where no traceback keeps the message any more
             await context.abort(*refused)
-        writer = None
+        writer, ended = None, None
         try:
             welcome = pb.SessionResponse(request_id=request_id, welcome=self._welcome(session))
             await context.write(welcome)
             writer = asyncio.create_task(session.write_to(context))
-            await self._read(session, requests, writer)
+            reader = asyncio.create_task(self._read(session, requests, writer))
+            ended = await session.over(reader)
         except ProtocolViolation as error:
             await context.abort(code_for(error), f"protocol violation: {error}")
         finally:
             if writer is not None:
                 writer.cancel()
             self._close(session)
+        # Last, when nothing is held any more: a trainer that reads nothing keeps this waiting.
+        if ended is not None:
+            await context.abort(StatusCode.ABORTED, ended)
         if self._draining:
             await context.abort(StatusCode.UNAVAILABLE, "the daemon is shutting down")
 
@@ -154,6 +161,11 @@ class Service(SamplerServiceServicer):
             columns=column_stats(self._catalog.all(), MAX_LISTED),
             shared_memory=_shared_memory_stats(self._budget.counters()),
         )
+
+    async def EndSession(
+        self, request: pb.EndSessionRequest, context: Any
+    ) -> pb.EndSessionResponse:
+        return await self._eviction.end_one(request, context)
 
     # --- sessions ---
 
@@ -203,7 +215,7 @@ class Service(SamplerServiceServicer):
     def _new_session(self, hello: pb.Hello, dataset: Dataset) -> TrainerSession:
         session = TrainerSession(
             session_id=self._next_session,
-            client_name=_client_name(hello),
+            client_name=foreign_text(hello.client_name),
             dataset=dataset,
             memory=self._new_memory(hello),
             shared=self._shared,
@@ -256,8 +268,9 @@ class Service(SamplerServiceServicer):
         )
 
     def _close(self, session: TrainerSession) -> None:
+        if self._sessions.pop(session.id, None) is None:
+            return  # it was ended by someone else than its trainer
         session.close()
-        self._sessions.pop(session.id, None)
         self._shared.line.sessions = len(self._sessions)
         self._last_busy = time.monotonic()
         log.info("session %d closed after %d requests", session.id, session.requests)
@@ -274,6 +287,11 @@ class Service(SamplerServiceServicer):
 
     # --- life ---
 
+    def set_limits(self, limits: LimitConfig) -> None:
+        """From now on; sessions and requests that are there stay."""
+        self._limits = self._shared.limits = limits
+        self._shared.scheduler.set_most(limits.workers + limits.max_sessions)
+
     def watch_memory(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on requests that wait for shared memory are called when there is some."""
         loop.add_reader(self._budget.ready_descriptor, self._call_ready)
@@ -281,6 +299,10 @@ class Service(SamplerServiceServicer):
     def _call_ready(self) -> None:
         self._gate.call_ready()
         self._inline_budget.gate.call_ready()  # regions have left room for results that go inline
+
+    def end_idle_sessions(self, most_s: float) -> None:
+        """Ends those that hold shared memory and have said nothing for so long."""
+        self._eviction.end_idle(most_s)
 
     def idle_seconds(self) -> float:
         """How long there has been no session."""
@@ -324,13 +346,6 @@ def _check_hello(first: pb.SessionRequest) -> None:
             f"found a hello of {size_text(hello.ByteSize())}, expected at most "
             f"{size_text(MAX_HELLO_BYTES)}",
         )
-
-
-def _client_name(hello: pb.Hello) -> str:
-    """For people: in the log, and in the statistics."""
-    # Cut first: its bytes are what counts on the wire.
-    name = hello.client_name.encode()[:MAX_CLIENT_NAME_BYTES].decode(errors="ignore")
-    return line_text(name, MAX_CLIENT_NAME_BYTES)
 
 
 def _shared_memory_stats(counters: _engine.MemoryCounters) -> pb.SharedMemoryStats:

@@ -41,6 +41,7 @@ PUBLIC = {
     "ServerError",
     "ServerUnavailable",
     "SharedMemoryUnavailable",
+    "SessionEnded",
     "StartFailed",
     "TypeInfo",
     "TypedBatch",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ResourceExhausted,
         ServerError,
         ServerUnavailable,
+        SessionEnded,
         SharedMemoryUnavailable,
         StartFailed,
     )
@@ -93,6 +94,7 @@ _HOMES = {
     "SampledSubgraph": "embedded.results",
     "ServerError": "client.errors",
     "ServerUnavailable": "client.errors",
+    "SessionEnded": "client.errors",
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
     "TypeInfo": "client.info",
@@ -157,6 +159,7 @@ __all__ = [
     "SampledSubgraph",
     "ServerError",
     "ServerUnavailable",
+    "SessionEnded",
     "SharedMemoryUnavailable",
     "StartFailed",
     "TypeInfo",

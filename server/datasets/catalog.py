@@ -54,7 +54,7 @@ class Catalog:
     def __init__(self, data: Path, plan: ReadPlan, max_sessions: int) -> None:
         self._data = data
         self._plan = plan
-        self._max_sessions = max_sessions
+        self.max_sessions = max_sessions
         self._now = Version({}, {})
         self.adopt(self.read())
 
@@ -71,7 +71,7 @@ class Catalog:
         outdated: dict[str, str] = {}
         failure: Exception | None = None
         paths = datasets(self._data)
-        make_room(sum(len(files_of(path)) for path in paths), self._max_sessions)
+        make_room(sum(len(files_of(path)) for path in paths), self.max_sessions)
         for path in paths:
             name = path.name
             known = self._now.datasets.get(name)

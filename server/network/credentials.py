@@ -1,4 +1,8 @@
-"""The secrets of --listen: the token that clients send, and the pair of files for TLS."""
+"""The secrets of --listen: the token that clients send, and the pair of files for TLS.
+
+They are read at start and by every reload, and checked before they are used: gRPC does not say what
+is wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,41 @@ class TlsConfig:
     key: Path
 
 
-def server_credentials(tls: TlsConfig) -> Any:
-    """Checks the files first: gRPC does not say what is wrong with them."""
-    import grpc  # not before it is told how to run: see import_grpc()
+@dataclass(frozen=True)
+class Secrets:
+    """What the files held when they were read."""
 
+    token: bytes | None
+    key_and_certificate: tuple[bytes, bytes] | None
+
+    @classmethod
+    def read(cls, tls: TlsConfig | None, token_file: Path | None) -> Secrets:
+        """Raises InputError, which names the option and what to do."""
+        return cls(
+            token=None if token_file is None else read_token(token_file),
+            key_and_certificate=None if tls is None else _read_pair(tls),
+        )
+
+
+class ServedCertificate:
+    """The certificate that new connections are shown. Connections that are there stay."""
+
+    def __init__(self, key_and_certificate: tuple[bytes, bytes]) -> None:
+        self.replace(key_and_certificate)
+
+    def replace(self, key_and_certificate: tuple[bytes, bytes]) -> None:
+        import grpc  # not before it is told how to run: see import_grpc()
+
+        self._configuration = grpc.ssl_server_certificate_configuration([key_and_certificate])
+
+    def credentials(self) -> Any:
+        """For a port. gRPC asks for the certificate at the start of every handshake."""
+        import grpc
+
+        return grpc.dynamic_ssl_server_credentials(self._configuration, lambda: self._configuration)
+
+
+def _read_pair(tls: TlsConfig) -> tuple[bytes, bytes]:
     _require_secret(tls.key, "--tls-key")
     pair = (_read(tls.key, "--tls-key"), _read(tls.certificate, "--tls-certificate"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -47,7 +82,7 @@ def server_credentials(tls: TlsConfig) -> Any:
             f"--tls-key {tls.key}: the key is encrypted, and the daemon asks for no passphrase; "
             f"decrypt it with: openssl pkey -in {tls.key} -out NEW"
         ) from None
-    return grpc.ssl_server_credentials([pair])
+    return pair
 
 
 class _EncryptedKey(Exception):

@@ -15,7 +15,7 @@ from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.base.text import quoted
-from graphzero.server.network.credentials import TlsConfig, server_credentials
+from graphzero.server.network.credentials import ServedCertificate, TlsConfig
 from graphzero.transport.host_port import HostPort, parse_host_port
 from graphzero.transport.runtime_dir import default_socket, private_directory, require_socket_path
 
@@ -111,9 +111,9 @@ def bind_socket(server: Any, listen: ListenConfig) -> Door:
     return Door(f"unix:{listen.socket}", f"this user{members}")
 
 
-def bind_tcp(server: Any, tcp: TcpConfig, *, has_token: bool) -> list[Door]:
+def bind_tcp(server: Any, tcp: TcpConfig, certificate: ServedCertificate | None) -> list[Door]:
     """Binds --listen; a door for each address that its name stands for, with the real port."""
-    credentials = None if tcp.tls is None else server_credentials(tcp.tls)
+    credentials = None if certificate is None else certificate.credentials()
     doors = []
     port = tcp.address.port
     for address in _free_addresses(tcp.address):
@@ -125,6 +125,7 @@ def bind_tcp(server: Any, tcp: TcpConfig, *, has_token: bool) -> list[Door]:
                 port = server.add_secure_port(where, credentials)
         except RuntimeError:  # it was free a moment ago; gRPC does not say why it cannot have it
             raise _cannot_listen(tcp.address, where, errno.EADDRINUSE) from None
+        has_token = tcp.token_file is not None
         doors.append(_tcp_door(replace(address, port=port), credentials is not None, has_token))
     return doors
 

@@ -1,9 +1,10 @@
 """One daemon per socket: a lock file beside it, which also remembers whose shared memory to sweep.
 
 A second grpcio server on a live socket takes it over without a word, so the lock decides. The file
-holds the pid of the daemon and the instance id in the names of its shared-memory regions. After a
-crash the next daemon, once it has the lock, removes the regions of the instances it finds there:
-never by pid, because containers with pid namespaces of their own may share /dev/shm.
+holds the pid of the daemon, the instance id in the names of its shared-memory regions, and the key
+by which operators prove that they may read it (transport/admin_key.py). After a crash the next
+daemon, once it has the lock, removes the regions of the instances it finds there: never by pid,
+because containers with pid namespaces of their own may share /dev/shm.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shutil
 from pathlib import Path
 
 from graphzero.base.errors import InputError
+from graphzero.transport.admin_key import LOCK_ENTRY, lock_path, parse_lock
 from graphzero.transport.runtime_dir import lock_file, unlock_file
 
 SHM_DIRECTORY = Path("/dev/shm")
@@ -32,8 +34,9 @@ class SocketLock:
     """Held until release() or the end of the process, however it comes."""
 
     def __init__(self, socket: Path) -> None:
-        self.path = socket.with_name(socket.name + ".lock")
+        self.path = lock_path(socket)
         self.instance_id = secrets.token_hex(8)
+        self.admin_key = secrets.token_hex(32)
         try:
             self._descriptor = lock_file(self.path, wait=False)
         except BlockingIOError:
@@ -44,7 +47,8 @@ class SocketLock:
         self.swept = self._sweep()
         with contextlib.suppress(FileNotFoundError):
             socket.unlink()  # of a daemon that is gone: we hold the lock
-        self._write({"pid": os.getpid(), "instance": self.instance_id})
+        entries = {"pid": os.getpid(), "instance": self.instance_id, LOCK_ENTRY: self.admin_key}
+        self._write(entries)
 
     @property
     def region_prefix(self) -> str:
@@ -57,14 +61,15 @@ class SocketLock:
 
     def _holder(self) -> object:
         try:
-            return _parse(self.path.read_bytes()).get("pid", "unknown")
+            return parse_lock(self.path.read_bytes()).get("pid", "unknown")
         except OSError:  # it has left meanwhile
             return "unknown"
 
     def _read(self) -> dict[str, object]:
-        return _parse(os.pread(self._descriptor, 4096, 0))
+        return parse_lock(os.pread(self._descriptor, 4096, 0))
 
     def _write(self, content: dict[str, object]) -> None:
+        os.fchmod(self._descriptor, 0o600)  # whoever made the file, its key is for no one else
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
         os.fsync(self._descriptor)
@@ -72,14 +77,6 @@ class SocketLock:
     def release(self) -> None:
         sweep_regions(self.instance_id)  # while the file says whose they are
         unlock_file(self.path, self._descriptor)
-
-
-def _parse(content: bytes) -> dict[str, object]:
-    try:
-        parsed = json.loads(content)
-    except ValueError:
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
 
 
 def sweep_regions(instance: str) -> int:

@@ -20,11 +20,12 @@ from graphzero.server.settings.config import LimitConfig
 log = logging.getLogger("graphzero.server")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shared:
     """What the requests of all sessions share."""
 
     limits: LimitConfig
+    """A reload puts others in their place."""
     scheduler: Scheduler
     line: WorkingMemoryLine
     ids: IdBudget

@@ -57,6 +57,10 @@ class Scheduler:
         for _ in range(workers):
             self._start_worker()
 
+    def set_most(self, most: int) -> None:
+        """Of threads, from now on. Those that are there end when they have nothing to do."""
+        self._most = max(self._usual, most)
+
     def submit(self, session: Hashable, job: Job, *, first: bool = False) -> None:
         """Queues a job behind the session's others, or in front of them."""
         with self._lock:

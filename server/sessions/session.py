@@ -41,10 +41,15 @@ class TrainerSession:
         self._open: dict[int, Request] = {}
         self._draining = False
         self._closed = False
+        self._last_heard = self._started
+        self._told_to_end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     # --- what the client says ---
 
     def handle(self, message: pb.SessionRequest) -> None:
+        if self._closed:
+            return  # it was ended while the message was on its way
+        self._last_heard = time.monotonic()
         if message.released_block_ids:
             self._release(message.released_block_ids)
         body = message.WhichOneof("body")
@@ -86,6 +91,7 @@ class TrainerSession:
 
     def _forget(self, request: Request) -> None:
         del self._open[request.id]
+        self._last_heard = time.monotonic()  # the trainer has had nothing to say until now
 
     def _region_mapped(self, message: pb.RegionMapped) -> None:
         self._resources.memory.region_mapped(message.region_id)
@@ -114,11 +120,34 @@ class TrainerSession:
             requests=self.requests,
             in_flight=len(self._open),
             request_latency=self._resources.latency.entries,
+            idle_ms=int(1000 * self.idle_seconds()),
         )
         self._resources.memory.describe(stats)
         return stats
 
+    def idle_seconds(self) -> float:
+        """Since the trainer's last message or its last answer; 0 while it waits for one."""
+        return 0.0 if self._open else time.monotonic() - self._last_heard
+
     # --- its end ---
+
+    def end(self, why: str) -> None:
+        """Somebody other than its trainer wants it to end; `why` is told to the trainer."""
+        if not self._told_to_end.done():
+            self._told_to_end.set_result(why)
+
+    async def over(self, reader: asyncio.Task[None]) -> str | None:
+        """Returns when `reader`, which handles the trainer's messages, is done (None), or when
+        end() was called (why). Raises what `reader` raised."""
+        ends: set[asyncio.Future[Any]] = {reader, self._told_to_end}
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if self._told_to_end.done():
+                return self._told_to_end.result()
+            await reader
+            return None
+        finally:
+            reader.cancel()
 
     async def drained(self) -> None:
         """Takes no more requests. Returns when all are answered and the answers on their way, or

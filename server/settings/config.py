@@ -55,10 +55,11 @@ class LimitConfig:
 
 @dataclass(frozen=True)
 class LifeConfig:
-    """When the daemon ends."""
+    """When the daemon and its sessions end."""
 
     drain_timeout_s: float = 10.0
     idle_exit_s: float | None = None
+    session_idle_timeout_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Config:
     limits: LimitConfig
     life: LifeConfig
     memory: MemoryDivision  # which the limits come from
+    given: Mapping[str, Any]  # the options that are not left to their defaults
     warm: str = "all"  # one of WARM_MODES
     io: IoConfig = field(default_factory=IoConfig)
 
@@ -131,6 +133,7 @@ def _make(options: Mapping[str, Any]) -> Config:
         ),
         life=_from_options(LifeConfig, options),
         memory=memory,
+        given=options,
         warm=options.get("warm", WARM_MODES[-1]),
         io=_from_options(IoConfig, options, row_cache=memory.row_cache),
     )

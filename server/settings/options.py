@@ -150,6 +150,11 @@ OPTIONS: dict[str, Option] = {
     ),
     "drain-timeout": Option(_seconds, "N", "seconds to finish requests after SIGTERM (default 10)"),
     "idle-exit": Option(_seconds, "N", "end after N seconds without a session (default: never)"),
+    "session-idle-timeout": Option(
+        _some_seconds,
+        "N",
+        "end sessions that hold shared memory and have said nothing for N seconds (default: never)",
+    ),
 }
 
 

@@ -23,10 +23,32 @@ JobProgress.__call__ = hold
 sys.exit(main(sys.argv[1:]))
 """
 
+# Becomes another user after everything is loaded: that one need not be able to read the package.
+_AS_ANOTHER = """
+import os, sys
+import graphzero.commands.ping, graphzero.commands.sessions, graphzero.commands.top
+import graphzero.client.probe
+import graphzero.proto.graphzero_pb2_grpc, grpc_health.v1.health_pb2_grpc
+from graphzero.commands.cli import main
+user = int(sys.argv[1])
+os.setgroups([])
+os.setgid(user)
+os.setuid(user)
+sys.exit(main(sys.argv[2:]))
+"""
+
 
 def run_graphzero(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """`graphzero ARGUMENTS`, which ends by itself."""
     command = [GRAPHZERO, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def run_graphzero_as(
+    user: int, *arguments: object, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """`graphzero ping`, `sessions` or `top` by another user and in that one's group; needs root."""
+    command = [sys.executable, "-c", _AS_ANOTHER, str(user), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 

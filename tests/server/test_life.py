@@ -21,6 +21,7 @@ import graphzero as gz
 import grpc
 import numpy as np
 import pytest
+from commands import run_graphzero_as
 from daemon_process import OWN_CONNECTION
 from graphzero import _engine
 from graphzero.client.probe import daemon_stats
@@ -106,6 +107,25 @@ def test_sigterm_ends_with_exit_code_0_and_removes_the_socket(
     assert not daemon.socket.exists()
     assert session.receive().result.batch_size == 500  # it was finished first
     assert session.status() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_it_at_once_and_leaves_nothing_behind(
+    start_daemon: Callable[..., Any], raw: Any, dataset: Path, gate: Any, number: signal.Signals
+) -> None:
+    daemon = start_daemon(dataset, "--drain-timeout", "3600", setup=gate.setup)
+    session = raw(daemon.address)
+    session.sample(2, [1], [2])  # stands at the gate, which never opens
+    wait_until(lambda: daemon_stats(daemon.address).sessions[0].in_flight, "a request")
+    instance = daemon.instance_id
+    daemon.process.send_signal(number)
+    daemon.wait_for_output("finishing requests")
+    daemon.process.send_signal(number)
+    assert daemon.process.wait(timeout=DEADLINE_S) == 128 + number
+    assert "told to a second time" in daemon.output()
+    assert not daemon.socket.exists()
+    assert not list(Path("/dev/shm").glob(f"graphzero-{instance}*"))
+    session.close()
 
 
 @pytest.mark.slow
@@ -592,25 +612,10 @@ def test_top_has_rates_at_once(
     assert main(["top", "--once", "--interval", "0", daemon.address]) == 1
 
 
-# Becomes another user after everything is loaded: that one need not be able to read the package.
-LOOK = """
-import os, sys
-import graphzero.commands.ping, graphzero.commands.top, graphzero.client.probe
-import graphzero.proto.graphzero_pb2_grpc, grpc_health.v1.health_pb2_grpc
-from graphzero.commands.cli import main
-user = int(sys.argv[1])
-os.setgroups([])
-os.setgid(user)
-os.setuid(user)
-sys.exit(main(sys.argv[2:]))
-"""
-
-
-def look_as(user: int, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+def look_as(user: int, command: str, *options: str, **rest: Any) -> Any:
     """`graphzero ping` or `graphzero top --once` by another user."""
     once = ["--once", "--interval", "0.1"] if command == "top" else []
-    arguments = [sys.executable, "-c", LOOK, str(user), command, *once, *options]
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    return run_graphzero_as(user, command, *once, *options, **rest)
 
 
 @pytest.mark.parametrize("command", ["ping", "top"])
@@ -637,6 +642,12 @@ def test_a_group_s_daemon_of_another_user_is_reached_by_who_trusts_it(
     assert done.returncode == 1
     assert f"--server-uid {NOBODY - 1}" in done.stderr
     assert look_as(NOBODY, command, daemon.address, "--server-uid", str(NOBODY - 1)).returncode == 0
+    trusting = {**os.environ, "GRAPHZERO_SERVER_UID": str(NOBODY - 1)}
+    assert look_as(NOBODY, command, daemon.address, env=trusting).returncode == 0
+    confused = {**os.environ, "GRAPHZERO_SERVER_UID": "nobody"}
+    done = look_as(NOBODY, command, daemon.address, env=confused)
+    assert done.returncode == 1
+    assert "GRAPHZERO_SERVER_UID: found 'nobody'" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["ping", "top"])

@@ -17,7 +17,7 @@ import grpc
 import pytest
 from certificates import make_certificate
 from graphzero.base.errors import InputError
-from graphzero.server.network.credentials import TlsConfig, read_token, server_credentials
+from graphzero.server.network.credentials import Secrets, TlsConfig, read_token
 from graphzero.server.settings.config import make_config
 
 TOKEN = "a token of enough bytes"
@@ -116,7 +116,7 @@ def test_a_token_that_no_client_could_send_is_refused(
 
 
 def test_a_pair_that_was_made_together_is_taken(pair: TlsConfig) -> None:
-    server_credentials(pair)
+    Secrets.read(pair, None)
 
 
 def test_tls_files_that_cannot_be_used_are_named_with_the_reason(
@@ -124,7 +124,7 @@ def test_tls_files_that_cannot_be_used_are_named_with_the_reason(
 ) -> None:
     def problem(certificate: Path, key: Path) -> str:
         with pytest.raises(InputError) as caught:
-            server_credentials(TlsConfig(certificate, key))
+            Secrets.read(TlsConfig(certificate, key), None)
         assert "\n" not in str(caught.value)
         return str(caught.value)
 
@@ -149,7 +149,7 @@ def test_an_encrypted_key_is_an_error_and_no_question(pair: TlsConfig, tmp_path:
     subprocess.run([*command, "-out", str(encrypted)], check=True, capture_output=True)
     encrypted.chmod(0o600)
     with pytest.raises(InputError, match="encrypted"):
-        server_credentials(TlsConfig(pair.certificate, encrypted))
+        Secrets.read(TlsConfig(pair.certificate, encrypted), None)
 
 
 # --- ports ---

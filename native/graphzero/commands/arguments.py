@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from graphzero.base.quantities import parse_count, parse_size
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:
-    """Where the daemon is, and how to introduce oneself there; the token is in the environment."""
+    """Where the daemon is, and how to introduce oneself there. Everything can stand in the
+    environment instead, and the token only there: command lines are for all to read."""
     parser.add_argument(
         "address",
         nargs="?",
@@ -31,22 +33,21 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
         "--server-uid",
         type=int,
         metavar="UID",
-        help="trust the socket of this user's daemon, as connect(server_uid=UID) does",
+        help="trust the socket of this user's daemon, as connect(server_uid=UID) does (default: "
+        "GRAPHZERO_SERVER_UID)",
     )
 
 
-def ask_daemon(args: argparse.Namespace, timeout: float = 5.0, *, serving: bool = False) -> Any:
-    """The statistics of the daemon that the arguments name, as a GetStatsResponse. `serving`: an
-    error if it takes no sessions."""
-    from graphzero.client.probe import daemon_stats
+def daemon_calls(args: argparse.Namespace, timeout: float = 5.0) -> AbstractContextManager[Any]:
+    """Calls (client/probe.py) to the daemon that the arguments name."""
+    from graphzero.client.probe import open_calls
 
-    return daemon_stats(
+    return open_calls(
         args.address,
         timeout=timeout,
         root_certificate=args.root_certificate,
         plaintext_token=args.plaintext_token,
         server_uid=args.server_uid,
-        serving=serving,
     )
 
 

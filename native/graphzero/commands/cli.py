@@ -22,6 +22,7 @@ _COMMANDS = {
     "generate": "write a synthetic dataset",
     "info": "show what a dataset or file holds",
     "ping": "tell whether a daemon answers",
+    "sessions": "list the trainers of a daemon, or end the session of one",
     "top": "show what a daemon is doing",
     "verify": "check every byte of a dataset or file",
 }

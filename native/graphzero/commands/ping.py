@@ -4,7 +4,7 @@ import argparse
 import time
 
 from graphzero.base.text import counted_text, line_text
-from graphzero.commands.arguments import add_daemon, ask_daemon
+from graphzero.commands.arguments import add_daemon, daemon_calls
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +14,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
-    stats = ask_daemon(args, args.timeout, serving=True)
+    with daemon_calls(args, args.timeout) as daemon:
+        daemon.require_serving()
+        stats = daemon.stats()
     milliseconds = 1000 * (time.perf_counter() - started)
     print(
         f"graphzero-server {line_text(stats.version)}, pid {stats.pid}, "

@@ -13,8 +13,9 @@ from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.base.text import count_text, line_text, size_text
-from graphzero.commands.arguments import add_daemon, ask_daemon
+from graphzero.commands.arguments import add_daemon, daemon_calls
 from graphzero.commands.keys import keys
+from graphzero.commands.messages import message_fields
 
 _CLEAR = "\x1b[H\x1b[2J"
 _LONGEST_LINE = 500
@@ -28,11 +29,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print once, for programs")
 
 
+def ask_daemon(args: argparse.Namespace) -> Any:
+    with daemon_calls(args) as daemon:
+        return daemon.stats()
+
+
 def run(args: argparse.Namespace) -> int:
     if args.interval <= 0:
         raise InputError(f"--interval: found {args.interval}, expected a positive number")
     if args.json:
-        print(json.dumps(_document(ask_daemon(args)), indent=2))
+        print(json.dumps(message_fields(ask_daemon(args)), indent=2))
         return 0
     if args.once or not sys.stdout.isatty():
         before = ask_daemon(args)
@@ -65,21 +71,6 @@ def _screen(stats: Any, before: Any, size: os.terminal_size) -> str:
         lines = [*lines[: room - 1], f"... {hidden} more lines"]
     lines.append("q quits")
     return "\n".join(line_text(line, size.columns) for line in lines)
-
-
-def _document(message: Any) -> dict[str, Any]:
-    """A message for JSON: every field, zeros included, and numbers as numbers, which protobuf's own
-    JSON writes as texts if they have 64 bits."""
-
-    def plain(value: Any) -> Any:
-        return _document(value) if hasattr(value, "DESCRIPTOR") else value
-
-    document = {}
-    for field in message.DESCRIPTOR.fields:
-        value = getattr(message, field.name)
-        repeated = hasattr(value, "append")
-        document[field.name] = [plain(one) for one in value] if repeated else plain(value)
-    return document
 
 
 def _lines(stats: Any, before: Any, columns: int, whole_life: bool) -> list[str]:

@@ -1,0 +1,81 @@
+"""What a reload (SIGHUP) takes over from options that were changed, and what needs a restart.
+
+Only the file of --config can change while the daemon runs; the command line and the environment are
+those it was started with. Limits that are looked at for every session or request can change at any
+moment. What memory, threads, addresses and open files were made for at the start cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphzero.server.network.listen import ListenConfig
+from graphzero.server.settings.config import Config
+from graphzero.server.settings.options import OPTIONS
+
+_LIMITS = {
+    "max-sessions": "max_sessions",
+    "max-result": "max_result",
+    "max-edges": "max_edges",
+    "max-ids": "max_ids",
+    "max-in-flight": "max_in_flight",
+    "request-timeout": "request_timeout_s",
+}
+_LIFE = ("drain-timeout", "idle-exit", "session-idle-timeout")
+# Other files for what is there already. Their contents are read again whether or not the names
+# have changed.
+_SECRETS = ("tls-certificate", "tls-key", "token-file")
+CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_SECRETS))
+
+
+@dataclass(frozen=True)
+class ReloadedOptions:
+    config: Config
+    """What holds from now on."""
+    changed: list[str]
+    """For people: "--max-sessions 64 instead of 8"."""
+    needs_restart: list[str]
+
+
+def reload_options(now: Config, read: Config) -> ReloadedOptions:
+    """`now` is what holds, `read` what the options say by now."""
+    different = [name for name in OPTIONS if now.given.get(name) != read.given.get(name)]
+    taken = {name for name in different if name in CHANGEABLE}
+    if not _same_protection(now.listen, read.listen):
+        taken -= set(_SECRETS)
+    limits = {field: getattr(read.limits, field) for field in _LIMITS.values()}
+    config = replace(
+        now,
+        given={**now.given, **{name: read.given.get(name) for name in taken}},
+        limits=replace(now.limits, **limits),
+        life=read.life,
+    )
+    tcp, read_tcp = now.listen.tcp, read.listen.tcp
+    if tcp and read_tcp and taken & set(_SECRETS):
+        tcp = replace(tcp, tls=read_tcp.tls, token_file=read_tcp.token_file)
+        config = replace(config, listen=replace(now.listen, tcp=tcp))
+    told = {name: _change_text(name, now.given, read.given) for name in different}
+    return ReloadedOptions(
+        config,
+        changed=[text for name, text in told.items() if name in taken],
+        needs_restart=[text for name, text in told.items() if name not in taken],
+    )
+
+
+def _same_protection(now: ListenConfig, read: ListenConfig) -> bool:
+    """Whether TLS and a token are asked for as they were: that is decided when a port is opened."""
+
+    def kinds(listen: ListenConfig) -> tuple[bool, bool, bool]:
+        tcp = listen.tcp
+        return tcp is not None, bool(tcp and tcp.tls), bool(tcp and tcp.token_file)
+
+    return kinds(now) == kinds(read)
+
+
+def _change_text(name: str, now: Mapping[str, Any], read: Mapping[str, Any]) -> str:
+    before, after = (
+        "its default" if given.get(name) is None else given[name] for given in (now, read)
+    )
+    return f"--{name} {after} instead of {before}"
