@@ -131,18 +131,23 @@ class AsyncClient(ClientCalls):
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             future.when_done(partial(_wake_referent, weakref.ref(waiter)))
-            patience = future.patience()
-            while not future.done():
-                # The loop's clock runs on while the process is stopped, the deadline's does not.
-                # The loop's timer is also what keeps the task that waits: nothing else has to, and
-                # the waker has only a weak reference, since its thread may destroy no task.
-                await asyncio.wait([waiter], timeout=patience.remaining())
-                if not future.done() and not patience.remaining():
-                    raise future.not_answered()
+            with future.waits.waiting():
+                await _until_done(future, waiter)
             return future.result()
         finally:
             future.cancel()  # does nothing to one that is done
             del future  # or an exception of it would be in a cycle of references
+
+
+async def _until_done(future: RequestFuture[Any], waiter: asyncio.Future[None]) -> None:
+    patience = future.patience()
+    while not future.done():
+        # The loop's clock runs on while the process is stopped, the deadline's does not. The loop's
+        # timer is also what keeps the task that waits: nothing else has to, and the waker has only
+        # a weak reference, since its thread may destroy no task.
+        await asyncio.wait([waiter], timeout=patience.remaining())
+        if not future.done() and not patience.remaining():
+            raise future.not_answered()
 
 
 class Connecting:

@@ -38,6 +38,7 @@ from graphzero.client.results import Reply
 from graphzero.client.session import Session, SessionOptions
 from graphzero.client.stream import Stream
 from graphzero.client.threads import is_kept_from_users, keep_from_users, members
+from graphzero.client.waits import WaitLog
 from graphzero.proto.graphzero_pb2 import Welcome
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class Connection:
     _pending: dict[int, PendingRequest]  # sent and not answered
     _session: Session | None
     _most_in_flight: int
+    _waits: WaitLog
     _reconnecting: bool
     _untold: SessionEnded | None  # why the session was ended, while no request waited to hear it
 
@@ -168,6 +170,7 @@ class Connection:
         future: RequestFuture[T] = RequestFuture(
             lambda: self._give_up(request_id),
             request.deadline,
+            self._waits,
             self._opener.patience.retry_timeout or 0.0,
         )
         # Not under the lock: the clock has one of its own.
@@ -204,6 +207,7 @@ class Connection:
             wanted = not self._closed and self._session is None
             if wanted:
                 self._session = session
+                session.waits = self._waits
                 self._most_in_flight = session.welcome.max_in_flight or _USUAL_IN_FLIGHT
                 self._take_back_what_is_too_much()
                 for pending in list(self._pending.values()):
@@ -325,6 +329,7 @@ class Connection:
         self._opening = threading.RLock()
         self._unsent = OrderedDict()
         self._pending = {}
+        self._waits = WaitLog()
         self._session = None
         self._most_in_flight = _USUAL_IN_FLIGHT
         self._reconnecting = False

@@ -16,6 +16,7 @@ from graphzero.client.errors import ClientError, RequestTimeout, ResourceExhaust
 from graphzero.client.fork import leave_to_parent
 from graphzero.client.results import Reply
 from graphzero.client.threads import callbacks, is_kept_from_users
+from graphzero.client.waits import WaitLog
 from graphzero.proto.graphzero_pb2 import SessionRequest
 
 T = TypeVar("T")
@@ -56,10 +57,16 @@ class RequestFuture(Future[T]):
     """
 
     def __init__(
-        self, give_up: Callable[[], None], deadline: Deadline, reconnect_s: float = 0.0
+        self,
+        give_up: Callable[[], None],
+        deadline: Deadline,
+        waits: WaitLog,
+        reconnect_s: float = 0.0,
     ) -> None:
-        """`reconnect_s`: how long a connection may wait for another daemon on the way."""
+        """`waits` learns how long the answer was waited for; `reconnect_s`: how long a connection
+        may wait for another daemon on the way."""
         super().__init__()
+        self.waits = waits
         self._give_up = give_up
         self._deadline = deadline
         self._reconnect_s = reconnect_s
@@ -106,17 +113,22 @@ class RequestFuture(Future[T]):
             )
         patience = self.patience()
         try:
-            while not self.done():
-                with suppress(FutureTimeout):
-                    self.exception(patience.step())  # waits
-                if not self.done() and not patience.remaining():
-                    raise self.not_answered()
+            if not self.done():
+                with self.waits.waiting():
+                    self._wait_until_done(patience)
             return self.result()
         except BaseException:
             self.cancel()
             raise
         finally:
             del self  # or an exception, whose traceback has this frame, would be in a cycle with it
+
+    def _wait_until_done(self, patience: Deadline) -> None:
+        while not self.done():
+            with suppress(FutureTimeout):
+                self.exception(patience.step())  # waits
+            if not self.done() and not patience.remaining():
+                raise self.not_answered()
 
     def holds_users_objects(self) -> object:
         """Of what this future holds, that whose end may run a user's code or close a client.

@@ -33,6 +33,7 @@ from graphzero.client.errors import (
 from graphzero.client.results import Reply, ResultReader
 from graphzero.client.stream import Stream
 from graphzero.client.threads import is_kept_from_users, keep_from_users, members
+from graphzero.client.waits import WaitLog
 from graphzero.proto.graphzero_pb2 import (
     TRANSPORT_INLINE,
     TRANSPORT_SHARED_MEMORY,
@@ -89,6 +90,8 @@ class Session:
         self._on_end = on_end
         self._releases = _engine.ReleaseQueue()
         self._results = ResultReader(stream.send, self._releases)
+        self.waits = WaitLog()
+        """What the daemon is told of, along with what goes up anyway; its connection sets it."""
         self._answered = threading.Event()
         self._welcome: Welcome | None = None
         self.ended: ClientError | None = None
@@ -147,14 +150,17 @@ class Session:
         return self._results.saw_memory
 
     def send(self, messages: Sequence[SessionRequest]) -> None:
-        """Sends a request's messages, and with them the releases there are."""
+        """Sends a request's messages, and with them the releases and waits there are."""
         block_ids = self._releases.take()
         self._send_release(block_ids[_MOST_RELEASES:])
         block_ids = block_ids[:_MOST_RELEASES]
+        waited_us = self.waits.take_us()
         for message in messages:
-            if block_ids:
+            if block_ids or waited_us:
                 # A copy: a retry sends the messages again, and releases belong to this session.
-                message, block_ids = _with_releases(message, block_ids), []
+                news = SessionRequest(released_block_ids=block_ids, waited_us=waited_us)
+                news.MergeFrom(message)
+                message, block_ids, waited_us = news, [], 0
             self._stream.send(message)
 
     def cancel(self, request_id: int) -> None:
@@ -232,13 +238,9 @@ class Session:
     def _send_release(self, block_ids: list[int]) -> None:
         for first in range(0, len(block_ids), _MOST_RELEASES):
             piece = block_ids[first : first + _MOST_RELEASES]
-            self._stream.send(SessionRequest(release=Release(block_ids=piece)))
-
-
-def _with_releases(message: SessionRequest, block_ids: list[int]) -> SessionRequest:
-    copy = SessionRequest(released_block_ids=block_ids)
-    copy.MergeFrom(message)
-    return copy
+            release = Release(block_ids=piece)
+            waited_us = self.waits.take_us()
+            self._stream.send(SessionRequest(release=release, waited_us=waited_us))
 
 
 # Open ones, and ended ones whose threads may still run.

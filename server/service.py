@@ -6,24 +6,20 @@ import asyncio
 import contextlib
 import hmac
 import logging
-import os
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from itertools import islice
 from typing import Any
 
 from graphzero import _engine
 from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.text import line_text, quoted, size_text
-from graphzero.base.version import __version__
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
 from graphzero.server.codes import ProtocolViolation, code_for
 from graphzero.server.datasets.catalog import Catalog
 from graphzero.server.datasets.describe import describe_dataset
-from graphzero.server.datasets.io_stats import column_stats, row_cache_stats
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
 from graphzero.server.eviction import Eviction
 from graphzero.server.memory.gate import MemoryGate
@@ -31,10 +27,11 @@ from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.inline import InlineBudget
 from graphzero.server.memory.results import ResultMemory, SharedMemory
 from graphzero.server.memory.working_line import WorkingMemoryLine
+from graphzero.server.metrics.requests import RequestMetrics
+from graphzero.server.metrics.statistics import Sources, Statistics
 from graphzero.server.network.foreign_text import foreign_text
 from graphzero.server.network.loop_time import LoopTime
 from graphzero.server.process.lock import SocketLock
-from graphzero.server.sessions.metrics import Counters
 from graphzero.server.sessions.resources import Shared
 from graphzero.server.sessions.scheduler import Scheduler
 from graphzero.server.sessions.session import TrainerSession
@@ -48,9 +45,6 @@ PROTOCOL_VERSION = 1
 FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph", "times", "types")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
-# Sessions and columns that GetStats lists at most: `ping` asks for it too, so its answer must fit
-# into a message whatever they are called.
-MAX_LISTED = 1000
 # Blocks that were free for this long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
 # A session's promise forgets the sizes of results after one to two of these, if not sooner.
@@ -93,12 +87,15 @@ class Service(SamplerServiceServicer):
             ),
             line=WorkingMemoryLine(limits.work_memory),
             ids=IdBudget(limits.id_memory),
-            counters=Counters(),
+            metrics=RequestMetrics(),
+        )
+        self._statistics = Statistics(
+            Sources(lock.instance_id, catalog, plan, self._shared, budget)
         )
         self._sessions: dict[int, TrainerSession] = {}
         self._eviction = Eviction(self._sessions, self._close, lock.admin_key)
         self._next_session = 1
-        self._started = self._last_busy = time.monotonic()
+        self._last_busy = time.monotonic()
         self._draining = False
         self.tcp_token: bytes | None = None
 
@@ -141,26 +138,11 @@ class Service(SamplerServiceServicer):
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Any) -> pb.GetStatsResponse:
         await self._check_token(context)
-        counters = self._shared.counters
-        return pb.GetStatsResponse(
-            version=__version__,
-            pid=os.getpid(),
-            instance_id=self._instance_id,
-            uptime_ms=int(1000 * (time.monotonic() - self._started)),
-            threads=self._limits.threads,
-            max_sessions=self._limits.max_sessions,
-            shm_limit_byte_size=self._limits.shm_limit,
-            shm_used_byte_size=self._budget.used,
-            sessions=[session.stats() for session in islice(self._sessions.values(), MAX_LISTED)],
-            num_sessions=len(self._sessions),
-            requests=counters.requests,
-            failed_requests=counters.failed,
-            result_byte_size=counters.result_bytes,
-            io_engine=_engine.io_engine().name,
-            row_cache=row_cache_stats(self._plan.row_cache),
-            columns=column_stats(self._catalog.all(), MAX_LISTED),
-            shared_memory=_shared_memory_stats(self._budget.counters()),
-        )
+        return self.statistics()
+
+    def statistics(self) -> pb.GetStatsResponse:
+        """The numbers of this moment; on the event loop's thread."""
+        return self._statistics.take(self._sessions.values(), draining=self._draining)
 
     async def EndSession(
         self, request: pb.EndSessionRequest, context: Any
@@ -221,6 +203,7 @@ class Service(SamplerServiceServicer):
             shared=self._shared,
         )
         self._next_session += 1
+        self._shared.metrics.sessions_opened += 1
         self._sessions[session.id] = session
         self._shared.line.sessions = len(self._sessions)
         log.info(
@@ -273,7 +256,7 @@ class Service(SamplerServiceServicer):
         session.close()
         self._shared.line.sessions = len(self._sessions)
         self._last_busy = time.monotonic()
-        log.info("session %d closed after %d requests", session.id, session.requests)
+        log.info("session %d closed after %d requests", session.id, session.counts.requests)
 
     async def _check_token(self, context: Any) -> None:
         """Peers of the Unix socket are known by its permissions; others must send the token."""
@@ -326,7 +309,8 @@ class Service(SamplerServiceServicer):
         """False if work is still running that cannot be interrupted."""
         for session in list(self._sessions.values()):
             self._close(session)
-        return self._shared.scheduler.shutdown(timeout_s)
+        looked = self._statistics.close(timeout_s)
+        return self._shared.scheduler.shutdown(timeout_s) and looked
 
 
 def _check_hello(first: pb.SessionRequest) -> None:
@@ -346,13 +330,3 @@ def _check_hello(first: pb.SessionRequest) -> None:
             f"found a hello of {size_text(hello.ByteSize())}, expected at most "
             f"{size_text(MAX_HELLO_BYTES)}",
         )
-
-
-def _shared_memory_stats(counters: _engine.MemoryCounters) -> pb.SharedMemoryStats:
-    return pb.SharedMemoryStats(
-        failed_attempts=counters.failed_attempts,
-        regions_made=counters.regions_made,
-        regions_dropped=counters.regions_dropped,
-        reclaims=counters.reclaims,
-        reclaimed_byte_size=counters.reclaimed_bytes,
-    )

@@ -11,6 +11,7 @@ namespace graphzero::base {
 namespace {
 
 thread_local Call* current = nullptr;
+std::atomic<uint64_t> calls_at_disk = 0;
 
 std::atomic<uint64_t> limit = UINT64_MAX;
 std::atomic<uint64_t> claimed = 0;
@@ -67,6 +68,16 @@ uint64_t Spend(std::atomic<uint64_t>& credit, uint64_t bytes) {
 }  // namespace
 
 Call* CurrentCall() { return current; }
+
+DiskWaitScope::DiskWaitScope() : call_(current) {
+  if (call_ != nullptr && call_->threads_at_disk_.fetch_add(1) == 0) ++calls_at_disk;
+}
+
+DiskWaitScope::~DiskWaitScope() {
+  if (call_ != nullptr && call_->threads_at_disk_.fetch_sub(1) == 1) --calls_at_disk;
+}
+
+uint64_t CallsAtDisk() { return calls_at_disk.load(); }
 
 CallScope::CallScope(Call* call) : before_(std::exchange(current, call)) {}
 CallScope::~CallScope() { current = before_; }

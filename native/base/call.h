@@ -78,6 +78,7 @@ class Call {
  private:
   friend void TakeWork(uint64_t bytes);
   friend void GiveWork(uint64_t bytes) noexcept;
+  friend class DiskWaitScope;
 
   // Of `bytes` that were freed: how many are set aside again.
   uint64_t KeepReserved(uint64_t bytes) noexcept;
@@ -89,6 +90,7 @@ class Call {
   std::atomic<uint64_t> credit_ = 0;  // reserved, and not taken now
   std::atomic<int64_t> held_ = 0;     // taken by this call, or adopted from idle memory
   std::atomic<uint64_t> needed_ = 0;
+  std::atomic<uint32_t> threads_at_disk_ = 0;
 };
 
 // The call that this thread works for, or null.
@@ -111,6 +113,21 @@ inline void CheckStopped() {
   const Call* const call = CurrentCall();
   if (call != nullptr && call->stopped()) throw Stopped();
 }
+
+// The thread waits for a disk in here, on behalf of its call, if it has one.
+class DiskWaitScope {
+ public:
+  DiskWaitScope();
+  DiskWaitScope(const DiskWaitScope&) = delete;
+  DiskWaitScope& operator=(const DiskWaitScope&) = delete;
+  ~DiskWaitScope();
+
+ private:
+  Call* const call_;
+};
+
+// Calls of which a thread is in a DiskWaitScope right now.
+uint64_t CallsAtDisk();
 
 // ---- working memory ----
 

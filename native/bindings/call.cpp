@@ -74,6 +74,7 @@ void BindCall(nb::module_& m) {
   m.def("set_work_limit", &base::SetWorkLimit, "byte_size"_a);
   m.def("set_work_claim", &base::SetWorkClaim, "byte_size"_a);
   m.def("work_memory", &base::GetWorkMemory);
+  m.def("calls_at_disk", &base::CallsAtDisk);
   m.def("work_ids", &WorkIds, "count"_a);
   m.def("check_stopped", &base::CheckStopped);
   m.def("return_freed_memory", &base::ReturnFreedMemory,

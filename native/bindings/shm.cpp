@@ -81,7 +81,8 @@ void BindDaemonSide(nb::module_& m) {
       .def_ro("blocks", &shm::SessionUsage::blocks)
       .def_ro("block_bytes", &shm::SessionUsage::block_bytes)
       .def_ro("oldest_block_ms", &shm::SessionUsage::oldest_block_ms)
-      .def_ro("guarantee_bytes", &shm::SessionUsage::guarantee_bytes);
+      .def_ro("guarantee_bytes", &shm::SessionUsage::guarantee_bytes)
+      .def_ro("held_by_age", &shm::SessionUsage::held_by_age);
 
   nb::class_<shm::MemoryCounters>(m, "MemoryCounters")
       .def_ro("failed_attempts", &shm::MemoryCounters::failed_attempts)
@@ -114,7 +115,8 @@ void BindDaemonSide(nb::module_& m) {
       .def("trim", &shm::MemoryBudget::Trim, nb::kw_only(), "idle"_a, "forget"_a, Unlocked())
       .def("counters", &shm::MemoryBudget::counters, Unlocked())
       .def_prop_ro("limit", &shm::MemoryBudget::limit)
-      .def_prop_ro("used", &shm::MemoryBudget::used, Unlocked());
+      .def_prop_ro("used", &shm::MemoryBudget::used, Unlocked())
+      .def_prop_ro("promised", &shm::MemoryBudget::promised, Unlocked());
 }
 
 void BindTrainerSide(nb::module_& m) {

@@ -298,6 +298,10 @@ void BindPageCache(nb::class_<Reader>& reader) {
   reader.def("throw_if_damaged", [](const Reader& r) { r.file()->ThrowIfDamaged(); });
   reader.def("resident_bytes", [](const Reader& r) { return r.file()->ResidentBytes(); }, release);
   reader.def(
+      "resident_parts",
+      [](const Reader& r, uint64_t parts) { return r.file()->ResidentParts(parts); }, "parts"_a,
+      release);
+  reader.def(
       "warm",
       [](const Reader& r, uint64_t offset, uint64_t length) {
         store::Warm(*r.file(), offset, length);

@@ -21,6 +21,7 @@ std::byte* BounceMemory(size_t bytes) {
 }
 
 void CallJob::Run(const RandomFile& file, uint32_t depth, IoCounters& counters) {
+  const base::DiskWaitScope waiting;
   try {
     ThreadQueue().Run(file.source(), *this, depth);
   } catch (...) {

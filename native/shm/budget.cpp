@@ -110,6 +110,11 @@ uint64_t MemoryBudget::used() const {
   return resident_ - std::min(resident_, to_be_punched_);
 }
 
+uint64_t MemoryBudget::promised() const {
+  const std::lock_guard lock(mutex_);
+  return promised_;
+}
+
 MemoryCounters MemoryBudget::counters() const {
   const std::lock_guard lock(mutex_);
   return counters_;

@@ -96,6 +96,9 @@ class MemoryBudget {
   uint64_t limit() const { return limit_; }
   // Memory behind all regions, also of sessions that have ended but whose trainer still maps it.
   uint64_t used() const;
+  // What sessions are guaranteed, and what counts as promised beside them: results in messages, and
+  // what trainers of ended sessions still map.
+  uint64_t promised() const;
   MemoryCounters counters() const;
 
  private:

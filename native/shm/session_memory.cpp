@@ -359,13 +359,17 @@ SessionUsage SessionMemory::Usage() const {
   usage.region_bytes = account.resident;
   usage.guarantee_bytes = account.promise;
   usage.blocks = blocks_.size();
-  Clock::time_point oldest = Clock::now();
+  usage.held_by_age.resize(kBlockAges.size() + 1);
+  const Clock::time_point now = Clock::now();
+  Clock::time_point oldest = now;
   for (const auto& [id, held] : blocks_) {
     usage.block_bytes += held.size;
+    const auto age = std::ranges::upper_bound(kBlockAges, now - held.since);
+    usage.held_by_age[static_cast<size_t>(age - kBlockAges.begin())] += held.size;
     oldest = std::min(oldest, held.since);
   }
   usage.oldest_block_ms = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - oldest).count());
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - oldest).count());
   return usage;
 }
 

@@ -1,6 +1,8 @@
 // One session's regions and the blocks in them. budget.h tells how much memory it may have.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -41,6 +43,9 @@ struct RegionNews {
   std::vector<uint64_t> drops;
 };
 
+inline constexpr std::array kBlockAges = {std::chrono::seconds(1), std::chrono::seconds(10),
+                                          std::chrono::seconds(60), std::chrono::seconds(600)};
+
 struct SessionUsage {
   uint64_t regions = 0;
   uint64_t region_bytes = 0;  // with memory behind them
@@ -48,6 +53,9 @@ struct SessionUsage {
   uint64_t block_bytes = 0;
   uint64_t oldest_block_ms = 0;  // age
   uint64_t guarantee_bytes = 0;
+  // Of block_bytes: those of blocks younger than each of kBlockAges that are not in the entry
+  // before it; the last entry has the rest.
+  std::vector<uint64_t> held_by_age;
 };
 
 // A free range with memory behind it.

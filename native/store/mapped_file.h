@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/fault_guard.h"
 #include "base/file.h"
@@ -59,7 +60,13 @@ class MappedFile {
   // Bytes of the file that the page cache holds right now, as mincore(2) tells.
   uint64_t ResidentBytes() const;
 
+  // The same, of `parts` pieces of equal length, one after the other, at cachestat(2)'s price where
+  // the kernel has it: that of what is cached, not of the file's length. Empty if the kernel does
+  // not tell this user, who neither owns the file nor may write to it.
+  std::vector<uint64_t> ResidentParts(uint64_t parts) const;
+
  private:
+  uint64_t CachedPages(uint64_t offset, uint64_t length) const;  // by mincore(2)
   static std::shared_ptr<const MappedFile> Map(const std::string& path, base::Fd fd);
   MappedFile(std::string path, base::Fd fd, std::byte* data, uint64_t size)
       : path_(std::move(path)), fd_(std::move(fd)), data_(data), size_(size) {

@@ -21,8 +21,13 @@ TypedIds: TypeAlias = list[tuple[int, Ids]]
 class Computation(ABC):
     """One request's computation. `layout` is complete after draw(). An OSError is a file's."""
 
+    fills_by_sampling = False
+    """Whether fill() draws at random, as walks do, instead of gathering."""
+
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
+        self.num_nodes = self.num_edges = 0
+        """Of a sample, after draw()."""
         self.layout = Layout()
 
     @abstractmethod

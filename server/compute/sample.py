@@ -96,6 +96,7 @@ class SampleComputation(Computation):
         drawn, names, add = self._drawn, self._recipe.names, self.layout.add
         nodes = [drawn.num_nodes_of(number) for number in range(len(names.n_id))]
         edges = [drawn.num_edges_of(number) for number in range(len(names.edge_index))]
+        self.num_nodes, self.num_edges = sum(nodes), sum(edges)
         self._n_ids = [add(names.n_id[n], "int64", (count,)) for n, count in enumerate(nodes)]
         self._edges = [self._place_edges(number, count) for number, count in enumerate(edges)]
         self._batches: list[Placement] = []

@@ -11,6 +11,8 @@ from graphzero.server.compute.base import Computation, Ids, array_in
 
 
 class WalkComputation(Computation):
+    fills_by_sampling = True
+
     def __init__(self, dataset: Dataset, request: pb.Walk, starts: Ids) -> None:
         super().__init__(dataset)
         self._request = request

@@ -10,11 +10,10 @@ from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 
 
-def column_stats(datasets: Iterable[Dataset], most: int) -> list[pb.ColumnStats]:
-    """Of columns, and of graphs that do not fit into memory. At most `most` entries: those that
-    were read from come first."""
-    found = sorted(_column_stats(datasets), key=lambda column: column.gathers == 0)
-    return found[:most]
+def column_stats(datasets: Iterable[Dataset]) -> list[pb.ColumnStats]:
+    """Of columns, and of graphs that do not fit into memory; those that were read from come
+    first."""
+    return sorted(_column_stats(datasets), key=lambda column: column.gathers == 0)
 
 
 def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
@@ -52,13 +51,19 @@ def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
             )
 
 
-def row_cache_stats(cache: _engine.RowCache | None) -> pb.RowCacheStats | None:
+def row_cache_stats(
+    cache: _engine.RowCache | None, columns: Iterable[pb.ColumnStats]
+) -> pb.RowCacheStats | None:
+    """`columns` are all that could use it; those that do are direct."""
     if cache is None:
         return None
     usage = cache.usage()
+    direct = [c for c in columns if c.path == path_text(_engine.ColumnPath.DIRECT)]
     return pb.RowCacheStats(
         capacity_byte_size=usage.capacity_bytes,
         used_byte_size=usage.used_bytes,
         index_byte_size=usage.index_bytes,
         rows=usage.rows,
+        hits=sum(column.cache_hits for column in direct),
+        misses=sum(column.rows - column.cache_hits - column.mapped_rows for column in direct),
     )

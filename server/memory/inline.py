@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -141,9 +141,15 @@ class InlineMemory(ResultMemory):
     def region_mapped(self, region_id: int) -> None:
         """There are no regions."""
 
-    def hand_over(self, block: Any, answer: pb.SessionResponse, outbox: Outbox) -> None:
+    def hand_over(
+        self,
+        block: Any,
+        answer: pb.SessionResponse,
+        outbox: Outbox,
+        when_sent: Callable[[], None],
+    ) -> None:
         outbox.put_stream(_chunks(block, answer.request_id), lambda: self.give_back(block))
-        outbox.put(answer)
+        outbox.put(answer, when_sent)
 
     def describe(self, stats: pb.SessionStats) -> None:
         """The statistics count regions and the blocks in them."""

@@ -7,7 +7,7 @@ daemon's own memory until they are sent in messages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from graphzero import _engine
@@ -66,12 +66,22 @@ class ResultMemory(ABC):
         """The trainer has mapped a region that it was offered."""
 
     @abstractmethod
-    def hand_over(self, block: ResultBlock, answer: pb.SessionResponse, outbox: Outbox) -> None:
+    def hand_over(
+        self,
+        block: ResultBlock,
+        answer: pb.SessionResponse,
+        outbox: Outbox,
+        when_sent: Callable[[], None],
+    ) -> None:
         """Sends `answer`, whose result lies in the block, and whatever must come before it."""
 
     @abstractmethod
     def describe(self, stats: pb.SessionStats) -> None:
         """Adds what the session holds."""
+
+    def held_by_age(self) -> Sequence[int]:
+        """Bytes of shared memory in blocks that the session holds, see SharedMemoryStats."""
+        return ()
 
     @abstractmethod
     def holders_text(self) -> str:
@@ -116,7 +126,13 @@ class SharedMemory(ResultMemory):
     def region_mapped(self, region_id: int) -> None:
         self._memory.mapped(region_id)
 
-    def hand_over(self, block: Any, answer: pb.SessionResponse, outbox: Outbox) -> None:
+    def hand_over(
+        self,
+        block: Any,
+        answer: pb.SessionResponse,
+        outbox: Outbox,
+        when_sent: Callable[[], None],
+    ) -> None:
         self._tell_of_regions(outbox)
         self._handed_over.add(block.id)
         where = answer.result.block
@@ -124,7 +140,7 @@ class SharedMemory(ResultMemory):
         where.region_id = block.region_id
         where.offset = block.offset
         where.byte_size = block.size
-        outbox.put(answer)
+        outbox.put(answer, when_sent)
 
     def _tell_of_regions(self, outbox: Outbox) -> None:
         news = self._memory.take_news()
@@ -140,6 +156,11 @@ class SharedMemory(ResultMemory):
         usage = self._memory.usage()
         stats.regions, stats.blocks = usage.regions, usage.blocks
         stats.region_byte_size, stats.block_byte_size = usage.region_bytes, usage.block_bytes
+        stats.guarantee_byte_size = usage.guarantee_bytes
+        stats.oldest_block_ms = usage.oldest_block_ms
+
+    def held_by_age(self) -> Sequence[int]:
+        return self._memory.usage().held_by_age
 
     def holders_text(self) -> str:
         usage = self._memory.usage()

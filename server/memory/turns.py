@@ -20,6 +20,10 @@ class Waiter(Protocol):
     def number(self) -> int:
         """Counts the session's requests."""
 
+    @property
+    def queued(self) -> bool:
+        """For a worker, or at one."""
+
     def submit(self, *, first: bool) -> None:
         """Tries again, before other requests of its session."""
 
@@ -36,6 +40,11 @@ class MemoryTurns:
     @property
     def nobody_waits(self) -> bool:
         return not self._waiting
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait, without those that have been called to try again."""
+        return sum(not request.queued for request in self._waiting.values())
 
     def __contains__(self, request: Waiter) -> bool:
         return request.number in self._waiting

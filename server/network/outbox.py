@@ -33,8 +33,8 @@ class Outbox:
         self._room = asyncio.Event()
         self._room.set()
 
-    def put(self, message: pb.SessionResponse) -> None:
-        self._put(_Entry((message,), message.ByteSize(), _nothing))
+    def put(self, message: pb.SessionResponse, when_sent: Callable[[], None] = _nothing) -> None:
+        self._put(_Entry((message,), message.ByteSize(), when_sent))
 
     def put_stream(
         self, messages: Iterable[pb.SessionResponse], when_sent: Callable[[], None]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,13 +28,13 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import (
     OutOfMemory,
     ProtocolViolation,
-    RequestCancelled,
     RequestTimedOut,
     code_for,
     is_of_the_machine,
     number_of,
 )
 from graphzero.server.compute import MOST_BRIEF_BYTES, Computation, is_brief, is_in_memory
+from graphzero.server.metrics.requests import CANCELLED, OK, EndedRequest
 from graphzero.server.sessions.resources import SessionResources
 from graphzero.server.sessions.result_maker import ResultMaker
 
@@ -60,11 +61,14 @@ class Request:
         self,
         resources: SessionResources,
         message: pb.SessionRequest,
+        kind: str,
         number: int,
         on_answered: Callable[[Request], None],
     ) -> None:
-        """`number` counts the session's requests. `on_answered` is called once, at the end."""
+        """`kind` is the field that the message has, `number` counts the session's requests.
+        `on_answered` is called once, at the end."""
         self.id: int = message.request_id
+        self.kind = kind
         self.number = number
         self.session_id = resources.session_id
         self.call = _engine.Call(resources.share)
@@ -88,17 +92,17 @@ class Request:
 
     # --- arriving ---
 
-    def begin(self, kind: str, in_flight: int) -> None:
+    def begin(self, in_flight: int) -> None:
         """Takes the ids that came with the message; refuses what there is no room for.
 
-        `kind` is the field that the message has, `in_flight` counts the session's open requests.
+        `in_flight` counts the session's open requests.
         """
-        body = getattr(self._message, kind)
-        first, more = _ID_FIELDS.get(kind, ("ids", "more_ids"))
+        body = getattr(self._message, self.kind)
+        first, more = _ID_FIELDS.get(self.kind, ("ids", "more_ids"))
         piece = getattr(body, first)
         body.ClearField(first)  # what is left is equal for requests that differ in their ids only
         try:
-            self._admit(kind, in_flight)
+            self._admit(in_flight)
         except (OutOfMemory, ValueError) as error:
             self.fail(error)
             return
@@ -110,7 +114,7 @@ class Request:
         self._set_timer(min(self._deadline, now + usual_s))
         self.take_ids(piece, last=not getattr(body, more))
 
-    def _admit(self, kind: str, in_flight: int) -> None:
+    def _admit(self, in_flight: int) -> None:
         """Raises what the request is refused with before anything of it is read."""
         most = self._shared.limits.max_in_flight
         if in_flight > most:
@@ -118,7 +122,7 @@ class Request:
                 f"found more than {most} requests in flight: wait for answers, use a smaller "
                 "prefetch, or raise --max-in-flight"
             )
-        texts = len(self._message.find_nodes.texts) if kind == "find_nodes" else 0
+        texts = len(self._message.find_nodes.texts) if self.kind == "find_nodes" else 0
         size = self._message.ByteSize()
         if not texts and size > _MAX_BODY_BYTES:
             raise ValueError(
@@ -200,6 +204,7 @@ class Request:
         """Queues it for a worker; `first`: before other requests of its session."""
         if not self.queued and not self.answered:
             self.queued = True
+            self._maker.times.wait(for_memory=False)
             self._shared.scheduler.submit(self.session_id, self.run, first=first)
 
     def run_again(self) -> None:
@@ -212,6 +217,7 @@ class Request:
     def run(self) -> None:
         """As far as memory allows."""
         residency = self._resources.dataset.residency
+        self._maker.times.stop_waiting()
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
         with self.call:
@@ -266,9 +272,15 @@ class Request:
         if not self._end():
             self._resources.memory.give_back(block)
             return
-        self._count_latency()
-        self._shared.counters.result_bytes += computation.layout.byte_size
-        self._resources.memory.hand_over(block, answer, self._resources.outbox)
+        self._count_end(OK, computation=computation)
+        self._resources.memory.hand_over(
+            block, answer, self._resources.outbox, self._sender(self._maker.ready_at)
+        )
+
+    def _sender(self, ready_at: float) -> Callable[[], None]:
+        """What to call when the answer is sent. It keeps the metrics only, not the request."""
+        metrics, kind = self._shared.metrics, self.kind
+        return lambda: metrics.delivered(kind, time.monotonic() - ready_at)
 
     def _failed(self, error: BaseException) -> None:
         self._leave_worker()
@@ -282,6 +294,7 @@ class Request:
         if self.call.needed > self._shared.line.largest:
             self.fail(OutOfMemory(str(error)))
         else:
+            self._maker.times.wait(for_memory=True)
             self._shared.line.wait(self)
 
     def _no_memory(self, asked: bool) -> None:
@@ -290,6 +303,7 @@ class Request:
             self._leave_worker()
             return
         self.queued = False
+        self._maker.times.wait(for_memory=True)
         self._resources.turns.wait(self, asked=asked)
         if self._maker.drawn is not None:
             self._shared.line.park(self)
@@ -322,12 +336,9 @@ class Request:
         """Answers with an error, unless it was answered before."""
         if not self._end():
             return
-        # What a trainer gives up, a batch fetched ahead for instance, is no failure.
-        if not isinstance(error, RequestCancelled):
-            self._shared.counters.failed += 1
-            self._count_latency()
         code = code_for(error)
         text = line_text(str(error), _MAX_ERROR_TEXT) or type(error).__name__
+        self._count_end(code.name, message=text)
         if code.name == "INTERNAL":
             log.error("session %d, request %d failed", self.session_id, self.id, exc_info=error)
         elif is_of_the_machine(error):
@@ -337,7 +348,8 @@ class Request:
 
     def drop(self) -> None:
         """Ends it without an answer: nobody is there any more to get one."""
-        self._end()
+        if self._end():
+            self._count_end(CANCELLED)
 
     def _expired(self) -> None:
         if self not in self._resources.turns:
@@ -352,9 +364,30 @@ class Request:
             )
         )
 
-    def _count_latency(self) -> None:
-        if self._arrived is not None:  # else it was refused before all of it had come
-            self._resources.latency.add(self._loop.time() - self._arrived)
+    def _count_end(
+        self, code: str, *, message: str = "", computation: Computation | None = None
+    ) -> None:
+        resources, times = self._resources, self._maker.times
+        times.stop_waiting()
+        seconds = None  # if it was refused before all of it had come
+        if self._arrived is not None:
+            seconds = self._loop.time() - self._arrived
+            if code != CANCELLED:
+                resources.latency.add(seconds)
+        ended = EndedRequest(
+            session_id=self.session_id,
+            client_name=resources.client_name,
+            dataset=resources.dataset.name,
+            kind=self.kind,
+            code=code,
+            seconds=seconds,
+            stages=times,
+            message=message,
+            result_bytes=computation.layout.byte_size if computation else 0,
+            nodes=computation.num_nodes if computation else 0,
+            edges=computation.num_edges if computation else 0,
+        )
+        self._shared.metrics.end(ended, resources.counts)
 
     def _end(self) -> bool:
         """Gives up everything that it holds or waits for. False if it was answered before."""

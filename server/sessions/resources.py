@@ -12,8 +12,9 @@ from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.results import ResultMemory
 from graphzero.server.memory.turns import MemoryTurns
 from graphzero.server.memory.working_line import WorkingMemoryLine
+from graphzero.server.metrics.durations import DurationCounts
+from graphzero.server.metrics.requests import RequestMetrics, SessionCounts
 from graphzero.server.network.outbox import Outbox
-from graphzero.server.sessions.metrics import Counters, LatencyCounts
 from graphzero.server.sessions.scheduler import Scheduler
 from graphzero.server.settings.config import LimitConfig
 
@@ -29,12 +30,13 @@ class Shared:
     scheduler: Scheduler
     line: WorkingMemoryLine
     ids: IdBudget
-    counters: Counters
+    metrics: RequestMetrics
 
 
 @dataclass
 class SessionResources:
     session_id: int
+    client_name: str
     dataset: Dataset
     memory: ResultMemory
     shared: Shared
@@ -42,7 +44,8 @@ class SessionResources:
     turns: MemoryTurns = field(init=False)
     outbox: Outbox = field(default_factory=Outbox)
     share: _engine.Share = field(default_factory=_engine.Share)
-    latency: LatencyCounts = field(default_factory=LatencyCounts)
+    counts: SessionCounts = field(default_factory=SessionCounts)
+    latency: DurationCounts = field(default_factory=DurationCounts)
     held_bytes: int = 0
     """Of ids and messages of requests that are not answered, as the IdBudget counts them."""
     memory_problem: str = ""

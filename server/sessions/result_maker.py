@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
 from graphzero.server.compute import Computation, make_computation
 from graphzero.server.memory.results import ResultBlock
+from graphzero.server.metrics.requests import StageTimes
 from graphzero.server.sessions.resources import SessionResources
 
 # Calls a function with arguments on the event loop.
@@ -34,6 +36,9 @@ class ResultMaker:
         self._message = message
         self._ids = ids
         self.drawn: Computation | None = None
+        self.times = StageTimes()
+        self.ready_at = 0.0
+        """When the block was filled, by time.monotonic()."""
 
     def forget(self) -> Computation | None:
         """Gives up what was drawn, and returns it."""
@@ -45,7 +50,11 @@ class ResultMaker:
         if self._resources.memory_problem:
             raise NotPossible(self._resources.memory_problem)
         if self.drawn is None:
-            self.drawn = self._draw()
+            began = time.monotonic()
+            try:
+                self.drawn = self._draw()
+            finally:
+                self.times.sampling += time.monotonic() - began
         block = self._allocate(max(1, self.drawn.layout.byte_size))
         if block is not None:
             try:
@@ -84,14 +93,23 @@ class ResultMaker:
             raise OutOfMemory(str(error)) from error
 
     def _fill(self, computation: Computation, block: ResultBlock, tell: Tell) -> None:
+        began = time.monotonic()
         try:
             computation.fill(block)
+            self.ready_at = time.monotonic()
+            self._count_fill(computation, self.ready_at - began)
         except Exception as error:
             self._check_for_damage(block, error, tell)
             if isinstance(error, OSError):
                 raise UnreadableFile(str(error)) from error
             raise
         self._check_for_damage(block, None, tell)
+
+    def _count_fill(self, computation: Computation, seconds: float) -> None:
+        if computation.fills_by_sampling:
+            self.times.sampling += seconds
+        else:
+            self.times.gathering += seconds
 
     def _check_for_damage(self, block: ResultBlock, failure: Exception | None, tell: Tell) -> None:
         """Raises if the client has cut the region: then that is why writing failed, if it did."""

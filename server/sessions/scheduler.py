@@ -49,6 +49,7 @@ class Scheduler:
         self._lanes: dict[Hashable, _Lane] = {}
         self._round: deque[Hashable] = deque()
         self._running = 0
+        self._queued = 0
         self._idle = 0
         self._stopped = False
         self._workers: set[threading.Thread] = set()
@@ -69,6 +70,7 @@ class Scheduler:
                 lane.jobs.appendleft(job)
             else:
                 lane.jobs.append(job)
+            self._queued += 1
             if not lane.ready:
                 lane.ready = True
                 self._round.append(session)
@@ -86,6 +88,16 @@ class Scheduler:
         lane = self._lanes.get(session)
         return lane is not None and bool(lane.jobs)
 
+    @property
+    def running(self) -> int:
+        """Jobs at a worker."""
+        return self._running
+
+    @property
+    def queued(self) -> int:
+        """Jobs that wait for a worker."""
+        return self._queued
+
     def withdraw(self, session: Hashable, job: Job) -> bool:
         """Drops one job, if it is still queued, and says whether it was. One that runs goes on."""
         with self._lock:
@@ -93,6 +105,7 @@ class Scheduler:
             if lane is None or job not in lane.jobs:
                 return False
             lane.jobs.remove(job)
+            self._queued -= 1
             return True
 
     def forget(self, session: Hashable) -> None:
@@ -100,6 +113,7 @@ class Scheduler:
         with self._lock:
             lane = self._lanes.get(session)
             if lane is not None:
+                self._queued -= len(lane.jobs)
                 lane.jobs.clear()
                 self._drop_if_empty(session, lane)
 
@@ -109,6 +123,7 @@ class Scheduler:
             self._stopped = True
             for lane in self._lanes.values():
                 lane.jobs.clear()
+            self._queued = 0
             workers = list(self._workers)
         for _ in workers:
             self._calls.put(False)
@@ -172,6 +187,7 @@ class Scheduler:
                     self._round.append(session)
                 if lane.jobs:
                     job = lane.jobs.popleft()
+                    self._queued -= 1
                     lane.running += 1
                     self._running += 1
                     return session, job

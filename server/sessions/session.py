@@ -15,6 +15,7 @@ from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import ProtocolViolation, RequestCancelled
 from graphzero.server.memory.results import ResultMemory
+from graphzero.server.metrics.requests import SessionCounts
 from graphzero.server.sessions.request import Request
 from graphzero.server.sessions.resources import SessionResources, Shared
 
@@ -35,9 +36,8 @@ class TrainerSession:
         self.id = session_id
         self.client_name = client_name
         self.dataset = dataset
-        self.requests = 0
         self._started = time.monotonic()
-        self._resources = SessionResources(session_id, dataset, memory, shared)
+        self._resources = SessionResources(session_id, client_name, dataset, memory, shared)
         self._open: dict[int, Request] = {}
         self._draining = False
         self._closed = False
@@ -52,6 +52,8 @@ class TrainerSession:
         self._last_heard = time.monotonic()
         if message.released_block_ids:
             self._release(message.released_block_ids)
+        if message.waited_us:
+            self._resources.shared.metrics.waited(message.waited_us, self.counts, self._age_s)
         body = message.WhichOneof("body")
         if body == "release":
             self._release(message.release.block_ids)
@@ -83,11 +85,10 @@ class TrainerSession:
             return  # ends with the stream, and may be asked again of the next daemon
         if message.request_id == 0 or message.request_id in self._open:
             raise ProtocolViolation(f"request id {message.request_id} is 0 or in use")
-        self.requests += 1
-        self._resources.shared.counters.requests += 1
-        request = Request(self._resources, message, self.requests, self._forget)
+        self._resources.shared.metrics.begin(self.counts)
+        request = Request(self._resources, message, kind, self.counts.requests, self._forget)
         self._open[request.id] = request
-        request.begin(kind, in_flight=len(self._open))
+        request.begin(in_flight=len(self._open))
 
     def _forget(self, request: Request) -> None:
         del self._open[request.id]
@@ -111,13 +112,32 @@ class TrainerSession:
         """Sends answers, in order, until it is cancelled or the client is gone."""
         await self._resources.outbox.write_to(context)
 
+    @property
+    def counts(self) -> SessionCounts:
+        return self._resources.counts
+
+    @property
+    def waiting_for_memory(self) -> int:
+        """Requests that wait for memory for their results."""
+        return self._resources.turns.waiting
+
+    def held_by_age(self) -> Sequence[int]:
+        return self._resources.memory.held_by_age()
+
+    @property
+    def _age_s(self) -> float:
+        return time.monotonic() - self._started
+
     def stats(self) -> pb.SessionStats:
         stats = pb.SessionStats(
             session_id=self.id,
             client_name=self.client_name,
             dataset=self.dataset.name,
-            age_ms=int(1000 * (time.monotonic() - self._started)),
-            requests=self.requests,
+            age_ms=int(1000 * self._age_s),
+            requests=self.counts.requests,
+            failed_requests=self.counts.failed,
+            result_byte_size=self.counts.result_bytes,
+            waited_us=self.counts.waited_us,
             in_flight=len(self._open),
             request_latency=self._resources.latency.entries,
             idle_ms=int(1000 * self.idle_seconds()),

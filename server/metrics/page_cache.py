@@ -1,0 +1,115 @@
+"""How much of each file lies in memory, asked of the kernel on a thread of its own.
+
+Asking takes about 10 ms for a GB that is cached. So it is done only while somebody wants to know,
+never more than a hundredth of the time, and the answer may be a few seconds old.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphzero.files.dataset import Dataset
+from graphzero.proto import graphzero_pb2 as pb
+
+log = logging.getLogger("graphzero.server")
+
+_PARTS = 64
+_PAGE = mmap.PAGESIZE
+_LEAST_PAUSE_S = 2.0
+_SHARE_OF_TIME = 0.01
+
+
+@dataclass(frozen=True)
+class _Answer:
+    files: list[pb.FileStats]
+    when: float
+    datasets: list[Dataset]
+
+
+class PageCache:
+    """Belongs to the event loop's thread, but for what its own thread does."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """Of at most `most` files."""
+        self._most = most
+        self._clock = clock
+        self._answer = _Answer([], 0.0, [])
+        self._next = 0.0
+        self._thread: threading.Thread | None = None
+
+    def files(self, datasets: Sequence[Dataset]) -> list[pb.FileStats]:
+        """The last answer, and lets the next one be asked for."""
+        datasets = list(datasets)
+        self._ask(datasets)
+        answer = self._answer
+        if answer.datasets != datasets:  # before the first answer, or after a reload
+            return [file for file, _ in self._all(datasets)]
+        age_ms = int(1000 * (self._clock() - answer.when))
+        for file in answer.files:
+            file.age_ms = age_ms
+        return answer.files
+
+    def join(self, timeout_s: float) -> bool:
+        """Whether its thread has ended."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+        return self._thread is None or not self._thread.is_alive()
+
+    def _ask(self, datasets: list[Dataset]) -> None:
+        busy = self._thread is not None and self._thread.is_alive()
+        new = self._answer.datasets != datasets
+        if busy or (self._clock() < self._next and not new):
+            return
+        self._thread = threading.Thread(
+            target=self._look, args=(datasets,), name="page-cache", daemon=True
+        )
+        try:
+            self._thread.start()
+        except RuntimeError:  # no thread to be had: the next who asks tries again
+            self._thread = None
+
+    def _look(self, datasets: list[Dataset]) -> None:
+        began = self._clock()
+        files = []
+        try:
+            for file, opened in self._all(datasets):
+                parts = opened.resident_parts(_PARTS)
+                file.resident_byte_size = sum(parts)
+                file.resident_percent.extend(_percent(parts, file.byte_size))
+                files.append(file)
+        except Exception:  # a bug here must not be the end of the numbers, nor be hidden
+            log.exception("cannot ask how much of the files lies in memory")
+        now = self._clock()
+        self._next = now + max(_LEAST_PAUSE_S, (now - began) / _SHARE_OF_TIME)
+        self._answer = _Answer(files, now, datasets)
+
+    def _all(self, datasets: list[Dataset]) -> Iterator[tuple[pb.FileStats, Any]]:
+        left = self._most
+        for dataset in datasets:
+            graph = (dataset.graph.path.name, dataset.graph.topology, dataset.graph.byte_size)
+            columns = ((name, c.matrix, c.byte_size) for name, c in dataset.columns.items())
+            for name, opened, size in (graph, *columns):
+                if left == 0:
+                    return
+                left -= 1
+                yield pb.FileStats(dataset=dataset.name, file=name, byte_size=size), opened
+
+
+def _percent(parts: list[int], size: int) -> Iterator[int]:
+    """Of equal parts of a file of `size` bytes. One with fewer pages than parts is one part."""
+    if not parts:
+        return
+    pages = -(-size // _PAGE)
+    if pages < len(parts):
+        yield round(100 * min(1.0, sum(parts) / size))
+        return
+    for number, resident in enumerate(parts):
+        begin = pages * number // len(parts) * _PAGE
+        end = min(pages * (number + 1) // len(parts) * _PAGE, size)
+        yield round(100 * resident / (end - begin))

@@ -1,0 +1,178 @@
+"""What requests did: counts, times by stage, and the latest that failed or were slow.
+
+Workers measure how long they drew and filled, and hand that over with the result; everything is
+counted on the event loop's thread, so nothing here takes a lock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from graphzero.base.text import line_text
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.metrics.durations import DurationCounts
+
+OK = "OK"
+CANCELLED = "CANCELLED"
+# A request that took this long is listed among the slow ones.
+SLOW_S = 1.0
+_EVENTS = 32
+_MOST_MESSAGE = 300
+
+
+class StageTimes:
+    """Seconds that one request spent in each stage. Stages may come again: then they add up.
+
+    The event loop says when it begins to wait, the worker when that is over; they take turns.
+    """
+
+    __slots__ = ("_waits_for_memory", "_waits_since", "gathering", "memory", "queue", "sampling")
+
+    def __init__(self) -> None:
+        self.queue = self.memory = self.sampling = self.gathering = 0.0
+        self._waits_since: float | None = None
+        self._waits_for_memory = False
+
+    def wait(self, *, for_memory: bool) -> None:
+        """From now on it waits: for memory, or for a worker."""
+        self.stop_waiting()
+        self._waits_since = time.monotonic()
+        self._waits_for_memory = for_memory
+
+    def stop_waiting(self) -> None:
+        if self._waits_since is None:
+            return
+        seconds = time.monotonic() - self._waits_since
+        self._waits_since = None
+        if self._waits_for_memory:
+            self.memory += seconds
+        else:
+            self.queue += seconds
+
+
+@dataclass(frozen=True)
+class EndedRequest:
+    """A request that was answered, or whose session ended before that."""
+
+    session_id: int
+    client_name: str
+    dataset: str
+    kind: str
+    code: str
+    """gRPC's name of it; OK for a result."""
+    seconds: float | None
+    """From its last id to its answer; None if it was refused before all of it had come."""
+    stages: StageTimes
+    message: str = ""
+    result_bytes: int = 0
+    nodes: int = 0
+    edges: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """What a trainer gives up, a batch fetched ahead for instance, is no failure."""
+        return self.code not in (OK, CANCELLED)
+
+
+@dataclass
+class SessionCounts:
+    """Of one session."""
+
+    requests: int = 0
+    failed: int = 0
+    result_bytes: int = 0
+    waited_us: int = 0
+    """That its trainer waited for data, as it says."""
+
+
+class RequestMetrics:
+    """Of all sessions, since the start. Belongs to the event loop's thread."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.failed = 0
+        self.result_bytes = 0
+        self.nodes = 0
+        self.edges = 0
+        self.waited_us = 0
+        self.sessions_opened = 0
+        self.ended: dict[tuple[str, str], int] = {}
+        """By kind and code."""
+        self.stages: dict[tuple[str, str], DurationCounts] = {}
+        """By kind and stage."""
+        self.failures: deque[pb.RequestEvent] = deque(maxlen=_EVENTS)
+        self.slow: deque[pb.RequestEvent] = deque(maxlen=_EVENTS)
+
+    def begin(self, session: SessionCounts) -> None:
+        self.begun += 1
+        session.requests += 1
+
+    def end(self, request: EndedRequest, session: SessionCounts) -> None:
+        key = request.kind, request.code
+        self.ended[key] = self.ended.get(key, 0) + 1
+        if request.code == CANCELLED:
+            return
+        if request.code == OK:
+            self._count_result(request, session)
+        else:
+            self.failed += 1
+            session.failed += 1
+            self.failures.appendleft(_event(request))
+        if request.seconds is not None and request.seconds >= SLOW_S:
+            self.slow.appendleft(_event(request))
+
+    def _count_result(self, request: EndedRequest, session: SessionCounts) -> None:
+        kind, stages = request.kind, request.stages
+        session.result_bytes += request.result_bytes
+        self.result_bytes += request.result_bytes
+        self.nodes += request.nodes
+        self.edges += request.edges
+        self._stage(kind, "queue").add(stages.queue)
+        self._stage(kind, "memory").add(stages.memory)
+        self._stage(kind, "sampling").add(stages.sampling)
+        self._stage(kind, "gathering").add(stages.gathering)
+        self._stage(kind, "total").add(request.seconds or 0.0)
+
+    def delivered(self, kind: str, seconds: float) -> None:
+        """An answer was handed to gRPC, so long after the worker had filled it."""
+        self._stage(kind, "delivery").add(seconds)
+
+    def waited(self, microseconds: int, session: SessionCounts, age_s: float) -> None:
+        """A trainer says how long it has waited since it last said so: believed as far as its
+        session has existed for so long."""
+        most = max(0, int(age_s * 1_000_000) - session.waited_us)
+        microseconds = min(microseconds, most)
+        session.waited_us += microseconds
+        self.waited_us += microseconds
+
+    def _stage(self, kind: str, stage: str) -> DurationCounts:
+        key = kind, stage
+        found = self.stages.get(key)
+        if found is None:
+            found = self.stages[key] = DurationCounts()
+        return found
+
+
+def _event(request: EndedRequest) -> pb.RequestEvent:
+    stages = request.stages
+    return pb.RequestEvent(
+        ended_unix_ms=int(time.time() * 1000),
+        session_id=request.session_id,
+        client_name=request.client_name,
+        dataset=request.dataset,
+        kind=request.kind,
+        code=request.code,
+        message=line_text(request.message, _MOST_MESSAGE),
+        total_us=_microseconds(request.seconds or 0.0),
+        queue_us=_microseconds(stages.queue),
+        memory_us=_microseconds(stages.memory),
+        sampling_us=_microseconds(stages.sampling),
+        gathering_us=_microseconds(stages.gathering),
+        result_byte_size=request.result_bytes,
+    )
+
+
+def _microseconds(seconds: float) -> int:
+    return int(seconds * 1_000_000)
