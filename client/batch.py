@@ -24,7 +24,7 @@ from graphzero.embedded.typed_results import shape_of
 
 _TOPOLOGY = (
     "n_id", "edge_index", "e_id", "edge_weight", "batch", "source_index", "target_index",
-    "seed_time",
+    "seed_time", "input_id", "edge_label", "edge_label_time",
 )  # fmt: skip
 
 
@@ -39,6 +39,9 @@ class Batch(SampleResult):
     belongs to this process: they may be changed in place. The block goes back to the daemon when
     the last tensor or view of it dies; a trainer that keeps batches therefore keeps their memory,
     and clone() is the way to keep one for long.
+
+    Batches of Client.link_loader() also have input_id, the positions of their links among those of
+    the loader, and edge_label and edge_label_time, their labels and times, or None.
 
     A pickled batch is a copy. A forked child may read an inherited one while its parent holds it.
     """
@@ -89,6 +92,10 @@ class Batch(SampleResult):
             return self[name]
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
+
+    def _set_link_fields(self, fields: dict[str, Any]) -> None:
+        """For loaders: what they know of the links of a batch."""
+        self._held().update(fields)
 
     def numpy(self) -> Batch:
         """The same batch with NumPy arrays over the same memory."""

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from graphzero.base.ids import Ids
 from graphzero.client.batch import Batch
 from graphzero.client.calls import ClientCalls
-from graphzero.client.column_choice import Columns
 from graphzero.client.info import DatasetInfo
-from graphzero.client.request import Call
+from graphzero.client.loader_calls import LoaderCalls
 from graphzero.client.signatures import with_arguments_of
-from graphzero.client.temporal import TimedDraws
 from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.results import Walks
-from graphzero.embedded.sample_calls import TemporalStrategy
-from graphzero.embedded.sampling import Subgraph
-from graphzero.embedded.typed_arguments import Fanout, Times
-from graphzero.files.topology_file import Direction
-
-if TYPE_CHECKING:
-    from graphzero.client.loader import Loader
-
-T = TypeVar("T")
 
 
-class Client(ClientCalls):
+class Client(LoaderCalls):
     """A connection to a daemon and one of its datasets. Made by connect(). Thread-safe.
 
     The client stays with the version of the data that it found: a request that could only be served
@@ -158,85 +145,6 @@ class Client(ClientCalls):
         """
         return self._column(name)
 
-    def loader(
-        self,
-        seeds: Ids | str | tuple[str, Any] | Mapping[str, Any] | None,
-        fanout: Fanout,
-        batch_size: int | None = None,
-        *,
-        default_fanout: Iterable[int] | None = None,
-        time: Times = None,
-        time_strict: bool = False,
-        time_window: Any = None,
-        temporal_strategy: TemporalStrategy = "uniform",
-        original_ids: bool = False,
-        shuffle: bool = False,
-        seed: int = 0,
-        drop_last: bool = False,
-        rank: int = 0,
-        world_size: int = 1,
-        prefetch: int = 2,
-        batch_sampler: Iterable[Any] | None = None,
-        columns: Columns | None = None,
-        seed_columns: Columns | None = None,
-        replace: bool = False,
-        weighted: bool = False,
-        direction: Direction | None = None,
-        edge_ids: bool = False,
-        disjoint: bool = False,
-        subgraph: Subgraph = "directional",
-        timeout: float | None = None,
-    ) -> Loader:
-        """Batches for epochs of training, prepared ahead; see Loader.
-
-        seeds: node ids, a bool mask over the nodes, the name of a split (a column of ids, or a bool
-        node column), or None for all nodes. Of a graph with types ("user", one of these), such as
-        ("user", "train"); the name of a type for all its nodes; or {type: one of these} for several
-        types, whose seeds an epoch then mixes.
-        time: as in sample(); times that are given are in the order of the seeds.
-        original_ids: seeds are original ids of a relabelled dataset.
-        shuffle, seed: a new order in each epoch; order and draws follow from the seed.
-        drop_last: leave out what does not fill a batch on every rank.
-        rank, world_size: this trainer's place among those that share an epoch.
-        prefetch: batches in the making ahead of the one in use.
-        batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
-        batch_size, shuffle and drop_last; of a graph with types, of what sample() takes as seeds.
-        The rest is as in sample().
-        """
-        from graphzero.client.loader import Loader, LoaderOptions, LoaderSeeds
-
-        if original_ids:
-            seeds = self._run(self._original_seeds(seeds, self._deadline(timeout)))
-        if time is not None:
-            self._require_features(["times"])
-        return Loader(
-            self,
-            LoaderSeeds(seeds, time, batch_sampler),
-            self._sample_options(
-                fanout,
-                columns,
-                seed_columns,
-                default_fanout=default_fanout,
-                replace=replace,
-                weighted=weighted,
-                direction=direction,
-                edge_ids=edge_ids,
-                disjoint=disjoint,
-                subgraph=subgraph,
-            ),
-            TimedDraws(time_strict, time_window, temporal_strategy),
-            LoaderOptions(
-                batch_size=batch_size,
-                shuffle=shuffle,
-                seed=seed,
-                drop_last=drop_last,
-                rank=rank,
-                world_size=world_size,
-                prefetch=prefetch,
-                timeout=timeout,
-            ),
-        )
-
     def close(self) -> None:
         """Ends the sessions, loaders' too. Tensors in hand stay valid. Harmless when repeated."""
         self._close()
@@ -256,6 +164,3 @@ class Client(ClientCalls):
         from graphzero.client.connect import reopen_client
 
         return reopen_client, (self._options, self._dataset.fingerprint)
-
-    def _run(self, call: Call[T]) -> T:
-        return self._pool.direct().run(call)

@@ -5,31 +5,26 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphzero.base.numbers import whole_number
 from graphzero.client.calls import AnyBatch
-from graphzero.client.connection import Connection
-from graphzero.client.info import DatasetInfo
+from graphzero.client.link_batches import LinksOfBatch, batch_of_links
+from graphzero.client.loader_items import LoaderItems, LoaderOptions
 from graphzero.client.loader_state import count_in_state, require_fitting_state
-from graphzero.client.messages import SampleOptions, Seeds, TemporalOptions, sample_messages
-from graphzero.client.order import EpochPlan, SeedOrder, batch_seed, require_rank
+from graphzero.client.messages import SampleOptions, Seeds, sample_messages
+from graphzero.client.order import batch_seed, require_rank
 from graphzero.client.request import RAN_OUT, Request, RequestFuture
-from graphzero.client.seed_batches import (
-    OrderedBatches,
-    Progress,
-    SamplerBatches,
-    SeedBatches,
-)
-from graphzero.client.seeds import seed_list
-from graphzero.client.temporal import TimedDraws, sampler_temporal_options, temporal_options
+from graphzero.client.seed_batches import Progress
+from graphzero.client.temporal import TimedDraws
 from graphzero.embedded.sampling import resolve_seed
 
 if TYPE_CHECKING:
-    from graphzero.client.client import Client
+    from graphzero.client.loader_calls import LoaderCalls
 
 # The batch in use, and the one before it: a loop variable holds it until the next is bound.
 _HELD_BY_USER = 2
@@ -37,37 +32,14 @@ _HELD_BY_USER = 2
 _STATE_VERSION = 1
 
 
-@dataclass(frozen=True)
-class LoaderOptions:
-    """How a loader goes through its seeds."""
-
-    batch_size: int | None
-    shuffle: bool
-    seed: int
-    drop_last: bool
-    rank: int
-    world_size: int
-    prefetch: int
-    timeout: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class LoaderSeeds:
-    """What a loader goes through, as users say it."""
-
-    seeds: Any
-    time: Any
-    batch_sampler: Iterable[Any] | None
-
-
 class Loader:
-    """An iterable of batches; each iter() is an epoch. Made by Client.loader().
+    """An iterable of batches; each iter() is an epoch. Made by Client.loader() and link_loader().
 
     The first iter() is epoch 0, the next one epoch 1, and so on, unless set_epoch() says otherwise.
     Order and draws of an epoch follow from the loader's seed and the epoch's number alone.
 
-    Ranks share an epoch: every seed is in exactly one batch of one rank, and all ranks have the
-    same number of batches, none empty. order.py has the rule.
+    Ranks share an epoch: every seed or link is in exactly one batch of one rank, and all ranks have
+    the same number of batches, none empty. order.py has the rule.
 
     One epoch at a time: iter() ends the one before, and an iterator that is dropped, by `break` for
     instance, cancels what was prepared ahead. Loaders of one client do not disturb each other.
@@ -77,8 +49,8 @@ class Loader:
 
     def __init__(
         self,
-        client: Client,
-        seeds: LoaderSeeds,
+        client: LoaderCalls,
+        items: LoaderItems,
         sample: SampleOptions,
         draws: TimedDraws,
         options: LoaderOptions,
@@ -91,15 +63,9 @@ class Loader:
         self._seed = options.seed
         self._connection = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
         self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
-        dataset = client.info().dataset
-        self._seed_batches: SeedBatches
-        if seeds.batch_sampler is None:
-            self._seed_batches, temporal = _ordered_batches(
-                seeds, dataset, self._connection, draws, options
-            )
-        else:
-            self._seed_batches = _sampler_batches(seeds, dataset, options)
-            temporal = sampler_temporal_options(dataset, seeds.time, draws)
+        self._seed_batches, temporal = items.resolve(
+            client.info().dataset, self._connection, draws, options
+        )
         self._sample = replace(sample, temporal=temporal)
         self._progress = Progress(epoch=0, handed_out=0)
         self._resume_at: Progress = self._progress
@@ -183,7 +149,10 @@ class Loader:
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
         messages = sample_messages(seeds, self._sample, drawn_by)
         deadline = self._connection.deadline(options.timeout)
-        return self._connection.submit(Request(messages, self._client._make_batch, deadline))
+        make = self._client._make_batch
+        if isinstance(seeds, LinksOfBatch):
+            make = partial(batch_of_links, make, seeds.fields)
+        return self._connection.submit(Request(messages, make, deadline))
 
 
 @dataclass
@@ -300,43 +269,3 @@ class LoaderIterator:
     def _report(self, progress: Progress) -> None:
         if self._reports:
             self._loader._progress = progress
-
-
-def _ordered_batches(
-    seeds: LoaderSeeds,
-    dataset: DatasetInfo,
-    connection: Connection,
-    draws: TimedDraws,
-    options: LoaderOptions,
-) -> tuple[OrderedBatches, TemporalOptions | None]:
-    if options.batch_size is None:
-        raise ValueError("batch_size is missing")
-    deadline = connection.deadline(options.timeout)
-    nodes = connection.run(seed_list(seeds.seeds, dataset, deadline))
-    sizes = [(part.type, range(part.count)) for part in nodes.parts]
-    temporal, times = temporal_options(dataset, seeds.time, sizes, draws)
-    nodes = replace(nodes, times=times)
-    plan = EpochPlan(
-        num_seeds=len(nodes),
-        batch_size=options.batch_size,
-        rank=options.rank,
-        world_size=options.world_size,
-        drop_last=options.drop_last,
-    )
-    order = SeedOrder(len(nodes), options.shuffle, options.seed)
-    return OrderedBatches(plan, order, nodes), temporal
-
-
-def _sampler_batches(
-    seeds: LoaderSeeds, dataset: DatasetInfo, options: LoaderOptions
-) -> SamplerBatches:
-    assert seeds.batch_sampler is not None
-    given = {
-        "seeds": seeds.seeds is not None,
-        "batch_size": options.batch_size is not None,
-        "shuffle": options.shuffle,
-        "drop_last": options.drop_last,
-    }
-    for name in (name for name, is_given in given.items() if is_given):
-        raise ValueError(f"batch_sampler and {name} exclude each other: it makes the batches")
-    return SamplerBatches(seeds.batch_sampler, dataset.schema)

@@ -36,13 +36,16 @@ class EpochPlan:
     rank: int
     world_size: int
     drop_last: bool
+    what: str = "seeds"
+    """What messages call them."""
 
     def __post_init__(self) -> None:
         whole_number(self.batch_size, "batch_size", least=1)
         require_rank(self.rank, self.world_size)
         if self.num_seeds < self.world_size:
             raise ValueError(
-                f"{self.num_seeds} seeds for {self.world_size} ranks: expected at least one each"
+                f"{self.num_seeds} {self.what} for {self.world_size} ranks: expected at least one "
+                "each"
             )
 
     @property

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 from graphzero.client.errors import as_invalid_request
 from graphzero.client.messages import NodeSeeds, Seeds, wire_ids
 from graphzero.client.order import EpochPlan, SeedOrder
-from graphzero.client.seed_list import SeedList
 from graphzero.embedded.link_request import LinkRequest
 from graphzero.embedded.typed_arguments import seeds_of_types
 from graphzero.files.schema import Schema
@@ -47,20 +48,33 @@ class SeedBatches(Protocol):
         """The same seeds in the order of another loader seed."""
 
 
+class BatchItems(Protocol):
+    """What a loader goes through: seeds (seed_list.py) or links (link_batches.py) at positions 0,
+    1, ..."""
+
+    def __len__(self) -> int: ...
+
+    def at(self, positions: npt.NDArray[np.int64]) -> Seeds:
+        """The batch of those at these positions."""
+
+    def digest(self) -> str:
+        """Differs where other items would come."""
+
+
 @dataclass(frozen=True)
 class OrderedBatches:
-    """Seeds in the order of the epoch, cut by the plan."""
+    """Seeds or links in the order of the epoch, cut by the plan."""
 
     plan: EpochPlan
     order: SeedOrder
-    seeds: SeedList
+    items: BatchItems
 
     def num_batches(self) -> int:
         return self.plan.num_batches
 
     def batches(self, start: Progress) -> Iterator[Seeds]:
         for step in range(start.handed_out, self.plan.num_batches):
-            yield self.seeds.at(self.order.positions(start.epoch, self.plan.runs(step)))
+            yield self.items.at(self.order.positions(start.epoch, self.plan.runs(step)))
 
     def normal(self, progress: Progress) -> Progress:
         if progress.handed_out < self.plan.num_batches:
@@ -72,7 +86,7 @@ class OrderedBatches:
 
     @cached_property
     def _digest(self) -> str:
-        return self.seeds.digest()
+        return self.items.digest()
 
     def set_epoch(self, epoch: int) -> None:
         pass

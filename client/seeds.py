@@ -18,8 +18,8 @@ from graphzero.client.seed_list import SeedList, SeedPart
 from graphzero.embedded.typed_arguments import seeds_by_type
 from graphzero.files.schema import type_text
 
-# 8 MiB of ids at a time: far below any limit of a result.
-_ROWS_PER_REQUEST = 1 << 20
+# Of the rows that are read at a time: far below any limit of a result.
+_BYTES_PER_REQUEST = 8 << 20
 
 
 def resolve_seeds(
@@ -33,12 +33,12 @@ def resolve_seeds(
     if isinstance(seeds, slice):
         return np.arange(*seeds.indices(count), dtype=np.int64)
     if isinstance(seeds, str):
-        seeds = yield from _read_split(find_split(seeds, dataset, type), deadline)
+        seeds = yield from read_column(find_split(seeds, dataset, type), deadline)
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
     if array.dtype == np.bool_:
-        return _ids_of_mask(array, count, what)
+        return ids_of_mask(array, count, what)
     return node_ids(array, dataset, what, type)
 
 
@@ -79,7 +79,7 @@ def find_split(name: str, dataset: DatasetInfo, type: int = 0) -> ColumnInfo:
     splits = {
         plain: column
         for plain, column in dataset.by_owner[owner.directory].items()
-        if column.role == "ids" or (column.role == "node" and _is_mask(column))
+        if column.role == "ids" or (column.role == "node" and is_mask(column))
     }
     if name not in splits:
         known = ", ".join(splits) or "none"
@@ -88,28 +88,42 @@ def find_split(name: str, dataset: DatasetInfo, type: int = 0) -> ColumnInfo:
     return splits[name]
 
 
-def _is_mask(column: ColumnInfo) -> bool:
+def is_mask(column: ColumnInfo) -> bool:
+    """Whether it has a bool for each row."""
     return column.dtype == "bool" and math.prod(column.shape[1:]) == 1
 
 
-def _read_split(column: ColumnInfo, deadline: Deadline) -> Call[npt.NDArray[Any]]:
+def read_column(column: ColumnInfo, deadline: Deadline) -> Call[npt.NDArray[Any]]:
+    """All values of a column that has one for each row."""
+    values = yield from read_rows(column, np.arange(column.shape[0]), deadline)
+    return values.reshape(-1)
+
+
+def read_rows(
+    column: ColumnInfo, rows: npt.NDArray[np.int64], deadline: Deadline
+) -> Call[npt.NDArray[Any]]:
+    """These rows of a column, in that order."""
+    row_bytes = max(column.byte_size // max(column.shape[0], 1), 8)
+    at_once = max(_BYTES_PER_REQUEST // row_bytes, 1)
     pieces = []
-    for first in range(0, column.shape[0], _ROWS_PER_REQUEST):
-        rows = np.arange(first, min(first + _ROWS_PER_REQUEST, column.shape[0]))
-        messages = gather_messages(column.name, rows)
+    for first in range(0, max(len(rows), 1), at_once):
+        messages = gather_messages(column.name, rows[first : first + at_once])
         pieces.append((yield Request(messages, partial(_copy_of, column.name), deadline)))
-    return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+    return np.concatenate(pieces)
 
 
 def _copy_of(name: str, reply: Reply) -> npt.NDArray[Any]:
     """A copy: a loader keeps its seeds for long, and blocks are for batches."""
-    return reply.tensors[name].array.reshape(-1).copy()
+    return reply.tensors[name].array.copy()
 
 
-def _ids_of_mask(mask: npt.NDArray[np.bool_], num_nodes: int, what: str) -> npt.NDArray[np.int64]:
-    if mask.shape != (num_nodes,):
+def ids_of_mask(
+    mask: npt.NDArray[np.bool_], count: int, what: str, item: str = "node"
+) -> npt.NDArray[np.int64]:
+    """Ids of the items of which the mask is True; `item` is what there is one for each of."""
+    if mask.shape != (count,):
         raise ValueError(
-            f"{what}: found a mask of shape {mask.shape}, expected ({num_nodes},), a bool for each "
-            "node"
+            f"{what}: found a mask of shape {mask.shape}, expected ({count},), a bool for each "
+            f"{item}"
         )
     return np.flatnonzero(mask).astype(np.int64, copy=False)

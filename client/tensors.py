@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from graphzero.base.lazy_torch import has_accelerator, import_torch
 from graphzero.client.results import Tensor
 from graphzero.files.dtypes import DataType, widen
@@ -29,6 +30,11 @@ def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:
 
     shared = torch.from_numpy(tensor.array)
     return shared.view(torch.bfloat16) if tensor.dtype is DataType.BFLOAT16 else shared
+
+
+def users_array(array: npt.NDArray[Any]) -> Any:
+    """The same for an array of NumPy's types."""
+    return as_torch(array) if _has_torch() else array
 
 
 @cache

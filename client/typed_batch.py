@@ -25,6 +25,11 @@ from graphzero.files.schema import RelationName, Schema
 
 F = TypeVar("F", bound="_Lazy")
 
+# Tensors of a batch that belong to no type.
+_LINK_FIELDS = (
+    "source_index", "target_index", "seed_time", "input_id", "edge_label", "edge_label_time",
+)  # fmt: skip
+
 
 class _Lazy(Fields):
     """Tensors become torch's when they are first looked at."""
@@ -62,8 +67,9 @@ class TypedBatch(TypedResult):
 
         batch["user"].x, batch["user", "rates", "movie"].rating, model(batch.x_dict, ...)
 
-    A view has the edge columns of its relation. What Batch says of tensors, their memory, pickling
-    and forks holds here as well.
+    A view has the edge columns of its relation. Batches of Client.link_loader() have input_id,
+    edge_label and edge_label_time beside source_index, as a Batch has them. What Batch says of
+    tensors, their memory, pickling and forks holds here as well.
     """
 
     def __init__(
@@ -76,14 +82,30 @@ class TypedBatch(TypedResult):
         link_relation: RelationName | None = None,
         upcast: bool = False,
     ) -> None:
-        """`links`: the tensors that belong to no type: source_index, target_index, seed_time."""
-        super().__init__(nodes, edges, seed=seed, **links)
+        """`links`: the tensors that belong to no type: source_index, target_index, seed_time, and
+        what _set_link_fields() takes."""
+        super().__init__(nodes, edges, seed=seed)
         self._nodes: dict[str, BatchNodes] = nodes
         self._edges: dict[RelationName, BatchEdges] = edges
         self.link_relation = link_relation
         """The relation that source_index and target_index are links of; None without links."""
+        self.input_id: Any = None
+        """int64: positions of the links among those of a link_loader(); None without one."""
+        self.edge_label: Any = None
+        """Labels of its links; None if it has none."""
+        self.edge_label_time: Any = None
+        """int64: times of its links; None if they have none."""
+        self._set_link_fields(links)
         for fields in (*nodes.values(), *edges.values()):
             fields._upcast = upcast
+
+    def _set_link_fields(self, fields: dict[str, Any]) -> None:
+        """For loaders: what they know of the links of a batch."""
+        unknown = fields.keys() - set(_LINK_FIELDS)
+        if unknown:
+            raise KeyError(f"tensors {', '.join(unknown)} of no type")
+        for name, tensor in fields.items():
+            setattr(self, name, tensor)
 
     def numpy(self) -> TypedBatch:
         """The same batch with NumPy arrays over the same memory."""
@@ -113,7 +135,7 @@ class TypedBatch(TypedResult):
         """
         for _, fields in self._stores():
             fields._drop()
-        self.source_index = self.target_index = self.seed_time = None
+        self._set_link_fields(dict.fromkeys(_LINK_FIELDS))
 
     def __enter__(self) -> TypedBatch:
         return self
@@ -160,11 +182,7 @@ class TypedBatch(TypedResult):
         return super().__repr__()
 
     def _links(self) -> dict[str, Any]:
-        tensors = {
-            "source_index": self.source_index,
-            "target_index": self.target_index,
-            "seed_time": self.seed_time,
-        }
+        tensors = {name: getattr(self, name) for name in _LINK_FIELDS}
         return {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
     def _map(self, change: Callable[[Any], Any]) -> TypedBatch:

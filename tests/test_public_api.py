@@ -123,6 +123,7 @@ CLIENT = {
     "find_nodes",
     "gather",
     "info",
+    "link_loader",
     "loader",
     "original_ids",
     "random_walk",
@@ -130,7 +131,7 @@ CLIENT = {
     "sample_async",
     "sample_links",
 }
-ASYNC_CLIENT = CLIENT - {"close", "loader", "sample_async"} | {"aclose"}
+ASYNC_CLIENT = CLIENT - {"close", "link_loader", "loader", "sample_async"} | {"aclose"}
 LOADER = {"load_state_dict", "set_epoch", "share", "state_dict"}
 BATCH = {
     "clone",

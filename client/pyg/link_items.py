@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
+from graphzero.client.links import Links, ends_of_links
 from graphzero.client.pyg.arguments import split_edge_label_index
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.links import EndsAsSeeds, LinkPlan
@@ -17,7 +16,6 @@ from graphzero.client.pyg.negatives import IdArray, LinkEnds, NegativePlan, chec
 from graphzero.client.pyg.node_items import ids_of_items
 from graphzero.client.pyg.parts import parts_of
 from graphzero.client.pyg.topology import edges_by_id
-from graphzero.client.seeds import node_ids
 from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest
 from graphzero.embedded.typed_arguments import time_array
@@ -29,10 +27,10 @@ class LinkItems:
     """Made by of(), which checks all that every batch would stumble over."""
 
     plan: LinkPlan
-    sources: IdArray
-    targets: IdArray
+    links: Links
     labels: torch.Tensor | None
     times: torch.Tensor | None
+    """Those of the links."""
     input_id: torch.Tensor | None
     """What batches have as input_id; None for the position."""
 
@@ -66,20 +64,23 @@ class LinkItems:
         times = None
         if edge_label_time is not None:
             unit = dataset.schema.time_unit
-            times = torch.from_numpy(time_array(edge_label_time, count, unit, "edge_label_time"))
+            times = time_array(edge_label_time, count, unit, "edge_label_time")
         own_id = None if input_id is None else ids_of_items(input_id, count)
-        return cls(plan, sources, targets, labels, times, own_id)
+        links = Links(plan.ends.relation, sources, targets, times)
+        shown_times = None if times is None else torch.from_numpy(times)
+        return cls(plan, links, labels, shown_times, own_id)
 
     def __len__(self) -> int:
-        return len(self.sources)
+        return len(self.links)
 
     def request(
         self, positions: IdArray, exclude: ExcludeSeedEdges | None, disjoint: bool, seed: int
     ) -> LinkRequest | EndsAsSeeds:
+        links = self.links
         return self.plan.request(
-            self.sources[positions],
-            self.targets[positions],
-            None if self.times is None else self.times.numpy()[positions],
+            links.sources[positions],
+            links.targets[positions],
+            None if links.times is None else links.times[positions],
             exclude=exclude,
             disjoint=disjoint,
             seed=seed,
@@ -89,8 +90,8 @@ class LinkItems:
         """All of them, as PyG's loaders have their items."""
         return EdgeSamplerInput(
             input_id=self.input_id,
-            row=torch.from_numpy(self.sources),
-            col=torch.from_numpy(self.targets),
+            row=torch.from_numpy(self.links.sources),
+            col=torch.from_numpy(self.links.targets),
             label=self.labels,
             time=self.times,
             input_type=self.plan.ends.relation,
@@ -98,13 +99,7 @@ class LinkItems:
 
     def digest(self) -> str:
         """Differs for other links."""
-        digest = hashlib.blake2b(np.ascontiguousarray(self.sources).data, digest_size=16)
-        digest.update(np.ascontiguousarray(self.targets).data)
-        if self.plan.ends.relation is not None:
-            digest.update("\0".join(self.plan.ends.relation).encode())
-        if self.times is not None:
-            digest.update(self.times.numpy().data)
-        return digest.hexdigest()
+        return self.links.digest()
 
     def fields(
         self, batch: Batch | TypedBatch, positions: IdArray, request: LinkRequest | EndsAsSeeds
@@ -122,25 +117,12 @@ class LinkItems:
 def _given_links(
     client: Client, ends: LinkEnds, index: Any, original_ids: bool
 ) -> tuple[IdArray, IdArray]:
-    if isinstance(index, str) or not hasattr(index, "__len__"):
-        raise TypeError(f"edge_label_index is {index!r}, expected ids in two rows")
-    if len(index) != 2:
-        raise ValueError(f"edge_label_index has {len(index)} rows, expected 2: sources and targets")
+    what = "edge_label_index" if ends.relation is None else "edge_label_index[1]"
+    original = client._deadline(None) if original_ids else None
+    dataset = client.info().dataset
     if original_ids:
-        sources, targets = (
-            client._pool.run_aside(client._original_nodes(nodes, None, number))
-            for nodes, number in zip(index, ends.types, strict=True)
-        )
-    else:
-        dataset = client.info().dataset
-        what = "edge_label_index" if ends.relation is None else "edge_label_index[1]"
-        sources, targets = (
-            node_ids(nodes, dataset, f"{what}[{row}]", number)
-            for row, (nodes, number) in enumerate(zip(index, ends.types, strict=True))
-        )
-    if len(sources) != len(targets):
-        raise ValueError(f"edge_label_index has {len(sources)} sources, {len(targets)} targets")
-    return sources, targets
+        client._require_features(["find_nodes"])
+    return client._pool.run_aside(ends_of_links(index, dataset, ends.types, original, what))
 
 
 def _every_link(client: Client, ends: LinkEnds, labels: Any) -> tuple[IdArray, IdArray]:

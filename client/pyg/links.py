@@ -12,7 +12,6 @@ from graphzero.client.client import Client
 from graphzero.client.messages import NodeSeeds
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.negatives import (
-    NO_IDS,
     IdArray,
     LinkEnds,
     NegativePlan,
@@ -20,6 +19,7 @@ from graphzero.client.pyg.negatives import (
     link_ends,
 )
 from graphzero.client.pyg.parts import Key
+from graphzero.client.relation_edges import NO_IDS
 from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import (
     Candidates,

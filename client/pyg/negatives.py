@@ -11,13 +11,12 @@ import numpy.typing as npt
 import torch
 from graphzero.client.info import DatasetInfo
 from graphzero.client.pyg.parts import Key
+from graphzero.client.relation_edges import NO_IDS
 from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, Negatives, link_request
 from graphzero.files.schema import RelationName
 from torch_geometric.sampler import NegativeSampling
 
 IdArray = npt.NDArray[np.int64]
-
-NO_IDS: IdArray = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)

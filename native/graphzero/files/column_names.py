@@ -16,6 +16,7 @@ RESERVED = frozenset(
         "edge_index",
         "edge_label",
         "edge_label_index",
+        "edge_label_time",
         "edge_weight",
         "input_id",
         "lengths",

@@ -1,0 +1,196 @@
+"""The loaders of a `Client`: their arguments, in one place with what each means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from graphzero.base.ids import Ids
+from graphzero.client.calls import ClientCalls
+from graphzero.client.column_choice import Columns
+from graphzero.client.links import split_links
+from graphzero.client.request import Call
+from graphzero.client.temporal import TimedDraws
+from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
+from graphzero.embedded.sample_calls import TemporalStrategy
+from graphzero.embedded.sampling import Subgraph
+from graphzero.embedded.typed_arguments import Fanout, Times
+from graphzero.files.topology_file import Direction
+
+if TYPE_CHECKING:
+    from graphzero.client.loader import Loader
+
+T = TypeVar("T")
+
+
+class LoaderCalls(ClientCalls):
+    """The part of a Client that makes loaders."""
+
+    def loader(
+        self,
+        seeds: Ids | str | tuple[str, Any] | Mapping[str, Any] | None,
+        fanout: Fanout,
+        batch_size: int | None = None,
+        *,
+        default_fanout: Iterable[int] | None = None,
+        time: Times = None,
+        time_strict: bool = False,
+        time_window: Any = None,
+        temporal_strategy: TemporalStrategy = "uniform",
+        original_ids: bool = False,
+        shuffle: bool = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+        batch_sampler: Iterable[Any] | None = None,
+        columns: Columns | None = None,
+        seed_columns: Columns | None = None,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
+        timeout: float | None = None,
+    ) -> Loader:
+        """Batches for epochs of training, prepared ahead; see Loader.
+
+        seeds: node ids, a bool mask over the nodes, the name of a split (a column of ids, or a bool
+        node column), or None for all nodes. Of a graph with types ("user", one of these), such as
+        ("user", "train"); the name of a type for all its nodes; or {type: one of these} for several
+        types, whose seeds an epoch then mixes.
+        time: as in sample(); times that are given are in the order of the seeds.
+        original_ids: seeds are original ids of a relabelled dataset.
+        shuffle, seed: a new order in each epoch; order and draws follow from the seed.
+        drop_last: leave out what does not fill a batch on every rank.
+        rank, world_size: this trainer's place among those that share an epoch.
+        prefetch: batches in the making ahead of the one in use.
+        batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
+        batch_size, shuffle and drop_last; of a graph with types, of what sample() takes as seeds.
+        The rest is as in sample().
+        """
+        from graphzero.client.loader import Loader
+        from graphzero.client.loader_items import LoaderOptions, LoaderSeeds
+
+        if original_ids:
+            seeds = self._run(self._original_seeds(seeds, self._deadline(timeout)))
+        if time is not None:
+            self._require_features(["times"])
+        return Loader(
+            self,
+            LoaderSeeds(seeds, time, batch_sampler),
+            self._sample_options(
+                fanout,
+                columns,
+                seed_columns,
+                default_fanout=default_fanout,
+                replace=replace,
+                weighted=weighted,
+                direction=direction,
+                edge_ids=edge_ids,
+                disjoint=disjoint,
+                subgraph=subgraph,
+            ),
+            TimedDraws(time_strict, time_window, temporal_strategy),
+            LoaderOptions(
+                batch_size=batch_size,
+                shuffle=shuffle,
+                seed=seed,
+                drop_last=drop_last,
+                rank=rank,
+                world_size=world_size,
+                prefetch=prefetch,
+                timeout=timeout,
+            ),
+        )
+
+    def link_loader(
+        self,
+        links: Any,
+        fanout: Fanout,
+        batch_size: int | None = None,
+        *,
+        edge_label: Any = None,
+        default_fanout: Iterable[int] | None = None,
+        time: Times = None,
+        time_strict: bool = False,
+        time_window: Any = None,
+        temporal_strategy: TemporalStrategy = "uniform",
+        original_ids: bool = False,
+        negatives: Negatives | None = None,
+        exclude_seed_edges: ExcludeSeedEdges | None = None,
+        link_edge_ids: Ids | None = None,
+        shuffle: bool = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        rank: int = 0,
+        world_size: int = 1,
+        prefetch: int = 2,
+        columns: Columns | None = None,
+        replace: bool = False,
+        weighted: bool = False,
+        direction: Direction | None = None,
+        edge_ids: bool = False,
+        disjoint: bool = False,
+        subgraph: Subgraph = "directional",
+        timeout: float | None = None,
+    ) -> Loader:
+        """Batches around links for epochs of training, prepared ahead; see Loader.
+
+        links: (2, links) ids of sources and targets, or one of these, which are edges:
+          None          all edges of the graph
+          (e_id, ...)   edge ids in one dimension, or a bool mask over them
+          "train"       the name of a split of edges, or of a bool column of them
+        Of a graph with types (relation, one of these), such as (("user", "rates", "movie"),
+        "train"), or the relation for all its edges. Ends of edges are read here, from the daemon's
+        directory; where that cannot be seen, links are given by their ends.
+        edge_label: a row for each link, or the name of a column of edges; batches have theirs as
+        edge_label. Negatives have none: they come after the links.
+        time: one for each link, or one for all; "own" for the times of edges. Batches have them as
+        edge_label_time.
+        exclude_seed_edges, link_edge_ids, negatives: as in sample_links(). Links that are edges and
+        have other times than their own leave out these edges by default.
+
+        A batch is that of sample_links(); input_id are the positions of its links among all. The
+        rest is as in loader().
+        """
+        from graphzero.client.link_batches import LinkDraws, LoaderLinks
+        from graphzero.client.loader import Loader
+        from graphzero.client.loader_items import LoaderOptions
+
+        self._require_features(["links"] if time is None else ["links", "times"])
+        relation, named = split_links(self._dataset, links)
+        link_draws = LinkDraws(
+            relation, negatives, self._candidates(negatives, relation), exclude_seed_edges
+        )
+        return Loader(
+            self,
+            LoaderLinks(named, edge_label, time, link_edge_ids, original_ids, link_draws),
+            self._sample_options(
+                fanout,
+                columns,
+                default_fanout=default_fanout,
+                replace=replace,
+                weighted=weighted,
+                direction=direction,
+                edge_ids=edge_ids,
+                disjoint=disjoint,
+                subgraph=subgraph,
+            ),
+            TimedDraws(time_strict, time_window, temporal_strategy),
+            LoaderOptions(
+                batch_size=batch_size,
+                shuffle=shuffle,
+                seed=seed,
+                drop_last=drop_last,
+                rank=rank,
+                world_size=world_size,
+                prefetch=prefetch,
+                timeout=timeout,
+            ),
+        )
+
+    def _run(self, call: Call[T]) -> T:
+        return self._pool.direct().run(call)
