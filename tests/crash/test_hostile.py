@@ -1,8 +1,9 @@
 """No client can hurt the daemon, another trainer, or itself.
 
-The attacks of hostile.py run against a daemon with default limits in a control group of 1 GiB,
-beside a healthy trainer. The daemon must stay what it was: the same process, within its memory. The
-healthy trainer's batches must have the same bytes as without the attack.
+The attacks of hostile.py, and those of typed_hostile.py on a graph with types and times, run
+against a daemon with default limits in a control group of 1 GiB, beside a healthy trainer. The
+daemon must stay what it was: the same process, within its memory. The healthy trainer's batches
+must have the same bytes as without the attack.
 
 `make crash` sets GRAPHZERO_HOSTILE_S, the seconds of each attack. Every attack then has a daemon of
 its own, and the healthy trainer must keep at least half of its fair share: beside one attacker, a
@@ -25,6 +26,7 @@ import graphzero as gz
 import hostile
 import numpy as np
 import pytest
+import typed_hostile
 from daemon_watch import Watch
 from processes import Trainer
 
@@ -59,8 +61,15 @@ ANSWERS = {
     "empty_texts": TOO_MUCH,
     "cut_region": "error|ended",
     "noise": "ended StatusCode.INVALID_ARGUMENT",
+    "wrong_schema": "all refused",
+    "fanouts_of_relations": TOO_MUCH,
+    "seeds_of_all_types": TOO_MUCH,
+    "trees_through_time": TOO_MUCH,
+    "negatives_at_a_time": TOO_MUCH,
+    "cancelled_by_time": "error 1 ",
 }
 LOADER = {"loader": {"fanout": [15, 10], "batch_size": 256}}
+TYPED = [attack.__name__ for attack in typed_hostile.ATTACKS]
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +86,23 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.fixture(scope="module")
+def two_datasets(graph: Path) -> Path:
+    """The graph as "flat", and one with types and times as "shop"."""
+    directory = graph.parent / "both"
+    directory.mkdir()
+    (directory / "flat").symlink_to(graph)
+    gz.generate(directory / "shop", schema="shop", scale=typed_hostile.SCALE)
+    return directory
+
+
 @contextmanager
 def attack(address: str, name: str) -> Iterator[list[str]]:
     """An attacker at work; what it was answered with is in the list afterwards."""
     lines: list[str] = []
+    program = typed_hostile if name in TYPED else hostile
     process = subprocess.Popen(
-        [sys.executable, str(Path(hostile.__file__)), address, name],
+        [sys.executable, str(Path(program.__file__)), address, name],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -115,13 +135,15 @@ NAMES = [attack.__name__ for attack in hostile.ATTACKS]
 class Scene:
     """A daemon in a small group, and a healthy trainer."""
 
-    def __init__(self, daemon: Any, group: Any) -> None:
+    def __init__(self, daemon: Any, group: Any, dataset: str = "") -> None:
+        """`dataset` is that of the healthy trainer, where there are several."""
         self.daemon = daemon
         self.group = group
+        self._options = {**LOADER, "connect": {"dataset": dataset or None}}
         self.watch = Watch(daemon)
         self._descriptors = self.watch.descriptors()
         self._own_memory = self.watch.private_bytes()
-        self.healthy = Trainer(daemon.address, "healthy", **LOADER)
+        self.healthy = Trainer(daemon.address, "healthy", **self._options)
         self.healthy.advance(3)
 
     def suffer(self, name: str, seconds: float) -> float:
@@ -131,6 +153,7 @@ class Scene:
         print(name, *answers, sep="\n  ")
         if seconds >= 3:  # in less, the first answer may not have come
             assert any(re.match(ANSWERS.get(name, ""), line) for line in answers), answers
+        assert not any("served nonsense" in line for line in answers), answers
         assert self.daemon.process.poll() is None, self.daemon.output()[-3000:]
         assert self.group.killed == 0
         return rate
@@ -144,7 +167,7 @@ class Scene:
         batches = self.healthy.finish()
         self.watch.expect_nothing_held(self._descriptors)
         epochs = 1 + max(epoch for epoch, _ in batches)
-        undisturbed = Trainer(self.daemon.address, "healthy", epochs, **LOADER)
+        undisturbed = Trainer(self.daemon.address, "healthy", epochs, **self._options)
         undisturbed.advance(len(batches))
         undisturbed.kill()
         assert batches == undisturbed.batches
@@ -165,13 +188,30 @@ def test_attacks_one_after_the_other_harm_nobody_else(
     scene.expect_no_harm()
 
 
-@pytest.mark.skipif(not SECONDS, reason="make crash sets GRAPHZERO_HOSTILE_S")
-@pytest.mark.parametrize("name", NAMES)
-def test_beside_an_attack_a_trainer_keeps_half_of_its_fair_share(
-    start_daemon: Callable[..., Any], memory_group: Any, graph: Path, name: str
+def test_attacks_on_a_graph_with_types_harm_nobody_else(
+    start_daemon: Callable[..., Any], memory_group: Any, two_datasets: Path
 ) -> None:
     group = memory_group(MEMORY)
-    scene = Scene(start_daemon(graph, setup=group.enter), group)
+    scene = Scene(start_daemon(two_datasets, setup=group.enter), group, "flat")
+    for name in TYPED:
+        # The first one is to come through its list at least once.
+        scene.suffer(name, seconds=3 if name == "wrong_schema" else 0.5)
+    scene.expect_no_harm()
+
+
+@pytest.mark.skipif(not SECONDS, reason="make crash sets GRAPHZERO_HOSTILE_S")
+@pytest.mark.parametrize("name", [*NAMES, *TYPED])
+def test_beside_an_attack_a_trainer_keeps_half_of_its_fair_share(
+    start_daemon: Callable[..., Any],
+    memory_group: Any,
+    request: pytest.FixtureRequest,
+    graph: Path,
+    name: str,
+) -> None:
+    group = memory_group(MEMORY)
+    data = request.getfixturevalue("two_datasets") if name in TYPED else graph
+    dataset = "flat" if name in TYPED else ""
+    scene = Scene(start_daemon(data, setup=group.enter), group, dataset)
     alone = batches_per_second(scene.healthy, SECONDS)
     beside = scene.suffer(name, SECONDS)
     scene.expect_no_harm()
