@@ -10,13 +10,13 @@ import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graphzero.base.descriptors import make_room
 from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.text import count_text, names_text, quoted, size_text
 from graphzero.files.dataset import Dataset, dataset_identity, open_dataset
 from graphzero.files.paths import datasets, files_of
 from graphzero.server.datasets.read_plan import ReadPlan
-from graphzero.server.process.descriptors import make_room
 
 _REASONS_SHOWN = 3
 # Of all types and relations of a dataset, as keys have them: a result that names each of them a few

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from graphzero import _engine
+from graphzero.base.memory_division import MemoryDivision
 from graphzero.base.resources import available_memory
 from graphzero.base.text import size_text
-from graphzero.files import topology_io
-from graphzero.files.column_io import ColumnReading, choose_reading, engine_problem, path_text
+from graphzero.files.column_io import engine_problem, path_text
 from graphzero.files.dataset import Dataset
-from graphzero.files.topology_io import TopologyReading
-from graphzero.server.memory.division import MemoryDivision
+from graphzero.files.reading import DatasetPlan, plan_reading
 from graphzero.server.settings.config import IoConfig
-
-_SHARE_IF_ALL_FIT = 0.75
-_SHARE_IF_NOT = 0.5
-
-
-@dataclass(frozen=True)
-class DatasetPlan:
-    """How the files of one dataset are to be read."""
-
-    graph: TopologyReading
-    columns: dict[str, ColumnReading]
-
-    def holds_for(self, dataset: Dataset) -> bool:
-        """Whether the dataset is read in this way already; reasons may have changed."""
-        return dataset.graph.reading.path == self.graph.path and all(
-            column.planned == self.columns[name].path for name, column in dataset.columns.items()
-        )
 
 
 class ReadPlan:
@@ -45,33 +26,9 @@ class ReadPlan:
         self.row_cache: _engine.RowCache | None = None
 
     def make(self, datasets: Sequence[Dataset]) -> list[DatasetPlan]:
-        """If all files fit into three quarters of the available memory, all of them lie there.
-
-        If not, half of it goes to files, graphs first, without which nothing is sampled, then
-        columns, the small ones first; a quarter to the row cache; the rest to batches, and to the
-        pages of what did not fit. More than that would push out what it keeps.
-        """
         # After a reload the daemon itself holds some: that must not make files look too large.
         memory = min(self._memory.available, available_memory() + self._memory.daemon)
-        total = sum(dataset.byte_size for dataset in datasets)
-        all_fit = total <= memory * _SHARE_IF_ALL_FIT
-        room = int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
-        graphs: dict[int, TopologyReading] = {}
-        columns: dict[int, dict[str, ColumnReading]] = {at: {} for at in range(len(datasets))}
-        for size, at in sorted((d.graph.byte_size, at) for at, d in enumerate(datasets)):
-            graphs[at] = topology_io.choose_reading(self._config.topology_io, size, room)
-            if not graphs[at].from_disk:
-                room = max(0, room - size)
-        by_size = sorted(
-            (column.byte_size, at, name)
-            for at, dataset in enumerate(datasets)
-            for name, column in dataset.columns.items()
-        )
-        for size, at, name in by_size:
-            columns[at][name] = choose_reading(self._config.feature_io, size, room)
-            if columns[at][name].path != _engine.ColumnPath.DIRECT:
-                room = max(0, room - size)
-        return [DatasetPlan(graphs[at], columns[at]) for at in range(len(datasets))]
+        return plan_reading(datasets, memory, self._config.feature_io, self._config.topology_io)
 
     def apply(self, plan: DatasetPlan, dataset: Dataset) -> None:
         """For a dataset that nobody uses yet."""

@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from graphzero.base import descriptors
+from graphzero.base.filesystems import NETWORK_FILESYSTEMS, filesystem_of
 from graphzero.base.text import size_text
 from graphzero.files.paths import columns_beside_datasets
-from graphzero.server.process import descriptors
 from graphzero.server.settings.config import Config
-
-_NETWORK_FILESYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "lustre", "afs"}
 
 
 def warnings(config: Config, files: int) -> Iterator[str]:
@@ -46,22 +45,9 @@ def _files_beside_datasets(data: Path) -> Iterator[str]:
 
 
 def _filesystem(data: Path) -> Iterator[str]:
-    kind = _filesystem_of(data)
-    if kind in _NETWORK_FILESYSTEMS:
+    kind = filesystem_of(data)
+    if kind in NETWORK_FILESYSTEMS:
         yield (
             f"{data} is on a network filesystem ({kind}): reads are slow and can fail; "
             "copy the dataset to a local disk"
         )
-
-
-def _filesystem_of(path: Path) -> str:
-    """Type of the mount that holds `path`, as the kernel lists it."""
-    real = os.path.realpath(path)
-    best, kind = "", ""
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _, mount, found, *_ = line.split()
-        mount = mount.replace("\\040", " ")
-        inside = real == mount or real.startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= len(best):
-            best, kind = mount, found
-    return kind

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from graphzero.base.errors import InputError
+from graphzero.base.memory_division import MemoryDivision, divide_available_memory
 from graphzero.files.column_io import ColumnIo
 from graphzero.files.topology_io import TopologyIo
-from graphzero.server.memory.division import MemoryDivision, divide_available_memory
 from graphzero.server.network.listen import ListenConfig, make_listen
 from graphzero.server.settings.options import (
     WARM_MODES,

@@ -20,13 +20,13 @@ import graphzero as gz
 import grpc
 import pytest
 from graphzero.base.errors import InputError
+from graphzero.base.memory_division import divide_memory
 from graphzero.commands.cli import main
 from graphzero.files.paths import datasets
 from graphzero.server.codes import code_for
 from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.catalog import Catalog, UnknownDataset, UnusableDataset
 from graphzero.server.datasets.read_plan import ReadPlan
-from graphzero.server.memory.division import divide_memory
 from graphzero.server.settings.config import IoConfig
 
 GIB = 1 << 30
@@ -341,7 +341,7 @@ def test_running_out_of_descriptors_blames_no_file(
     setup = (
         "import os, resource\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
-        "import graphzero.server.process.descriptors as d; d._FEWEST_OTHERS = -10**6\n"
+        "import graphzero.base.descriptors as d; d.FEWEST_OTHERS = -10**6\n"
     )
     daemon = start_daemon(data, setup=setup)
     for number in range(1, 60):

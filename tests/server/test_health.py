@@ -72,8 +72,8 @@ def test_health_is_told_without_a_token_on_socket_and_tcp(
                 request = health_pb2.HealthCheckRequest(service=service)
                 assert stub.Check(request, timeout=DEADLINE_S).status == SERVING
                 watches.append(stub.Watch(request, timeout=DEADLINE_S))
+            unknown = health_pb2.HealthCheckRequest(service="no.such.Service")
             with pytest.raises(grpc.RpcError) as caught:
-                unknown = health_pb2.HealthCheckRequest(service="no.such.Service")
                 stub.Check(unknown, timeout=DEADLINE_S)
             assert caught.value.code() == grpc.StatusCode.NOT_FOUND
         assert [next(watch).status for watch in watches] == [SERVING] * 4

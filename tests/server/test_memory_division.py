@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from control_groups import MemoryGroup
 from graphzero.base import resources
+from graphzero.base.memory_division import divide_memory
 from graphzero.base.resources import available_memory
 from graphzero.client.probe import daemon_stats
 from graphzero.files.dataset import open_dataset
 from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
-from graphzero.server.memory.division import divide_memory
 from graphzero.server.settings.config import IoConfig
 
 Group = Callable[[int], MemoryGroup]

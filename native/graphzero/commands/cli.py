@@ -18,6 +18,7 @@ from graphzero.base.extras import MissingExtra
 
 _COMMANDS = {
     "convert": "compile edge lists and columns into a dataset",
+    "doctor": "say what to change about the machine or a dataset",
     "export": "write a dataset as Parquet or .npy files",
     "generate": "write a synthetic dataset",
     "info": "show what a dataset or file holds",

@@ -14,40 +14,42 @@ _PER_FILE = 2
 _PER_SESSION = 16
 # Sockets, the queues that files are read with, libraries that are loaded later.
 _OTHERS = 256
-_FEWEST_OTHERS = 64
+FEWEST_OTHERS = 64
 
 
 def make_room(files: int, sessions: int) -> None:
     """Raises the limit of this process as far as it is needed and allowed. InputError if not even
     the data files can be opened."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = _needed(files, sessions)
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    enough = needed(files, sessions)
+    if soft != resource.RLIM_INFINITY and soft < enough:
+        soft = enough if hard == resource.RLIM_INFINITY else min(enough, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if soft != resource.RLIM_INFINITY and soft < files + _FEWEST_OTHERS:
+    if soft != resource.RLIM_INFINITY and soft < files + FEWEST_OTHERS:
         raise InputError(
             f"{count_text(files)} data files are to be opened, and this process may open {soft}; "
-            f"{_advice(needed)}"
+            f"{advice(enough)}"
         )
 
 
 def problems(files: int, sessions: int) -> Iterator[str]:
     """What may go wrong later."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = _needed(files, sessions)
-    if soft != resource.RLIM_INFINITY and soft < needed:
+    enough = needed(files, sessions)
+    if soft != resource.RLIM_INFINITY and soft < enough:
         yield (
-            f"this process may open {soft} files, and may need {needed} for {count_text(files)} "
-            f"data files and {sessions} sessions; {_advice(needed)}"
+            f"this process may open {soft} files, and may need {enough} for {count_text(files)} "
+            f"data files and {sessions} sessions; {advice(enough)}"
         )
 
 
-def _needed(files: int, sessions: int) -> int:
+def needed(files: int, sessions: int) -> int:
+    """Descriptors of a daemon with so many data files and sessions."""
     return _OTHERS + _PER_FILE * files + _PER_SESSION * sessions
 
 
-def _advice(needed: int) -> str:
+def advice(needed: int) -> str:
+    """How a process may get so many."""
     return (
         f"run: ulimit -n {needed}  (systemd: LimitNOFILE={needed}, docker: --ulimit "
         f"nofile={needed})"

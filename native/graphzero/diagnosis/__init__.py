@@ -1,0 +1,1 @@
+"""What `graphzero doctor` looks at: the machine, and how a dataset will be read on it."""

@@ -1,0 +1,28 @@
+"""What was found about one subject, what to do about it, and what that would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["problem", "advice", "ok"]
+_LEVELS: tuple[Level, ...] = ("problem", "advice", "ok")
+
+
+@dataclass(frozen=True)
+class Finding:
+    level: Level
+    """A problem makes requests fail or crawl; advice makes them faster or smaller."""
+    subject: str
+    found: str
+    do: str = ""
+    """A command to run, or what to change; "" if nothing is to be done."""
+    brings: str = ""
+    factor: float = 1.0
+    """For the order: about how many times as fast, or as small, what it concerns becomes."""
+
+
+def in_order_of_benefit(findings: Iterable[Finding]) -> list[Finding]:
+    """What is to be changed first comes first; what is fine comes last."""
+    return sorted(findings, key=lambda found: (_LEVELS.index(found.level), -found.factor))
