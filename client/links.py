@@ -71,6 +71,11 @@ def named_links(
     dataset: DatasetInfo, relation: int, given: Any, original_ids: bool, deadline: Deadline
 ) -> Call[RelationEdges]:
     """Links as a loader takes them, with what is known of the edges that they are."""
+    if original_ids and (given is None or isinstance(given, str) or not _is_pair(given)):
+        raise InvalidRequest(
+            "original_ids is set, but the links are edges, which have none; expected (sources, "
+            "targets), or original_ids=False"
+        )
     if given is None:
         return EdgeFile(dataset, relation).all_edges()
     if isinstance(given, str):
@@ -145,6 +150,11 @@ def labels_of_links(
     if label not in of_edges:
         known = ", ".join(of_edges) or "none"
         raise NotFound(f"edge_label is {label!r}, expected an array or a column of edges: {known}")
+    if of_edges[label].dtype == "bfloat16":
+        raise InvalidRequest(
+            f"edge_label is {label!r}, a column of bfloat16, which NumPy does not have; give an "
+            "array of labels"
+        )
     if edges.ids is None:
         raise InvalidRequest(
             f"edge_label is {label!r}, a column of edges, but nobody knows which edge each link "

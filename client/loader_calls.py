@@ -160,7 +160,8 @@ class LoaderCalls(ClientCalls):
         from graphzero.client.loader import Loader
         from graphzero.client.loader_items import LoaderOptions
 
-        self._require_features(["links"] if time is None else ["links", "times"])
+        wanted = {"links": True, "times": time is not None, "find_nodes": original_ids}
+        self._require_features(name for name, is_wanted in wanted.items() if is_wanted)
         relation, named = split_links(self._dataset, links)
         link_draws = LinkDraws(
             relation, negatives, self._candidates(negatives, relation), exclude_seed_edges

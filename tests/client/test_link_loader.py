@@ -176,6 +176,19 @@ def test_an_undirected_edge_is_one_link_by_its_id(
         assert sorted(ends_of([every])[0]) == [(0, 2), (1, 2), (1, 3), (2, 0), (2, 1), (3, 1)]
 
 
+def test_ends_may_be_original_ids(tmp_path: Path, start_daemon: Callable[..., Any]) -> None:
+    (tmp_path / "calls.csv").write_text("ann,bob\nbob,eve\neve,ann\n")
+    gz.import_files(tmp_path / "calls.csv", tmp_path / "calls", relabel=True, edge_ids=True)
+    with gz.connect(start_daemon(tmp_path / "calls").address) as client:
+        links = ["eve", "ann"], ["ann", "bob"]
+        (batch,) = client.link_loader(links, [1], 2, original_ids=True)
+        ((first, second),) = ends_of([batch])
+        assert client.original_ids([*first, *second]) == ["eve", "ann", "ann", "bob"]
+        for edges in (None, [0, 1], np.ones(3, bool)):
+            with pytest.raises(gz.InvalidRequest, match="original_ids is set, but the links are"):
+                client.link_loader(edges, [1], 2, original_ids=True)
+
+
 @pytest.mark.parametrize("relation", [RATES, FOLLOWS])
 def test_typed_batches_are_those_of_the_embedded_engine(
     shop: gz.Client, data: TypedData, relation: Any
@@ -361,6 +374,19 @@ def test_what_makes_no_sense_is_named(
 ) -> None:
     with pytest.raises(kind, match=message):
         client.link_loader(links, FANOUT, **{"batch_size": 10, **options})
+
+
+def test_a_label_of_a_type_that_numpy_lacks_is_named(
+    tmp_path: Path, start_daemon: Callable[..., Any]
+) -> None:
+    (tmp_path / "edges.csv").write_text("0,1\n1,0\n")
+    gz.import_files(tmp_path / "edges.csv", tmp_path / "two", edge_ids=True)
+    gz.write_features(tmp_path / "two" / "w.gd", torch.ones(2, dtype=torch.bfloat16), role="edge")
+    with (
+        gz.connect(start_daemon(tmp_path / "two").address) as client,
+        pytest.raises(gz.InvalidRequest, match=r"'w', a column of bfloat16.*give an array"),
+    ):
+        client.link_loader(None, [1], 2, edge_label="w")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def many_seeds(address: str) -> None:
     attacker = Attacker(address)
     piece = _ids(1 << 17).astype(np.int64).tobytes()
     say("attacking")
-    threading.Thread(target=_read, args=(attacker.session,), daemon=True).start()
+    threading.Thread(target=read_and_release, args=(attacker.session,), daemon=True).start()
     for number in itertools.count(2):
         body = pb.Sample(seeds=piece, more_seeds=True, fanout=[1])
         attacker.session.send(request_id=number, sample=body)
@@ -116,7 +116,7 @@ def many_seeds(address: str) -> None:
                 time.sleep(0.001)
 
 
-def _read(session: RawSession) -> None:
+def read_and_release(session: RawSession) -> None:
     while True:
         answer = session.receive()
         note(answer)
@@ -129,7 +129,7 @@ def unfinished_ids(address: str) -> None:
     piece = _ids(1 << 17).astype(np.int64).tobytes()
     sessions = [Attacker(address, f"attacker-{number}").session for number in range(4)]
     for session in sessions:
-        threading.Thread(target=_read, args=(session,), daemon=True).start()
+        threading.Thread(target=read_and_release, args=(session,), daemon=True).start()
         body = pb.Sample(seeds=piece, more_seeds=True, fanout=[1])
         session.send(request_id=2, timeout_ms=2**31, sample=body)
         for _ in range(400):
@@ -320,7 +320,7 @@ def long_releases(address: str) -> None:
 def empty_texts(address: str) -> None:
     """A million texts in each message, which take long to decode."""
     session = Attacker(address).session
-    threading.Thread(target=_read, args=(session,), daemon=True).start()
+    threading.Thread(target=read_and_release, args=(session,), daemon=True).start()
     texts = pb.FindNodes(texts=[""] * 1_000_000)
     say("attacking")
     for number in itertools.count(2):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from graphzero.proto import graphzero_pb2 as pb
-from hostile import Attacker, note, say
+from hostile import Attacker, note, read_and_release, say
 
 SCALE = 0.2
 USERS, ITEMS, REVIEWS = 20_000, 4_000, 100_000
@@ -159,7 +159,7 @@ def seeds_of_all_types(address: str) -> None:
     pieces = [(np.arange(1 << 17) % ITEMS).tobytes()] * (3 * each >> 17)
     session = _attacker(address).session
     say("attacking")
-    threading.Thread(target=_note_all, args=(session,), daemon=True).start()
+    threading.Thread(target=read_and_release, args=(session,), daemon=True).start()
     for number in itertools.count(2):
         types = _of((USER, each), (ITEM, each), (REVIEW, each))
         body = pb.Sample(seeds=pieces[0], more_seeds=True, fanout=[5], typed_seeds=types)
@@ -168,14 +168,6 @@ def seeds_of_all_types(address: str) -> None:
             session.send(request_id=number, ids=pb.IdsChunk(ids=piece, last=at == len(pieces)))
             while session._up.qsize() > 8:
                 time.sleep(0.001)
-
-
-def _note_all(session: Any) -> None:
-    while True:
-        answer = session.receive()
-        note(answer)
-        if answer.WhichOneof("body") == "result":
-            session.release(answer.result)
 
 
 def trees_through_time(address: str) -> None:
@@ -224,7 +216,7 @@ def cancelled_by_time(address: str) -> None:
         "timeout_ms": 2**31,
     }
     attacker = _attacker(address)
-    threading.Thread(target=_note_all, args=(attacker.session,), daemon=True).start()
+    threading.Thread(target=read_and_release, args=(attacker.session,), daemon=True).start()
     say("attacking")
     for round_number in itertools.count():
         asked = [attacker.ask(seeds, seed=round_number, **request) for _ in range(4)]
