@@ -122,7 +122,8 @@ def test_running_work_ends_with_its_request(
                 num_sources=1,
                 num_links=1,
                 negative_kind=pb.NEGATIVE_KIND_PAIRS,
-                num_negatives=20_000_000,
+                # Takes seconds, and not quite all working memory: for more it would be refused.
+                num_negatives=15_000_000,
                 reject_edges=True,
             )
             session.sample(number, [1, 2], [0], links=links, timeout_ms=timeout_ms)
