@@ -105,6 +105,12 @@ test-paths: $(PACKAGE) ## run the tests of sampler, client and server on every w
 	    -m "not slow" tests/sample tests/client tests/server $(PYTEST_ARGS) || exit 1; \
 	done
 
+.PHONY: test-page
+test-page: $(PACKAGE) ## look at the page of --http in Chromium, which it installs where it may (as root, by apt-get)
+	@command -v chromium > /dev/null || { echo "==> Installing chromium" && apt-get install -qq -y chromium > /dev/null; }
+	@$(BIN)/python -m pip install --quiet --requirement tests/page.txt
+	@GRAPHZERO_NO_SKIPS=1 $(PYTEST) tests/page $(PYTEST_ARGS)
+
 .PHONY: test-peers
 test-peers: $(PACKAGE) $(PEERS)/.installed ## compare with PyG's own loaders and DGL, which it installs (4 GB); nothing is skipped
 	@echo "==> Comparing with PyG and DGL"

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from graphzero import _engine
@@ -38,6 +38,9 @@ from graphzero.server.settings.reload import ReloadedOptions, reload_options
 from graphzero.transport.grpc_setup import keepalive_options
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+
+if TYPE_CHECKING:
+    from graphzero.server.web.side_port import SidePort
 
 log = logging.getLogger("graphzero.server")
 
@@ -93,6 +96,7 @@ class _Daemon:
         self._servers = [self._socket_server, *([self._tcp_server] if self._tcp_server else [])]
         self._warm_start = WarmStart(config.warm)
         self._certificate: ServedCertificate | None = None
+        self._side_port: SidePort | None = None
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
         self._reload_wanted = False
@@ -120,6 +124,8 @@ class _Daemon:
         self._service.watch_memory(loop)
         for server in self._servers:
             await server.start()
+        if self._side_port is not None:
+            self._side_port.start(loop)
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         if self._lock.swept:
             log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
@@ -133,12 +139,18 @@ class _Daemon:
         """TCP first: it is what can go wrong, and nobody should have connected by then."""
         config = self._config.listen
         doors = []
+        secrets = Secrets.read(config.tls, config.token_file)
         if config.tcp is not None:
-            secrets = Secrets.read(config.tcp.tls, config.tcp.token_file)
             self._service.tcp_token = secrets.token
             if secrets.key_and_certificate is not None:
                 self._certificate = ServedCertificate(secrets.key_and_certificate)
             doors = listen.bind_tcp(self._tcp_server, config.tcp, self._certificate)
+        if config.http is not None:
+            # Who does not use it does not pay for it: 3 MB and a tenth of a second.
+            from graphzero.server.web.side_port import SidePort
+
+            self._side_port = SidePort(config.http, secrets.token, self._service)
+            doors += self._side_port.doors
         return [listen.bind_socket(self._socket_server, config), *doors]
 
     def _warnings(self, doors: Iterable[Door]) -> Iterator[str]:
@@ -168,6 +180,7 @@ class _Daemon:
 
     async def _keep_house(self) -> None:
         tell_omitted(log)
+        self._service.remember()
         await self._service.trim_memory()
         if self._config.life.session_idle_timeout_s is not None:
             self._service.end_idle_sessions(self._config.life.session_idle_timeout_s)
@@ -201,10 +214,8 @@ class _Daemon:
 
         def read() -> tuple[ReloadedOptions, Secrets]:
             found = reload_options(self._config, self._read_config())
-            tcp = found.config.listen.tcp
-            return found, Secrets.read(
-                *((None, None) if tcp is None else (tcp.tls, tcp.token_file))
-            )
+            listening = found.config.listen
+            return found, Secrets.read(listening.tls, listening.token_file)
 
         try:
             found, secrets = await asyncio.to_thread(read)
@@ -217,6 +228,8 @@ class _Daemon:
         self._service.tcp_token = secrets.token
         if self._certificate is not None and secrets.key_and_certificate is not None:
             self._certificate.replace(secrets.key_and_certificate)
+        if self._side_port is not None:
+            self._side_port.replace_secrets(secrets.token, found.config.listen.tls)
         for change in found.changed:
             log.info("from now on: %s", change)
         for change in found.needs_restart:
@@ -246,7 +259,8 @@ class _Daemon:
         worked = self._service.shutdown(left_s)
         reloaded = self._reloading is None or self._reloading.done()
         warmed = self._warm_start.join(_LAST_MOMENT_S)
-        self.work_goes_on = not (stopped and worked and reloaded and warmed)
+        closed = self._side_port is None or self._side_port.stop(_LAST_MOMENT_S)
+        self.work_goes_on = not (stopped and worked and reloaded and warmed and closed)
 
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):

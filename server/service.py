@@ -27,6 +27,7 @@ from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.inline import InlineBudget
 from graphzero.server.memory.results import ResultMemory, SharedMemory
 from graphzero.server.memory.working_line import WorkingMemoryLine
+from graphzero.server.metrics.history import History
 from graphzero.server.metrics.requests import RequestMetrics
 from graphzero.server.metrics.statistics import Sources, Statistics
 from graphzero.server.network.foreign_text import foreign_text
@@ -92,6 +93,7 @@ class Service(SamplerServiceServicer):
         self._statistics = Statistics(
             Sources(lock.instance_id, catalog, plan, self._shared, budget)
         )
+        self.history = History()
         self._sessions: dict[int, TrainerSession] = {}
         self._eviction = Eviction(self._sessions, self._close, lock.admin_key)
         self._next_session = 1
@@ -133,6 +135,9 @@ class Service(SamplerServiceServicer):
         self, request: pb.ListDatasetsRequest, context: Any
     ) -> pb.ListDatasetsResponse:
         await self._check_token(context)
+        return self.datasets()
+
+    def datasets(self) -> pb.ListDatasetsResponse:
         datasets = [describe_dataset(dataset) for dataset in self._catalog.all()]
         return pb.ListDatasetsResponse(datasets=datasets)
 
@@ -143,6 +148,10 @@ class Service(SamplerServiceServicer):
     def statistics(self) -> pb.GetStatsResponse:
         """The numbers of this moment; on the event loop's thread."""
         return self._statistics.take(self._sessions.values(), draining=self._draining)
+
+    def remember(self) -> None:
+        """Keeps the numbers of this second, to be called once in each."""
+        self.history.add(self._shared.metrics, self._budget.used)
 
     async def EndSession(
         self, request: pb.EndSessionRequest, context: Any

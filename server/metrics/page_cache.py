@@ -79,7 +79,8 @@ class PageCache:
         files = []
         try:
             for file, opened in self._all(datasets):
-                parts = opened.resident_parts(_PARTS)
+                pages = -(-file.byte_size // _PAGE)
+                parts = opened.resident_parts(min(_PARTS, pages))
                 file.resident_byte_size = sum(parts)
                 file.resident_percent.extend(_percent(parts, file.byte_size))
                 files.append(file)
@@ -102,13 +103,8 @@ class PageCache:
 
 
 def _percent(parts: list[int], size: int) -> Iterator[int]:
-    """Of equal parts of a file of `size` bytes. One with fewer pages than parts is one part."""
-    if not parts:
-        return
+    """Of equal parts of a file of `size` bytes, which are whole pages."""
     pages = -(-size // _PAGE)
-    if pages < len(parts):
-        yield round(100 * min(1.0, sum(parts) / size))
-        return
     for number, resident in enumerate(parts):
         begin = pages * number // len(parts) * _PAGE
         end = min(pages * (number + 1) // len(parts) * _PAGE, size)

@@ -25,8 +25,9 @@ _NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 @dataclass(frozen=True)
 class TcpConfig:
-    """--listen, and the options that belong to it."""
+    """--listen or --http, and the options that belong to both."""
 
+    option: str
     address: HostPort  # port 0: any free one
     tls: TlsConfig | None = None
     token_file: Path | None = None
@@ -34,11 +35,25 @@ class TcpConfig:
 
 @dataclass(frozen=True)
 class ListenConfig:
-    """Where trainers connect."""
+    """Where trainers connect, and where the numbers are told over HTTP."""
 
     socket: Path
     group: str | None = None
     tcp: TcpConfig | None = None
+    http: TcpConfig | None = None
+
+    @property
+    def tls(self) -> TlsConfig | None:
+        """Of all ports."""
+        return next((port.tls for port in self.ports), None)
+
+    @property
+    def token_file(self) -> Path | None:
+        return next((port.token_file for port in self.ports), None)
+
+    @property
+    def ports(self) -> list[TcpConfig]:
+        return [port for port in (self.tcp, self.http) if port is not None]
 
 
 def make_listen(options: Mapping[str, Any]) -> ListenConfig:
@@ -46,27 +61,30 @@ def make_listen(options: Mapping[str, Any]) -> ListenConfig:
     return ListenConfig(
         socket=options.get("socket", default_socket()).absolute(),
         group=options.get("group"),
-        tcp=_make_tcp(options),
+        tcp=_make_tcp(options, "listen"),
+        http=_make_tcp(options, "http"),
     )
 
 
-def _make_tcp(options: Mapping[str, Any]) -> TcpConfig | None:
+def _make_tcp(options: Mapping[str, Any], option: str) -> TcpConfig | None:
     certificate, key, token_file = (
         options.get(name) for name in ("tls-certificate", "tls-key", "token-file")
     )
-    listen = options.get("listen")
-    if listen is None:
+    if options.get("listen") is None and options.get("http") is None:
         for name in ("tls-certificate", "tls-key", "token-file"):
             if options.get(name) is not None:
                 raise InputError(
-                    f"--{name} is for TCP, and there is no --listen HOST:PORT: add it, or leave "
-                    f"--{name} out; the Unix socket is protected by its permissions"
+                    f"--{name} is for TCP, and there is no --listen HOST:PORT and no --http "
+                    f"HOST:PORT: add one, or leave --{name} out; the Unix socket is protected by "
+                    "its permissions"
                 )
+    where = options.get(option)
+    if where is None:
         return None
     try:
-        address = parse_host_port(listen, least_port=0)
+        address = parse_host_port(where, least_port=0)
     except ValueError as error:
-        raise InputError(f"--listen: found {quoted(listen)}: {error}") from None
+        raise InputError(f"--{option}: found {quoted(where)}: {error}") from None
     if (certificate is None) != (key is None):
         given, missing = ("certificate", "key") if key is None else ("key", "certificate")
         raise InputError(
@@ -74,11 +92,11 @@ def _make_tcp(options: Mapping[str, Any]) -> TcpConfig | None:
         )
     if not address.is_loopback and not (certificate and token_file):
         raise InputError(
-            f"--listen {address}: others can reach this address; it needs --tls-certificate, "
+            f"--{option} {address}: others can reach this address; it needs --tls-certificate, "
             "--tls-key and --token-file, or a loopback address such as 127.0.0.1"
         )
     tls = TlsConfig(certificate, key) if certificate and key else None
-    return TcpConfig(address, tls, token_file)
+    return TcpConfig(option, address, tls, token_file)
 
 
 @dataclass(frozen=True)
@@ -116,7 +134,7 @@ def bind_tcp(server: Any, tcp: TcpConfig, certificate: ServedCertificate | None)
     credentials = None if certificate is None else certificate.credentials()
     doors = []
     port = tcp.address.port
-    for address in _free_addresses(tcp.address):
+    for address in _free_addresses(tcp):
         where = str(replace(address, port=port))
         try:
             if credentials is None:
@@ -124,10 +142,38 @@ def bind_tcp(server: Any, tcp: TcpConfig, certificate: ServedCertificate | None)
             else:
                 port = server.add_secure_port(where, credentials)
         except RuntimeError:  # it was free a moment ago; gRPC does not say why it cannot have it
-            raise _cannot_listen(tcp.address, where, errno.EADDRINUSE) from None
+            raise _cannot_listen(tcp, where, errno.EADDRINUSE) from None
         has_token = tcp.token_file is not None
         doors.append(_tcp_door(replace(address, port=port), credentials is not None, has_token))
     return doors
+
+
+def bind_http(http: TcpConfig) -> tuple[list[socket.socket], list[Door]]:
+    """Sockets that are bound and do not listen yet, and a door for each."""
+    sockets, doors = [], []
+    port = http.address.port
+    scheme = "http" if http.tls is None else "https"
+    for address in _free_addresses(http):
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        try:
+            bound.bind((address.host, port))
+        except OSError as error:
+            bound.close()
+            raise _cannot_listen(http, str(replace(address, port=port)), error.errno) from None
+        port = bound.getsockname()[1]
+        sockets.append(bound)
+        where = f"{scheme}://{replace(address, port=port)}"
+        doors.append(_http_door(where, http.token_file is not None))
+    return sockets, doors
+
+
+def _http_door(address: str, has_token: bool) -> Door:
+    who = "whoever has the token" if has_token else "anyone on this machine (no token)"
+    return Door(address, f"{who}: numbers only, nothing can be changed there")
 
 
 def _tcp_door(address: HostPort, has_tls: bool, has_token: bool) -> Door:
@@ -148,21 +194,24 @@ def _tcp_door(address: HostPort, has_tls: bool, has_token: bool) -> Door:
     return Door(str(address), access, warning)
 
 
-def _free_addresses(wanted: HostPort) -> list[HostPort]:
+def _free_addresses(tcp: TcpConfig) -> list[HostPort]:
     """The numeric addresses of a name. All of those that this machine has must be free: a client
     may be sent to any of them, and on another one someone else would answer."""
+    wanted = tcp.address
     try:
         found = socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise InputError(f"--listen {wanted}: cannot resolve the host: {error.strerror}") from None
+        raise InputError(
+            f"--{tcp.option} {wanted}: cannot resolve the host: {error.strerror}"
+        ) from None
     addresses = []
     missing: OSError | None = None
     for family, kind, _, _, where in dict.fromkeys(found):
         address = HostPort(str(where[0]), wanted.port)
         if wanted.is_loopback and not address.is_loopback:
             raise InputError(
-                f"--listen {wanted}: {wanted.host} stands for {address.host} here, which others "
-                "can reach; say 127.0.0.1"
+                f"--{tcp.option} {wanted}: {wanted.host} stands for {address.host} here, which "
+                "others can reach; say 127.0.0.1"
             )
         try:
             with socket.socket(family, kind) as probe:
@@ -170,17 +219,17 @@ def _free_addresses(wanted: HostPort) -> list[HostPort]:
                 probe.bind(where)
         except OSError as error:
             if error.errno not in _NOT_HERE:
-                raise _cannot_listen(wanted, str(address), error.errno) from None
+                raise _cannot_listen(tcp, str(address), error.errno) from None
             missing = error
         else:
             addresses.append(address)
     if not addresses:
         code = None if missing is None else missing.errno
-        raise _cannot_listen(wanted, wanted.host, code) from None
+        raise _cannot_listen(tcp, wanted.host, code) from None
     return addresses
 
 
-def _cannot_listen(wanted: HostPort, address: str, code: int | None) -> InputError:
+def _cannot_listen(tcp: TcpConfig, address: str, code: int | None) -> InputError:
     reasons = {
         errno.EADDRINUSE: f"another process listens on {address}; stop it, or choose another port "
         "(0 takes any that is free)",
@@ -188,7 +237,7 @@ def _cannot_listen(wanted: HostPort, address: str, code: int | None) -> InputErr
         **dict.fromkeys(_NOT_HERE, f"this machine has no address {address}; see: ip address"),
     }
     known = reasons.get(code or 0)
-    return InputError(f"--listen {wanted}: {known or os.strerror(code or errno.EINVAL)}")
+    return InputError(f"--{tcp.option} {tcp.address}: {known or os.strerror(code or errno.EINVAL)}")
 
 
 def group_id(listen: ListenConfig) -> int | None:

@@ -14,8 +14,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 # Of gRPC: its timer, its poller, its watchman and about two for each processor. Of NumPy: one for
-# each processor. The others: the one that frees shared memory, the warm start, housekeeping.
-_THREADS_OF_OTHERS = 10
+# each processor. The others: the one that frees shared memory, the warm start, housekeeping, the
+# one that asks what lies in memory, the web server.
+_THREADS_OF_OTHERS = 12
 _THREADS_PER_PROCESSOR = 3
 _MOST_PROCESSORS = 16  # of those that gRPC counts
 _HOUSEKEEPERS = 2  # a reload beside the trimming of memory

@@ -101,12 +101,18 @@ OPTIONS: dict[str, Option] = {
         "HOST:PORT",
         "HOST:PORT to listen on as well; other hosts than loopback need TLS and token",
     ),
-    "tls-certificate": Option(_path, "PATH", "PEM file for --listen; needs --tls-key"),
-    "tls-key": Option(_path, "PATH", "PEM file for --listen, for the daemon's user alone"),
+    "http": Option(
+        _text,
+        "HOST:PORT",
+        "HOST:PORT for a page, /metrics, /livez and /readyz; as --listen, off unless given",
+    ),
+    "tls-certificate": Option(_path, "PATH", "PEM file for --listen and --http; needs --tls-key"),
+    "tls-key": Option(_path, "PATH", "PEM file for both, for the daemon's user alone"),
     "token-file": Option(
         _path,
         "PATH",
-        "file with the token that clients of --listen must send, for the daemon's user alone",
+        "file with the token that clients of --listen and --http must send, for the daemon's user "
+        "alone",
     ),
     "threads": Option(
         _count, "N", "threads for sampling and gathering (default: one per processor)"

@@ -52,10 +52,13 @@ def reload_options(now: Config, read: Config) -> ReloadedOptions:
         limits=replace(now.limits, **limits),
         life=read.life,
     )
-    tcp, read_tcp = now.listen.tcp, read.listen.tcp
-    if tcp and read_tcp and taken & set(_SECRETS):
-        tcp = replace(tcp, tls=read_tcp.tls, token_file=read_tcp.token_file)
-        config = replace(config, listen=replace(now.listen, tcp=tcp))
+    if taken & set(_SECRETS):
+        tls, token_file = read.listen.tls, read.listen.token_file
+        tcp, http = (
+            None if port is None else replace(port, tls=tls, token_file=token_file)
+            for port in (now.listen.tcp, now.listen.http)
+        )
+        config = replace(config, listen=replace(now.listen, tcp=tcp, http=http))
     told = {name: _change_text(name, now.given, read.given) for name in different}
     return ReloadedOptions(
         config,
@@ -68,8 +71,7 @@ def _same_protection(now: ListenConfig, read: ListenConfig) -> bool:
     """Whether TLS and a token are asked for as they were: that is decided when a port is opened."""
 
     def kinds(listen: ListenConfig) -> tuple[bool, bool, bool]:
-        tcp = listen.tcp
-        return tcp is not None, bool(tcp and tcp.tls), bool(tcp and tcp.token_file)
+        return bool(listen.ports), listen.tls is not None, listen.token_file is not None
 
     return kinds(now) == kinds(read)
 

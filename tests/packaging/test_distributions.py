@@ -64,6 +64,16 @@ def test_wheel_holds_the_licences(wheel_names: set[str]) -> None:
     licences = [name.partition(".dist-info/")[2] for name in wheel_names]
     assert "licenses/LICENSE" in licences
     assert "licenses/native/third_party/xxhash/LICENSE" in licences
+    assert "licenses/server/web/page/vendor/uplot/LICENSE" in licences
+
+
+def test_wheel_holds_every_file_of_the_page(wheel_names: set[str]) -> None:
+    from graphzero.server.web.routes import _ASSETS
+
+    page = REPOSITORY / "server/web/page"
+    files = {path.relative_to(page).as_posix() for path in page.rglob("*") if path.is_file()}
+    assert files >= {name for name, _ in _ASSETS.values()}
+    assert {f"graphzero/server/web/page/{name}" for name in files} <= wheel_names
 
 
 def test_sdist_holds_what_a_build_needs(sdist_names: set[str]) -> None:

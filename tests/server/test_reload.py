@@ -146,6 +146,7 @@ OTHERS: dict[str, Any] = {
     "socket": "/elsewhere/s.sock",
     "group": "users",
     "listen": "127.0.0.1:7",
+    "http": "127.0.0.1:8",
     "warm": "none",
     "feature-io": "mapped",
     "topology-io": "mapped",

@@ -1,0 +1,1 @@
+"""The HTTP side port (--http): /metrics, health, the page and the JSON behind it."""

@@ -1,0 +1,115 @@
+"""One HTTP connection: requests one after the other, each within its time and size.
+
+h11 reads and writes HTTP/1.1 and knows its attacks; here is what it leaves open: time, and how much
+of anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from graphzero.server.web.routes import Answer, Routes, plain
+
+# The first line and the headers of a request.
+MAX_HEAD_BYTES = 16 << 10
+# Between two requests, for one to come as a whole, and for an answer to be read.
+IDLE_S = 75.0
+REQUEST_S = 10.0
+ANSWER_S = 20.0
+_BODY_HEADERS = (b"content-length", b"transfer-encoding")
+
+
+class Connection:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, routes: Routes
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._routes = routes
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self.waits = True
+        """Whether it has no request to answer: such a one is closed when there are too many."""
+
+    async def serve(self) -> None:
+        """Until the client leaves, is too slow, or says what is no HTTP."""
+        try:
+            while await self._serve_one():
+                self._http.start_next_cycle()
+        except (ConnectionError, h11.LocalProtocolError):
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        # Not close(), which would wait for a client that does not read.
+        self._writer.transport.abort()
+        self._within(None)
+
+    def _within(self, seconds: float | None) -> None:
+        """The connection is cut off if this is not called again in time; None: whenever."""
+        if self._timer is not None:
+            self._timer.cancel()
+        timer = None if seconds is None else self._loop.call_later(seconds, self.close)
+        self._timer = timer
+
+    async def _serve_one(self) -> bool:
+        """False if the connection is to end."""
+        try:
+            request = await self._next_request()
+        except h11.RemoteProtocolError as error:
+            status = error.error_status_hint
+            await self._send(plain(status, f"this is no request that can be answered: {error}"), "")
+            return False
+        if request is None:
+            return False
+        method = request.method.decode("ascii", "replace")
+        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in request.headers}
+        if self._http.their_state is not h11.DONE:
+            await self._send(plain(413, "a request here has no body"), method)
+            return False
+        self.waits = False
+        answer = await self._routes.answer(method, request.target.decode("latin-1"), headers)
+        await self._send(answer, method)
+        self.waits = True
+        return self._http.our_state is h11.DONE
+
+    async def _next_request(self) -> h11.Request | None:
+        """The head of a request, with nothing behind it; None at the end."""
+        event = await self._next_event()
+        if not isinstance(event, h11.Request):
+            return None
+        # A body is not read. A length of 0 is what some clients say who have none.
+        bodies = [value for name, value in event.headers if name in _BODY_HEADERS]
+        if all(value == b"0" for value in bodies):
+            self._http.next_event()  # EndOfMessage
+        return event
+
+    async def _next_event(self) -> Any:
+        self._within(IDLE_S)
+        begun = False
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._reader.read(MAX_HEAD_BYTES))
+            if not begun:  # a head that has begun must end soon, byte by byte or not
+                begun = True
+                self._within(REQUEST_S)
+        self._within(None)
+        return event
+
+    async def _send(self, answer: Answer, method: str) -> None:
+        send = self._http.send
+        response = h11.Response(status_code=answer.status, headers=answer.all_headers())
+        data = send(response) or b""
+        if method != "HEAD" and answer.status not in (204, 304):
+            data += send(h11.Data(data=answer.body)) or b""
+        data += send(h11.EndOfMessage()) or b""
+        self._within(ANSWER_S)
+        self._writer.write(data)
+        await self._writer.drain()
+        if self._http.our_state is not h11.DONE:  # the last: what was sent must arrive
+            self._writer.close()
+            await self._writer.wait_closed()
+        self._within(None)

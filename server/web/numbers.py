@@ -1,0 +1,83 @@
+"""The daemon's numbers, asked of its event loop, in the forms in which they are told over HTTP.
+
+All of them are made of one message (server/metrics/statistics.py). However many ask, the event loop
+is asked at most ten times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from graphzero.commands.messages import message_fields
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.web import prometheus
+
+T = TypeVar("T")
+
+_LEAST_PAUSE_S = 0.1
+# An event loop that does not answer for so long has a problem, and health says so.
+ANSWER_S = 5.0
+
+
+class NotAnswered(Exception):
+    """The daemon's event loop is busy with something else."""
+
+
+class Numbers:
+    """Belongs to the web server's event loop. `statistics`, `datasets` and `history` are called on
+    the daemon's."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        statistics: Callable[[], pb.GetStatsResponse],
+        datasets: Callable[[], pb.ListDatasetsResponse],
+        history: Callable[[], list[dict[str, Any]]],
+    ) -> None:
+        self._loop = loop
+        self._statistics = statistics
+        self._datasets = datasets
+        self._history = history
+        self._asking = asyncio.Lock()
+        self._taken = float("-inf")
+        self._stats = pb.GetStatsResponse()
+
+    async def statistics(self) -> pb.GetStatsResponse:
+        async with self._asking:
+            if time.monotonic() - self._taken >= _LEAST_PAUSE_S:
+                self._stats = await self._ask(self._statistics)
+                self._taken = time.monotonic()
+            return self._stats
+
+    async def statistics_json(self) -> bytes:
+        return _json(message_fields(await self.statistics()))
+
+    async def datasets_json(self) -> bytes:
+        return _json(message_fields(await self._ask(self._datasets)))
+
+    async def history_json(self) -> bytes:
+        return _json({"points": await self._ask(self._history)})
+
+    async def prometheus(self, accept: str) -> tuple[bytes, str]:
+        """The text and its type."""
+        return prometheus.render(await self.statistics(), accept)
+
+    async def _ask(self, question: Callable[[], T]) -> T:
+        """Raises NotAnswered."""
+
+        async def answer() -> T:
+            return question()
+
+        asked = asyncio.run_coroutine_threadsafe(answer(), self._loop)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(asked), ANSWER_S)
+        except asyncio.TimeoutError:
+            raise NotAnswered from None
+
+
+def _json(document: Any) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()

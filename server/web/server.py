@@ -1,0 +1,127 @@
+"""The web server: a thread with an event loop of its own, so that whoever is slow, rude or many
+there keeps no trainer waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Sequence
+
+from graphzero.server.network.credentials import TlsConfig
+from graphzero.server.web.connection import MAX_HEAD_BYTES, Connection
+from graphzero.server.web.routes import Routes
+
+log = logging.getLogger("graphzero.server")
+
+# At a time. One more closes the one that has waited for a request for longest, so that those who
+# open connections and say nothing keep nobody out.
+MAX_CONNECTIONS = 32
+_HANDSHAKE_S = 5.0
+_BACKLOG = 64
+
+
+class WebServer:
+    """start() and stop() are for the daemon's thread; everything else runs on its own."""
+
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        make_routes: Callable[[], Routes],
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        """`sockets` are bound. `make_routes` is called on the server's thread."""
+        self._sockets = sockets
+        self._make_routes = make_routes
+        self._tls = tls
+        self._thread = threading.Thread(target=self._run, name="graphzero-http", daemon=True)
+        self._loop = asyncio.new_event_loop()
+        self._connections: dict[asyncio.Task[None], Connection | None] = {}
+
+    def start(self) -> None:
+        for each in self._sockets:
+            each.listen(_BACKLOG)
+            each.setblocking(False)
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether its thread has ended."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        routes = self._make_routes()
+        accepting = [self._loop.create_task(self._accept(each, routes)) for each in self._sockets]
+        try:
+            self._loop.run_forever()
+        finally:
+            for task in (*accepting, *self._connections):
+                task.cancel()
+            ending = asyncio.gather(*accepting, *self._connections, return_exceptions=True)
+            self._loop.run_until_complete(ending)
+            for each in self._sockets:
+                each.close()
+            self._loop.close()
+
+    async def _accept(self, listening: socket.socket, routes: Routes) -> None:
+        while True:
+            try:
+                accepted, _ = await self._loop.sock_accept(listening)
+            except OSError as error:  # no descriptor to be had, for instance
+                log.warning("--http: cannot accept a connection: %s", error.strerror)
+                await asyncio.sleep(1.0)
+                continue
+            if len(self._connections) >= MAX_CONNECTIONS:
+                self._close_one()
+            task = self._loop.create_task(self._serve(accepted, routes))
+            self._connections[task] = None
+            task.add_done_callback(lambda done: self._connections.pop(done, None))
+
+    def _close_one(self) -> None:
+        """The oldest that waits for a request, or for its handshake; if none does, the oldest."""
+        waiting = (task for task, c in self._connections.items() if c is None or c.waits)
+        oldest = next(waiting, None) or next(iter(self._connections))
+        connection = self._connections.pop(oldest)
+        if connection is not None:
+            connection.close()
+        oldest.cancel()
+
+    async def _serve(self, accepted: socket.socket, routes: Routes) -> None:
+        reader = asyncio.StreamReader(limit=MAX_HEAD_BYTES)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        handshake_s = None if self._tls is None else _HANDSHAKE_S
+        try:
+            transport, _ = await self._loop.connect_accepted_socket(
+                lambda: protocol, accepted, ssl=self._tls, ssl_handshake_timeout=handshake_s
+            )
+        except (OSError, asyncio.TimeoutError):
+            return  # whoever it was does not speak TLS
+        writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
+        connection = Connection(reader, writer, routes)
+        task = asyncio.current_task()
+        if task in self._connections:
+            self._connections[task] = connection
+        try:
+            await connection.serve()
+        except Exception:
+            log.exception("--http: a request failed")
+        finally:
+            connection.close()
+
+
+def tls_context(tls: TlsConfig) -> ssl.SSLContext:
+    """For the files that --tls-certificate and --tls-key name, which have been checked."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    load(context, tls)
+    return context
+
+
+def load(context: ssl.SSLContext, tls: TlsConfig) -> None:
+    """New connections are shown this certificate from now on."""
+    context.load_cert_chain(tls.certificate, tls.key)

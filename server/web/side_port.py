@@ -1,0 +1,49 @@
+"""--http, from its option to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from graphzero.server.network.credentials import TlsConfig
+from graphzero.server.network.listen import TcpConfig, bind_http
+from graphzero.server.web.access import Access
+from graphzero.server.web.numbers import Numbers
+from graphzero.server.web.routes import Routes
+from graphzero.server.web.server import WebServer, load, tls_context
+
+if TYPE_CHECKING:
+    from graphzero.server.service import Service
+
+
+class SidePort:
+    """For the daemon's event loop. The address is taken when it is made, and answers after
+    start()."""
+
+    def __init__(self, config: TcpConfig, token: bytes | None, service: Service) -> None:
+        """Raises InputError if the address cannot be had. The files of TLS have been checked."""
+        self._service = service
+        self._tls = None if config.tls is None else tls_context(config.tls)
+        self._access = Access(config.address, token, secure=config.tls is not None)
+        self._sockets, self.doors = bind_http(config)
+        self._server: WebServer | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        service, access = self._service, self._access
+
+        def make_routes() -> Routes:
+            numbers = Numbers(loop, service.statistics, service.datasets, service.history.points)
+            return Routes(access, numbers)
+
+        self._server = WebServer(self._sockets, make_routes, self._tls)
+        self._server.start()
+
+    def replace_secrets(self, token: bytes | None, tls: TlsConfig | None) -> None:
+        """After a reload; the files have been checked."""
+        self._access.replace_token(token)
+        if self._tls is not None and tls is not None:
+            load(self._tls, tls)
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether its thread has ended."""
+        return self._server is None or self._server.stop(timeout_s)
