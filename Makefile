@@ -49,6 +49,10 @@ demo: $(PACKAGE) ## generate a dataset, serve it, train a GraphSAGE on it, count
 .PHONY: build
 build: $(PACKAGE) ## build the wheel and install it into .venv, if a source changed
 
+.PHONY: dist
+dist: $(INSTALLED) ## build the sdist and the manylinux wheels of the Pythons found here, and check each without a compiler
+	@$(BIN)/python deploy/release/dist.py --out dist
+
 .PHONY: dev
 dev: $(INSTALLED) ## install into .venv so that edits of Python are seen at once (C++: run it again); then pytest as you like
 	@rm -f $(PACKAGE)
@@ -117,6 +121,11 @@ test-peers: $(PACKAGE) $(PEERS)/.installed ## compare with PyG's own loaders and
 	@GRAPHZERO_NO_SKIPS=1 GRAPHZERO_DGL_PYTHON=$(CURDIR)/$(PEERS)/dgl/bin/python PYTHONPATH=$(CURDIR)/$(PEERS)/pyg \
 	  $(PYTEST) tests/client/test_pyg_peer.py tests/client/test_pyg_typed_peer.py tests/client/test_pyg_sampler.py tests/client/test_layers.py tests/client/test_typed_dgl.py \
 	  tests/inputs/test_objects.py $(PYTEST_ARGS)
+
+.PHONY: test-deploy
+test-deploy: $(PACKAGE) ## check deploy/ with all there is to check it: schemas, systemd, promtool, prometheus; nothing is skipped
+	@$(BIN)/python -m pip install -qq --requirement tests/deploy/requirements.txt
+	@GRAPHZERO_NO_SKIPS=1 $(PYTEST) tests/deploy $(PYTEST_ARGS)
 
 .PHONY: test-pyg
 test-pyg: $(PACKAGE) ## run PyG's own tests of its loaders over graphzero: PYG=CHECKOUT of the installed version

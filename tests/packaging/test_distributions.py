@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -65,6 +66,16 @@ def test_wheel_holds_the_licences(wheel_names: set[str]) -> None:
     assert "licenses/LICENSE" in licences
     assert "licenses/native/third_party/xxhash/LICENSE" in licences
     assert "licenses/server/web/page/vendor/uplot/LICENSE" in licences
+    assert "licenses/native/third_party/nanobind/LICENSE" in licences
+    assert "licenses/native/third_party/nanobind/LICENSE.robin-map" in licences
+
+
+def test_one_wheel_serves_every_python_from_3_12_on(wheel: Path, wheel_names: set[str]) -> None:
+    (engine,) = [name for name in wheel_names if name.endswith(".so")]
+    own = f"cp3{sys.version_info.minor}"
+    stable = sys.version_info >= (3, 12)
+    assert wheel.name.split("-")[2:4] == (["cp312", "abi3"] if stable else [own, own])
+    assert engine.endswith("_engine.abi3.so") == stable
 
 
 def test_wheel_holds_every_file_of_the_page(wheel_names: set[str]) -> None:

@@ -1,5 +1,6 @@
 """The installed package, used from another directory without the repository or torch."""
 
+import json
 import subprocess
 import zipfile
 from importlib.metadata import version
@@ -10,10 +11,20 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+SMOKE = Path(__file__).parents[2] / "deploy/release/smoke.py"
+
 
 def succeed(completed: "subprocess.CompletedProcess[str]") -> str:
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
+
+
+def test_a_new_user_s_first_steps_work_without_a_compiler(installed: Any, tmp_path: Path) -> None:
+    """What `make dist` asks of every wheel."""
+    bare = [f"PATH={installed.path / 'bin'}", str(installed.path / "bin/python"), "-I", str(SMOKE)]
+    done = subprocess.run(["/usr/bin/env", *bare], cwd=tmp_path, capture_output=True, text=True)
+    found = json.loads(succeed(done))
+    assert found["engine"].startswith("_engine.")
 
 
 # Modules that need an extra, and the extra. The environment has none.
