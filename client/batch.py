@@ -9,6 +9,7 @@ from typing import Any
 from graphzero.base.extras import require_pyg
 from graphzero.base.lazy_torch import import_torch
 from graphzero.client.layers import Layer, dgl_blocks, nested_layers
+from graphzero.client.pinned import HeldBlock, copying
 from graphzero.client.results import Reply, Tensor
 from graphzero.client.tensors import (
     as_numpy,
@@ -16,6 +17,7 @@ from graphzero.client.tensors import (
     clone,
     pack,
     require_accelerator,
+    to_device,
     unpack,
     users_tensor,
 )
@@ -55,9 +57,13 @@ class Batch(SampleResult):
         num_sampled_edges: list[int],
         seed: int,
         upcast: bool = False,
+        block: HeldBlock | None = None,
     ) -> None:
         self._tensors: dict[str, Any] | None = tensors
         self._upcast = upcast
+        self._block = block
+        if block is not None:
+            block.watch()
         self.batch_size = batch_size
         self.num_sampled_nodes = num_sampled_nodes
         self.num_sampled_edges = num_sampled_edges
@@ -77,10 +83,8 @@ class Batch(SampleResult):
         held = self._held()
         if name not in held:
             raise KeyError(f"the batch has no {name!r}, it has {', '.join(held)}")
-        value = held[name]
-        if isinstance(value, Tensor):
-            value = held[name] = users_tensor(value, self._upcast)
-        return value
+        self._hand_out()
+        return self._tensor(name)
 
     def __getattr__(self, name: str) -> Any:
         # Only for what is not an ordinary attribute; private names are never columns.
@@ -99,12 +103,18 @@ class Batch(SampleResult):
 
     def numpy(self) -> Batch:
         """The same batch with NumPy arrays over the same memory."""
+        self._hand_out()
         return self._map(as_numpy)
 
     def to(self, device: Any, non_blocking: bool = False) -> Batch:
-        """The batch on a torch device. On the device where it is already, the same tensors."""
+        """The batch on a torch device. On the device where it is already, the same tensors.
+
+        With non_blocking=True the copies to a GPU go on while this returns, on its current stream,
+        and this batch may be dropped at once: its block waits for them (see connect(pin=)).
+        """
         import_torch("a device needs torch")
-        return self._map(lambda tensor: as_torch(tensor).to(device, non_blocking=non_blocking))
+        with copying(self._block, device):
+            return self._map(lambda tensor: to_device(tensor, device, non_blocking))
 
     def pin_memory(self) -> Batch:
         """A copy in page-locked memory, from which copies to a GPU do not block.
@@ -112,6 +122,7 @@ class Batch(SampleResult):
         Raises RuntimeError where torch finds no GPU or other accelerator.
         """
         require_accelerator()
+        self._hand_out()  # torch gives tensors that are pinned already as they are
         return self._map(lambda tensor: as_torch(tensor).pin_memory())
 
     def clone(self) -> Batch:
@@ -123,7 +134,7 @@ class Batch(SampleResult):
 
         The tensors cannot be had from the batch any more. Releasing twice is harmless.
         """
-        self._tensors = None
+        self._tensors = self._block = None
 
     def __enter__(self) -> Batch:
         return self
@@ -194,8 +205,20 @@ class Batch(SampleResult):
             "seed": self.seed,
         }
 
+    def _tensor(self, name: str) -> Any:
+        """For use in here; what users get is told to the block by _hand_out()."""
+        held = self._held()
+        value = held[name]
+        if isinstance(value, Tensor):
+            value = held[name] = users_tensor(value, self._upcast)
+        return value
+
+    def _hand_out(self) -> None:
+        if self._block is not None:
+            self._block.hand_out()
+
     def _map(self, change: Callable[[Any], Any]) -> Batch:
-        return Batch({name: change(self[name]) for name in self}, **self._facts())
+        return Batch({name: change(self._tensor(name)) for name in self}, **self._facts())
 
 
 def batch_of_reply(reply: Reply, upcast: bool = False) -> Batch:
@@ -208,6 +231,7 @@ def batch_of_reply(reply: Reply, upcast: bool = False) -> Batch:
         num_sampled_edges=list(result.num_sampled_edges),
         seed=result.seed,
         upcast=upcast,
+        block=reply.block,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from graphzero.base.numbers import seconds, whole_number
+from graphzero.client import cuda
 from graphzero.client.address import Address, find_address
 from graphzero.client.calls import ClientCalls
 from graphzero.client.client import Client
@@ -50,6 +51,7 @@ class ConnectOptions:
     transport: Transport | None = None
     window: int = DEFAULT_WINDOW
     upcast: bool = False
+    pin: bool | None = None
     token: str | None = field(default=None, repr=False)
     root_certificate: str | os.PathLike[str] | None = None
     plaintext_token: bool = False
@@ -86,7 +88,11 @@ class ConnectOptions:
         if over_tcp and self.transport == "shared_memory":
             raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
         inline = over_tcp or self.transport == "inline"
-        return SessionOptions(self.dataset or "", inline=inline, window=self.window)
+        if self.pin:
+            if inline:
+                raise ValueError("pin=True is for shared memory; here batches are sent inline")
+            cuda.require()
+        return SessionOptions(self.dataset or "", inline=inline, window=self.window, pin=self.pin)
 
     def patience(self) -> Patience:
         return Patience(self.timeout, retry_timeout=self.retry_timeout if self.retry else None)
@@ -110,6 +116,9 @@ def connect(*args: Any, **kwargs: Any) -> Client:
     window: batches in flight or in use at a time that direct calls get shared memory for.
     upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; the
     copy is made here, of those columns of a batch that are looked at.
+    pin: register the shared memory with CUDA, so that batch.to("cuda", non_blocking=True) copies at
+    full speed in the background. None: as soon as this process uses CUDA. True: from the start,
+    which initialises CUDA. False: never.
     token, root_certificate: for TCP; also from GRAPHZERO_TOKEN and GRAPHZERO_ROOT_CERTIFICATE. TLS
     is used beyond this machine, and on it if there is a certificate to check the daemon by.
     plaintext_token: send the token on this machine without TLS too, to whoever holds the port.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero.base.errors import GraphZeroError
 from graphzero.client.errors import ClientError, ServerError, SharedMemoryUnavailable
+from graphzero.client.pinned import HeldBlock, PinnedMemory
 from graphzero.files.dtypes import DataType
 from graphzero.proto.graphzero_pb2 import (
     RegionMapped,
@@ -41,17 +42,24 @@ class Reply:
 
     tensors: dict[str, Tensor]
     result: Result
+    block: HeldBlock | None = None
+    """Where they lie, if that is memory that a GPU may read from."""
 
 
 class ResultReader:
     """What one session knows of the memory that its results lie in. For one thread at a time."""
 
     def __init__(
-        self, send: Callable[[SessionRequest], None], releases: _engine.ReleaseQueue
+        self,
+        send: Callable[[SessionRequest], None],
+        releases: _engine.ReleaseQueue,
+        pinned: PinnedMemory | None,
     ) -> None:
-        """`send` takes messages to the daemon, `releases` the ids of blocks without views."""
+        """`send` takes messages to the daemon, `releases` the ids of blocks without views; `pinned`
+        is told of regions and blocks, where there may be a GPU."""
         self._send = send
         self._releases = releases
+        self._pinned = pinned
         self._regions: dict[int, _engine.RegionView] = {}
         self._unseen: dict[int, str] = {}  # regions that cannot be opened, and why
         self._chunks: dict[int, bytearray] = {}
@@ -69,10 +77,14 @@ class ResultReader:
     def drop_region(self, region_id: int) -> None:
         self._regions.pop(region_id, None)
         self._unseen.pop(region_id, None)
+        if self._pinned is not None:
+            self._pinned.drop_region(region_id)
 
     def end(self) -> None:
         """From now on only tensors keep regions mapped, and the daemon counts them for so long."""
         self._regions.clear()
+        if self._pinned is not None:
+            self._pinned.end()
 
     def map_region(self, offer: RegionOffer) -> None:
         try:
@@ -85,6 +97,8 @@ class ResultReader:
         self._regions[offer.region_id] = region
         self.saw_memory = True
         self._confirm_region(offer.region_id, "")
+        if self._pinned is not None:
+            self._pinned.add_region(offer.region_id, region)
 
     def _region(self, region_id: int) -> _engine.RegionView:
         reason = self._unseen.get(region_id)
@@ -109,14 +123,13 @@ class ResultReader:
             return ServerError(f"the daemon described a result with two tensors called {twice!r}")
         try:
             if result.HasField("block"):
-                tensors = self._tensors_in_block(result)
-            else:
-                tensors = {ref.name: _tensor_in_bytes(inline, ref) for ref in result.tensors}
+                return self._reply_in_block(result)
+            tensors = {ref.name: _tensor_in_bytes(inline, ref) for ref in result.tensors}
         except (ValueError, TypeError, IndexError, KeyError) as error:
             return ServerError(f"the daemon described a result that cannot be read: {error}")
         return Reply(tensors, result)
 
-    def _tensors_in_block(self, result: Result) -> dict[str, Tensor]:
+    def _reply_in_block(self, result: Result) -> Reply:
         block = result.block
         lease = _engine.BlockLease.make(
             self._region(block.region_id),
@@ -125,12 +138,15 @@ class ResultReader:
             offset=block.offset,
             size=block.byte_size,
         )
-        return {
+        tensors = {
             ref.name: Tensor(
                 lease.array(ref.offset, list(ref.shape), ref.dtype), _DTYPES[ref.dtype]
             )
             for ref in result.tensors
         }
+        if self._pinned is None:
+            return Reply(tensors, result)
+        return Reply(tensors, result, self._pinned.hold(block.region_id, block.block_id, lease))
 
 
 def _tensor_in_bytes(data: bytearray, ref: TensorRef) -> Tensor:

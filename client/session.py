@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from graphzero import _engine
@@ -30,8 +31,10 @@ from graphzero.client.errors import (
     ServerUnavailable,
     exception_for,
 )
+from graphzero.client.pinned import PinnedMemory
 from graphzero.client.results import Reply, ResultReader
 from graphzero.client.stream import Stream
+from graphzero.client.tensors import has_torch
 from graphzero.client.threads import is_kept_from_users, keep_from_users, members
 from graphzero.client.waits import WaitLog
 from graphzero.proto.graphzero_pb2 import (
@@ -62,6 +65,7 @@ class SessionOptions:
     dataset: str
     inline: bool
     window: int
+    pin: bool | None = None
 
     def hello(self) -> Hello:
         return Hello(
@@ -89,7 +93,13 @@ class Session:
         self._on_reply = on_reply
         self._on_end = on_end
         self._releases = _engine.ReleaseQueue()
-        self._results = ResultReader(stream.send, self._releases)
+        # None where no GPU can read what is received: it comes in messages, or there is no torch.
+        self._pinned = (
+            PinnedMemory(options.pin, partial(_send_release, stream))
+            if not options.inline and options.pin is not False and has_torch()
+            else None
+        )
+        self._results = ResultReader(stream.send, self._releases, self._pinned)
         self.waits = WaitLog()
         """What the daemon is told of, along with what goes up anyway; its connection sets it."""
         self._answered = threading.Event()
@@ -151,8 +161,8 @@ class Session:
 
     def send(self, messages: Sequence[SessionRequest]) -> None:
         """Sends a request's messages, and with them the releases and waits there are."""
-        block_ids = self._releases.take()
-        self._send_release(block_ids[_MOST_RELEASES:])
+        block_ids = self._free_now(self._releases.take())
+        _send_release(self._stream, block_ids[_MOST_RELEASES:])
         block_ids = block_ids[:_MOST_RELEASES]
         waited_us = self.waits.take_us()
         for message in messages:
@@ -179,6 +189,8 @@ class Session:
         for thread in (self._releaser, self._receiver):
             if thread.is_alive():
                 thread.join(_JOIN_S)
+        if self._pinned is not None:
+            self._pinned.join(_JOIN_S)
 
     def _receive(self) -> None:
         keep_from_users()
@@ -232,15 +244,19 @@ class Session:
         while not self._ending:
             awake.now()  # this thread is one of those that look at the clock every second
             # When there are none it sleeps; a release wakes it at once.
-            self._send_release(self._releases.take_left_over(STEP_S, _LINGER_S))
+            left_over = self._releases.take_left_over(STEP_S, _LINGER_S)
+            _send_release(self._stream, self._free_now(left_over))
         self._stream.close()
 
-    def _send_release(self, block_ids: list[int]) -> None:
-        for first in range(0, len(block_ids), _MOST_RELEASES):
-            piece = block_ids[first : first + _MOST_RELEASES]
-            release = Release(block_ids=piece)
-            waited_us = self.waits.take_us()
-            self._stream.send(SessionRequest(release=release, waited_us=waited_us))
+    def _free_now(self, block_ids: list[int]) -> list[int]:
+        """Without those that a GPU may still be reading from."""
+        return self._pinned.free_now(block_ids) if self._pinned is not None else block_ids
+
+
+def _send_release(stream: Stream, block_ids: list[int]) -> None:
+    for first in range(0, len(block_ids), _MOST_RELEASES):
+        piece = block_ids[first : first + _MOST_RELEASES]
+        stream.send(SessionRequest(release=Release(block_ids=piece)))
 
 
 # Open ones, and ended ones whose threads may still run.

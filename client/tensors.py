@@ -19,10 +19,10 @@ def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:
     `upcast`: values of a 16-bit floating type as float32, in memory of their own.
     """
     if upcast and tensor.dtype.is_half:
-        if _has_torch():
+        if has_torch():
             return users_tensor(tensor).float()
         return widen(tensor.array, tensor.dtype)
-    if not _has_torch():
+    if not has_torch():
         if tensor.dtype is DataType.BFLOAT16:
             import_torch("NumPy has no bfloat16")
         return tensor.array
@@ -34,11 +34,11 @@ def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:
 
 def users_array(array: npt.NDArray[Any]) -> Any:
     """The same for an array of NumPy's types."""
-    return as_torch(array) if _has_torch() else array
+    return as_torch(array) if has_torch() else array
 
 
 @cache
-def _has_torch() -> bool:
+def has_torch() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
@@ -73,6 +73,10 @@ def unpack(kind: str, array: Any) -> Any:
     torch = import_torch("a batch of torch tensors needs torch")
     tensor = torch.from_numpy(array)
     return tensor.view(torch.bfloat16) if kind == "bfloat16" else tensor
+
+
+def to_device(tensor: Any, device: Any, non_blocking: bool) -> Any:
+    return as_torch(tensor).to(device, non_blocking=non_blocking)
 
 
 def clone(tensor: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from graphzero.base.extras import require_pyg
 from graphzero.base.lazy_torch import import_torch
+from graphzero.client.pinned import HeldBlock, copying
 from graphzero.client.results import Reply, Tensor
 from graphzero.client.tensors import (
     as_numpy,
@@ -15,6 +16,7 @@ from graphzero.client.tensors import (
     clone,
     pack,
     require_accelerator,
+    to_device,
     unpack,
     users_tensor,
 )
@@ -35,17 +37,29 @@ class _Lazy(Fields):
     """Tensors become torch's when they are first looked at."""
 
     _upcast = False
+    _block: HeldBlock | None = None
 
     def __getitem__(self, name: str) -> Any:
+        if self._block is not None:
+            self._block.hand_out()
+        return self._tensor(name)
+
+    def mapped(self: F, change: Callable[[Any], Any]) -> F:
+        """The same with other tensors."""
+        tensors = {name: change(self._tensor(name)) for name in self}
+        return type(self)(self._owner, tensors, **self.facts())
+
+    def _tensor(self, name: str) -> Any:
+        """For use in here; what users get is told to the block."""
         value = super().__getitem__(name)
         if isinstance(value, Tensor):
             value = users_tensor(value, self._upcast)
             self[name] = value
         return value
 
-    def mapped(self: F, change: Callable[[Any], Any]) -> F:
-        """The same with other tensors."""
-        return type(self)(self._owner, {name: change(self[name]) for name in self}, **self.facts())
+    def _drop(self) -> None:
+        super()._drop()
+        self._block = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         packed = {name: pack(self[name]) for name in self}
@@ -81,6 +95,7 @@ class TypedBatch(TypedResult):
         seed: int,
         link_relation: RelationName | None = None,
         upcast: bool = False,
+        block: HeldBlock | None = None,
     ) -> None:
         """`links`: the tensors that belong to no type: source_index, target_index, seed_time, and
         what _set_link_fields() takes."""
@@ -98,6 +113,10 @@ class TypedBatch(TypedResult):
         self._set_link_fields(links)
         for fields in (*nodes.values(), *edges.values()):
             fields._upcast = upcast
+            fields._block = block
+        self._block = block
+        if block is not None and not links:  # those are attributes, so nobody sees who takes them
+            block.watch()
 
     def _set_link_fields(self, fields: dict[str, Any]) -> None:
         """For loaders: what they know of the links of a batch."""
@@ -109,12 +128,15 @@ class TypedBatch(TypedResult):
 
     def numpy(self) -> TypedBatch:
         """The same batch with NumPy arrays over the same memory."""
+        self._hand_out()
         return self._map(as_numpy)
 
     def to(self, device: Any, non_blocking: bool = False) -> TypedBatch:
-        """The batch on a torch device. On the device where it is already, the same tensors."""
+        """The batch on a torch device. On the device where it is already, the same tensors; see
+        Batch.to()."""
         import_torch("a device needs torch")
-        return self._map(lambda tensor: as_torch(tensor).to(device, non_blocking=non_blocking))
+        with copying(self._block, device):
+            return self._map(lambda tensor: to_device(tensor, device, non_blocking))
 
     def pin_memory(self) -> TypedBatch:
         """A copy in page-locked memory, from which copies to a GPU do not block.
@@ -122,6 +144,7 @@ class TypedBatch(TypedResult):
         Raises RuntimeError where torch finds no GPU or other accelerator.
         """
         require_accelerator()
+        self._hand_out()  # torch gives tensors that are pinned already as they are
         return self._map(lambda tensor: as_torch(tensor).pin_memory())
 
     def clone(self) -> TypedBatch:
@@ -136,6 +159,7 @@ class TypedBatch(TypedResult):
         for _, fields in self._stores():
             fields._drop()
         self._set_link_fields(dict.fromkeys(_LINK_FIELDS))
+        self._block = None
 
     def __enter__(self) -> TypedBatch:
         return self
@@ -180,6 +204,10 @@ class TypedBatch(TypedResult):
         if any(fields._tensors is None for _, fields in self._stores()):
             return "TypedBatch(released)"
         return super().__repr__()
+
+    def _hand_out(self) -> None:
+        if self._block is not None:
+            self._block.hand_out()
 
     def _links(self) -> dict[str, Any]:
         tensors = {name: getattr(self, name) for name in _LINK_FIELDS}
@@ -230,6 +258,7 @@ def typed_batch_of_reply(schema: Schema, reply: Reply, upcast: bool = False) -> 
         seed=result.seed,
         link_relation=schema.relations[result.link_relation].triple if of_links else None,
         upcast=upcast,
+        block=reply.block,
     )
 
 

@@ -121,7 +121,13 @@ void BindDaemonSide(nb::module_& m) {
 
 void BindTrainerSide(nb::module_& m) {
   nb::class_<shm::RegionView>(m, "RegionView")
-      .def_static("open", &shm::RegionView::Open, "name"_a, "size"_a, nb::call_guard<GilRelease>());
+      .def_static("open", &shm::RegionView::Open, "name"_a, "size"_a, nb::call_guard<GilRelease>())
+      // For CUDA, which pins the memory that the region is mapped to.
+      .def_prop_ro("address",
+                   [](const shm::RegionView& view) {
+                     return reinterpret_cast<uintptr_t>(view.bytes().data());
+                   })
+      .def_prop_ro("size", [](const shm::RegionView& view) { return view.bytes().size(); });
 
   nb::class_<shm::ReleaseQueue>(m, "ReleaseQueue")
       .def("__init__", [](shm::ReleaseQueue* self) { new (self) shm::ReleaseQueue(); })
