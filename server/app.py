@@ -30,7 +30,7 @@ from graphzero.server.process import machine
 from graphzero.server.process.banner import banner
 from graphzero.server.process.lock import SocketLock
 from graphzero.server.process.log_lines import tell_omitted
-from graphzero.server.process.notify import notify
+from graphzero.server.process.notify import Watchdog, notify, notify_reloading
 from graphzero.server.process.thread_room import start_housekeepers
 from graphzero.server.service import Service
 from graphzero.server.settings.config import Config
@@ -97,6 +97,7 @@ class _Daemon:
         self._warm_start = WarmStart(config.warm)
         self._certificate: ServedCertificate | None = None
         self._side_port: SidePort | None = None
+        self._watchdog = Watchdog()
         self._stop = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
         self._reload_wanted = False
@@ -172,11 +173,13 @@ class _Daemon:
         os._exit(128 + number)
 
     async def _serve(self) -> None:
+        every_s = min(_HOUSEKEEPING_EVERY_S, self._watchdog.every_s)
         while not self._stop.is_set():
             try:
-                await asyncio.wait_for(self._stop.wait(), _HOUSEKEEPING_EVERY_S)
+                await asyncio.wait_for(self._stop.wait(), every_s)
             except asyncio.TimeoutError:
                 await self._keep_house()
+                self._watchdog.feed()
 
     async def _keep_house(self) -> None:
         tell_omitted(log)
@@ -192,6 +195,7 @@ class _Daemon:
     def _reload(self) -> None:
         """On SIGHUP. One that comes during a reload is for what has changed since it began."""
         self._reload_wanted = True
+        notify_reloading()
         if self._reloading is None or self._reloading.done():
             self._reloading = asyncio.create_task(self._reload_until_nobody_asks())
 
@@ -208,6 +212,8 @@ class _Daemon:
             self._catalog.adopt(version)
             self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
             self._log_reload(version, time.monotonic() - started)
+        if not self._stop.is_set():
+            notify("READY=1")  # also after one that failed: it serves as before
 
     async def _reload_options(self) -> None:
         """And what token and certificate the files hold by now. All of it, or nothing."""

@@ -155,7 +155,7 @@ def test_the_unit_starts_an_installed_program_with_options_that_it_has() -> None
 
 def test_the_unit_waits_for_readiness_and_lets_the_daemon_drain() -> None:
     keys = unit_keys()
-    assert keys["Service.Type"] == ["notify"]
+    assert keys["Service.Type"] == ["notify", "notify-reload"]  # the second since systemd 253
     assert keys["Service.KillSignal"] == ["SIGTERM"]
     drain = make_config({"data": "/data"}).life.drain_timeout_s
     assert float(keys["Service.TimeoutStopSec"][0]) > drain
@@ -169,10 +169,24 @@ def test_the_unit_leaves_the_daemon_its_shared_memory() -> None:
     assert "AF_UNIX" in keys["Service.RestrictAddressFamilies"][0]
 
 
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    analyze = shutil.which("systemd-analyze")
-    if analyze is None:
-        pytest.skip("there is no systemd-analyze here")
+@pytest.fixture
+def analyze() -> str:
+    found = shutil.which("systemd-analyze")
+    if found is None:
+        pytest.skip("there is no systemd-analyze here (Debian: apt-get install systemd)")
+    return found
+
+
+def test_the_sandbox_leaves_little_open(analyze: str) -> None:
+    """At most 2.1 of 10, where 10 is no sandbox at all and 2.1 is what deploy/README.md says."""
+    limit = ["--offline=true", "--threshold=21", str(UNIT)]
+    done = subprocess.run([analyze, "security", *limit], capture_output=True, text=True)
+    if "Unknown" in done.stderr or "unrecognized option" in done.stderr:
+        pytest.skip("systemd-analyze is older than 250")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_systemd_accepts_the_unit(analyze: str, tmp_path: Path) -> None:
     # The program must exist for the verdict; where it is installed is the administrator's choice.
     unit = tmp_path / UNIT.name
     text = UNIT.read_text()
@@ -180,9 +194,40 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     done = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True)
     if "Failed to initialize manager" in done.stderr:
         pytest.skip(f"systemd-analyze does not work here: {done.stderr.strip()}")
-    complaints = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    too_new = "Failed to parse service type, ignoring: notify-reload"  # before systemd 253
+    lines = [line for line in done.stderr.splitlines() if not line.endswith(too_new)]
+    complaints = [line for line in lines if UNIT.name in line]
     assert not complaints, done.stderr
     assert done.returncode == 0, done.stderr
+
+
+def test_the_build_of_the_image_gets_what_it_needs_and_nothing_else() -> None:
+    lines = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    assert patterns[0] == "*"  # everything is left out but for what follows
+    let_in = {line.removeprefix("!") for line in patterns if line.startswith("!")}
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    needed = {Path(folder).parts[0] for folder in packages_of(project).values()}
+    needed |= {Path(name).parts[0] for name in project["project"]["license-files"]}
+    assert let_in == needed | {"CMakeLists.txt", "pyproject.toml", project["project"]["readme"]}
+    sources = re.findall(r"^ +([a-z_/]+\.cpp)$", (REPOSITORY / "CMakeLists.txt").read_text(), re.M)
+    assert sources
+    assert {Path(source).parts[0] for source in sources} <= let_in
+
+
+def packages_of(project: dict[str, Any]) -> dict[str, str]:
+    packages: dict[str, str] = project["tool"]["scikit-build"]["wheel"]["packages"]
+    return packages
+
+
+def test_the_guide_maps_every_file() -> None:
+    guide = (DEPLOY / "README.md").read_text().partition("\n## ")[0]
+    files = [
+        path for path in DEPLOY.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
+    names = {path.relative_to(DEPLOY).parts[0] for path in files} - {"README.md"}
+    unnamed = [name for name in names if name not in guide]
+    assert not unnamed
 
 
 def test_the_image_and_the_compose_file_agree() -> None:
