@@ -26,6 +26,7 @@ PUBLIC = {
     "GraphZeroError",
     "InputError",
     "InvalidRequest",
+    "Labor",
     "Layer",
     "Loader",
     "Negatives",

@@ -60,7 +60,8 @@ NeighbourSample SampleNeighbours(
     const std::string& adjacency, bool expand_targets, bool replace, bool weighted, uint64_t seed,
     uint64_t max_edges, int threads, bool disjoint, sample::Subgraph subgraph,
     const std::optional<IdArray>& exclude_sources, const std::optional<IdArray>& exclude_targets,
-    std::shared_ptr<sample::DiskTopology> disk, std::optional<sample::SetKind> forced_set) {
+    const std::optional<sample::LaborRequest>& labor, std::shared_ptr<sample::DiskTopology> disk,
+    std::optional<sample::SetKind> forced_set) {
   auto request = sample::SampleRequest::Of(
       graph, expand_targets ? sample::Expand::kTargets : sample::Expand::kSources);
   sample::RelationRequest& relation = request.relations.front();
@@ -72,6 +73,7 @@ NeighbourSample SampleNeighbours(
   request.replace = replace;
   request.weighted = weighted;
   request.disjoint = disjoint;
+  request.labor = labor;
   request.subgraph = subgraph;
   request.seed = seed;
   request.max_edges = max_edges;
@@ -103,7 +105,8 @@ NeighbourSample SampleTyped(const TopologyReader& graph, const TypedSeeds& seeds
                             sample::Subgraph subgraph, const ExcludedPairs& exclude,
                             const std::optional<IdArray>& times, bool own_times, bool last,
                             bool strict, uint64_t window, const ExcludedInTrees& exclude_in_trees,
-                            bool spare_history, std::shared_ptr<sample::DiskTopology> disk) {
+                            bool spare_history, const std::optional<sample::LaborRequest>& labor,
+                            std::shared_ptr<sample::DiskTopology> disk) {
   auto request = sample::SampleRequest::Of(
       graph, expand_targets ? sample::Expand::kTargets : sample::Expand::kSources);
   if (symmetric) request.AssumeSymmetric(graph);
@@ -132,6 +135,7 @@ NeighbourSample SampleTyped(const TopologyReader& graph, const TypedSeeds& seeds
   request.weighted = weighted;
   request.disjoint = disjoint || request.temporal;
   request.spare_history = spare_history;
+  request.labor = labor;
   request.subgraph = subgraph;
   request.seed = seed;
   request.max_edges = max_edges;
@@ -193,15 +197,18 @@ void CopyNodes(const NeighbourSample& drawn, size_t type,
 void CopyEdges(const NeighbourSample& drawn, size_t relation,
                const std::optional<Output<int64_t, 2>>& edge_index,
                const std::optional<Output<int64_t>>& e_id,
-               const std::optional<Output<float>>& edge_weight, int threads) {
+               const std::optional<Output<float>>& edge_weight,
+               const std::optional<Output<float>>& edge_scale, int threads) {
   const uint64_t edges = drawn.num_edges(relation);
   if (edge_index) CheckSize("edge_index", edge_index->size(), 2 * edges);
   if (e_id) CheckSize("e_id", e_id->size(), edges);
   if (edge_weight) CheckSize("edge_weight", edge_weight->size(), edges);
+  if (edge_scale) CheckSize("edge_scale", edge_scale->size(), edges);
   const sample::EdgeDestination to{.sources = edge_index ? edge_index->data() : nullptr,
                                    .targets = edge_index ? edge_index->data() + edges : nullptr,
                                    .e_id = e_id ? e_id->data() : nullptr,
-                                   .edge_weight = edge_weight ? edge_weight->data() : nullptr};
+                                   .edge_weight = edge_weight ? edge_weight->data() : nullptr,
+                                   .edge_scale = edge_scale ? edge_scale->data() : nullptr};
   GilRelease release;
   drawn.CopyEdges(relation, to, threads);
 }
@@ -209,19 +216,22 @@ void CopyEdges(const NeighbourSample& drawn, size_t relation,
 void CopyTo(const NeighbourSample& drawn, const Output<int64_t>& n_id,
             const Output<int64_t, 2>& edge_index, const std::optional<Output<int64_t>>& e_id,
             const std::optional<Output<float>>& edge_weight,
-            const std::optional<Output<int64_t>>& batch, int threads) {
+            const std::optional<Output<int64_t>>& batch,
+            const std::optional<Output<float>>& edge_scale, int threads) {
   CheckSize("n_id", n_id.size(), drawn.num_nodes());
   CheckSize("edge_index", edge_index.size(), 2 * drawn.num_edges());
   if (e_id) CheckSize("e_id", e_id->size(), drawn.num_edges());
   if (edge_weight) CheckSize("edge_weight", edge_weight->size(), drawn.num_edges());
   if (batch) CheckSize("batch", batch->size(), drawn.num_nodes());
+  if (edge_scale) CheckSize("edge_scale", edge_scale->size(), drawn.num_edges());
   GilRelease release;
   drawn.CopyNodes(0, {.n_id = n_id.data(), .batch = batch ? batch->data() : nullptr}, threads);
   drawn.CopyEdges(0,
                   {.sources = edge_index.data(),
                    .targets = edge_index.data() + drawn.num_edges(),
                    .e_id = e_id ? e_id->data() : nullptr,
-                   .edge_weight = edge_weight ? edge_weight->data() : nullptr},
+                   .edge_weight = edge_weight ? edge_weight->data() : nullptr,
+                   .edge_scale = edge_scale ? edge_scale->data() : nullptr},
                   threads);
 }
 
@@ -355,6 +365,15 @@ void BindSample(nb::module_& m) {
       .value("DRAWN", sample::Subgraph::kDrawn)
       .value("BIDIRECTIONAL", sample::Subgraph::kBidirectional)
       .value("INDUCED", sample::Subgraph::kInduced);
+  nb::class_<sample::LaborRequest>(m, "LaborRequest")
+      .def(
+          "__init__",
+          [](sample::LaborRequest* self, uint64_t run_seed, uint64_t batch, uint32_t dependency,
+             bool one_for_all_hops) {
+            new (self) sample::LaborRequest{run_seed, batch, dependency, one_for_all_hops};
+          },
+          nb::kw_only(), "run_seed"_a, "batch"_a = 0, "dependency"_a = 1,
+          "one_for_all_hops"_a = false);
   nb::enum_<sample::NegativeWeights>(m, "NegativeWeights")
       .value("UNIFORM", sample::NegativeWeights::kUniform)
       .value("DEGREE", sample::NegativeWeights::kDegree);
@@ -374,6 +393,7 @@ void BindSample(nb::module_& m) {
           "nodes", [](const NeighbourSample& s) { return NodesOf(s, 0); },
           nb::rv_policy::reference_internal)
       .def_prop_ro("temporal", &NeighbourSample::temporal)
+      .def_prop_ro("has_scales", &NeighbourSample::has_scales)
       .def_prop_ro("num_types", &NeighbourSample::num_types)
       .def_prop_ro("num_relations", &NeighbourSample::num_relations)
       .def_prop_ro("seed_times", &SeedTimesOf, nb::rv_policy::reference_internal)
@@ -388,9 +408,11 @@ void BindSample(nb::module_& m) {
       .def("copy_nodes", &CopyNodes, "type"_a, nb::kw_only(), "n_id"_a = nb::none(),
            "batch"_a = nb::none(), "threads"_a = 0)
       .def("copy_edges", &CopyEdges, "relation"_a, nb::kw_only(), "edge_index"_a = nb::none(),
-           "e_id"_a = nb::none(), "edge_weight"_a = nb::none(), "threads"_a = 0)
+           "e_id"_a = nb::none(), "edge_weight"_a = nb::none(), "edge_scale"_a = nb::none(),
+           "threads"_a = 0)
       .def("copy_to", &CopyTo, nb::kw_only(), "n_id"_a, "edge_index"_a, "e_id"_a = nb::none(),
-           "edge_weight"_a = nb::none(), "batch"_a = nb::none(), "threads"_a = 0);
+           "edge_weight"_a = nb::none(), "batch"_a = nb::none(), "edge_scale"_a = nb::none(),
+           "threads"_a = 0);
 
   nb::class_<ReadStats>(m, "ReadStats")
       .def_ro("calls", &ReadStats::calls)
@@ -406,14 +428,15 @@ void BindSample(nb::module_& m) {
   m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,
         "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
-        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(), "disk"_a = nb::none(),
-        "forced_set"_a = nb::none());
+        "exclude_sources"_a = nb::none(), "exclude_targets"_a = nb::none(), "labor"_a = nb::none(),
+        "disk"_a = nb::none(), "forced_set"_a = nb::none());
   m.def("sample_typed", &SampleTyped, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "expand_targets"_a, "symmetric"_a = false, "replace"_a, "weighted"_a, "seed"_a,
         "max_edges"_a, "threads"_a, "disjoint"_a = false, "subgraph"_a = sample::Subgraph::kDrawn,
         "exclude"_a = ExcludedPairs(), "times"_a = nb::none(), "own_times"_a = false,
         "last"_a = false, "strict"_a = false, "window"_a = 0,
-        "exclude_in_trees"_a = ExcludedInTrees(), "spare_history"_a = false, "disk"_a = nb::none());
+        "exclude_in_trees"_a = ExcludedInTrees(), "spare_history"_a = false, "labor"_a = nb::none(),
+        "disk"_a = nb::none());
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "relation"_a = 0,
         "symmetric"_a = false, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
         "sources"_a, "targets"_a, "target_candidates"_a = nb::none(),

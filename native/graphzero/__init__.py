@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.typed_plan import TypedConversionReport
     from graphzero.embedded.features import FeatureStore
     from graphzero.embedded.graph import Graph
+    from graphzero.embedded.labor import Labor
     from graphzero.embedded.link_request import Negatives
     from graphzero.embedded.results import SampledLinks, SampledSubgraph, SampleResult, Walks
     from graphzero.embedded.typed_results import TypedResult, TypedSample
@@ -80,6 +81,7 @@ _HOMES = {
     "GraphZeroError": "base.errors",
     "InputError": "base.errors",
     "InvalidRequest": "client.errors",
+    "Labor": "embedded.labor",
     "Layer": "client.layers",
     "Loader": "client.loader",
     "Negatives": "embedded.link_request",
@@ -145,6 +147,7 @@ __all__ = [
     "GraphZeroError",
     "InputError",
     "InvalidRequest",
+    "Labor",
     "Layer",
     "Loader",
     "Negatives",

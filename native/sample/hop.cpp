@@ -84,7 +84,13 @@ uint64_t HopDrawer::Draw() {
   edges_.slots.Reserve(kept + most, kept);
   work_.drawn.Reserve(most);
   if (spec_.weighted) work_.short_by.Reserve(spec_.size());
+  if (scaled()) edges_.scales.Reserve(spec_.edges_before + most, spec_.edges_before);
   WithIdType(rows_.adjacency, [&]<class Id>() {
+    if (spec_.labor != nullptr) {
+      DrawLabor<Id>();
+      if (spec_.weighted) CloseGaps();
+      return;
+    }
     if (spec_.weighted) {
       DrawByWeight<Id>();
       CloseGaps();
@@ -194,6 +200,7 @@ void HopDrawer::CloseGaps() {
     const uint64_t count = Drawn(i);
     std::copy_n(work_.drawn.data() + from, count, work_.drawn.data() + to);
     std::copy_n(Slots() + from, count, Slots() + to);
+    if (scaled()) std::copy_n(Scales() + from, count, Scales() + to);
     edges_.first_edge[spec_.begin + i] = spec_.edges_before + to;
     to += count;
   }

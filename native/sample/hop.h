@@ -2,7 +2,8 @@
 //
 //   from which edges   all of a row, or those that the time of the seed allows (seed_times.h) and
 //                      that are not excluded
-//   how                uniformly (uniform_pick.h), by weight (weighted_pick.h), or the last ones
+//   how                uniformly (uniform_pick.h), by weight (weighted_pick.h), those with the
+//                      smallest numbers (labor_pick.h), or the last ones
 //   keyed by           the node; the occurrence of a repeated seed; the tree of a disjoint sample
 //   read from          memory: a few nodes pick, and read what they picked while it is on its way;
 //                      disk: all nodes pick before the first neighbour is read, so that all reads
@@ -18,6 +19,7 @@
 #include "base/threads.h"
 #include "sample/excluded_edges.h"
 #include "sample/fanout.h"
+#include "sample/labor_numbers.h"
 #include "sample/random.h"
 #include "sample/rows.h"
 #include "sample/workspace.h"
@@ -37,6 +39,9 @@ struct HopSpec {
   const RelationExclusions* excluded;  // or null
   const SeedTimes* times;              // of a temporal sample, or null
   bool last;                           // takes the latest edges and draws nothing
+  const LaborRequest* labor;           // or null; takes the nodes with the smallest numbers
+  uint64_t expanded_type;              // of the nodes of the hop, and
+  uint64_t found_type;                 // of their neighbours, in the keys of those numbers
   uint64_t seed;
   std::optional<SetKind> forced_set;
 
@@ -84,6 +89,11 @@ class HopDrawer {
   void DrawUniformly();
   template <class Id>
   void DrawByWeight();
+  // labor_hop.cpp
+  template <class Id>
+  void DrawLabor();
+  template <class Id, class Items>
+  void PickLabor(size_t i, const Items& row, const LaborNumbers& numbers, ThreadScratch& scratch);
   // Edges of weight zero were counted and not drawn: moves the others together, in order.
   void CloseGaps();
   template <class Id>
@@ -114,6 +124,9 @@ class HopDrawer {
     const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
     return spec_.weighted ? most - work_.short_by[i] : most;
   }
+  // Whether edges have scales. Those of earlier hops are kept.
+  bool scaled() const { return spec_.labor != nullptr && spec_.weighted; }
+  float* Scales() { return edges_.scales.data() + spec_.edges_before; }
   uint64_t* Slots() { return edges_.slots.data() + (spec_.keep_slots ? spec_.edges_before : 0); }
 
   const HopSpec spec_;

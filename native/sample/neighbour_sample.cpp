@@ -97,10 +97,14 @@ void NeighbourSample::CopyEdges(size_t relation, const EdgeDestination& to, int 
   if (to.edge_weight != nullptr && !drawn.has_weights()) {
     throw std::logic_error("no weights to copy");
   }
+  if (to.edge_scale != nullptr && !has_scales_) throw std::logic_error("no scales to copy");
   if (drawn.num_edges == 0) return;
   base::ThreadLease lease(threads);
   lease.For(drawn.expanded, kGrain,
             [&](int, size_t begin, size_t end) { CopyEnds(relation, to, begin, end); });
+  if (to.edge_scale != nullptr) {
+    std::copy_n(work_->relations[relation].scales.data(), drawn.num_edges, to.edge_scale);
+  }
   if (to.e_id != nullptr || to.edge_weight != nullptr) CopyStored(relation, to, lease);
 }
 

@@ -28,6 +28,7 @@ struct EdgeDestination {
   int64_t* targets = nullptr;    // num_edges() local ids
   int64_t* e_id = nullptr;       // num_edges(); needs a file with edge ids
   float* edge_weight = nullptr;  // num_edges(); needs a file with weights
+  float* edge_scale = nullptr;   // num_edges(); needs has_scales()
 };
 
 // Marks a slot of a RelationEdges that is one of the relation with the reverse edges.
@@ -43,7 +44,9 @@ class NeighbourSample {
   bool disjoint() const { return disjoint_; }
   // Whether nothing in it is later than the time of its seed.
   bool temporal() const { return temporal_; }
-  // Then, the time of each seed, of all types in order.
+  // Whether edges have scales: those of a LABOR sample by weight.
+  bool has_scales() const { return has_scales_; }
+  // Of a temporal sample, the time of each seed, of all types in order.
   std::span<const int64_t> seed_times() const { return seed_times_; }
 
   // Of one type. Throws std::out_of_range for a type that the graph does not have.
@@ -111,6 +114,7 @@ class NeighbourSample {
   base::WorkVector<int64_t> seed_times_;
   bool disjoint_ = false;
   bool temporal_ = false;
+  bool has_scales_ = false;
 };
 
 }  // namespace graphzero::sample

@@ -96,6 +96,28 @@ void CheckTemporal(const SampleRequest& request) {
   }
 }
 
+void CheckLabor(const SampleRequest& request) {
+  if (!request.labor) return;
+  if (request.labor->dependency == 0) {
+    throw std::invalid_argument("batch_dependency is 0, expected at least 1");
+  }
+  if (request.replace) {
+    throw std::invalid_argument(
+        "a LABOR sample takes each edge at most once: expected no replacement, or the neighbour "
+        "sampler");
+  }
+  if (request.temporal && request.temporal->last) {
+    throw std::invalid_argument(
+        "a LABOR sample takes edges by the numbers of their nodes, not the last by time: expected "
+        "the uniform strategy, or the neighbour sampler");
+  }
+  if (request.weighted && request.subgraph != Subgraph::kDrawn) {
+    throw std::invalid_argument(
+        "a LABOR sample by weight has a scale for each edge that was drawn: expected the "
+        "directional subgraph, which has no others, or no weights");
+  }
+}
+
 void CheckRelation(const Rows& rows, const SampleRequest& request,
                    const RelationRequest& relation) {
   if (relation.name.empty()) CheckOneNodeSet(rows);
@@ -189,6 +211,7 @@ void CheckReverses(const SampleRequest& request, const std::vector<DrawnRelation
 std::vector<DrawnRelation> CheckedRelations(const store::TopologyReader& graph,
                                             const SampleRequest& request) {
   CheckTemporal(request);
+  CheckLabor(request);
   CheckTypes(graph, request);
   std::vector<DrawnRelation> drawn;
   for (size_t number = 0; number < request.relations.size(); ++number) {
@@ -231,6 +254,7 @@ class NeighbourSampler {
     result_.expand_ = request.expand;
     result_.disjoint_ = request.disjoint;
     result_.temporal_ = request.temporal.has_value();
+    result_.has_scales_ = request.labor && request.weighted;
     result_.work_ = TakeWorkspace();
     result_.work_->Extend(request.types.size(), request.relations.size(),
                           static_cast<size_t>(lease_.max_team()));
@@ -387,6 +411,9 @@ class NeighbourSampler {
                        .excluded = drawn.excluded.empty() ? nullptr : &drawn.excluded,
                        .times = Seeds(),
                        .last = request_.temporal && request_.temporal->last,
+                       .labor = request_.labor ? &*request_.labor : nullptr,
+                       .expanded_type = drawn.expanded_type,
+                       .found_type = drawn.found_type,
                        .seed = request_.seed,
                        .forced_set = request_.forced_set};
     Workspace& work = *result_.work_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sample/labor_numbers.h"
 #include "sample/neighbour_sample.h"
 #include "sample/position_set.h"
 #include "sample/seed_times.h"
@@ -78,6 +79,9 @@ struct SampleRequest {
   bool weighted = false;
   bool disjoint = false;  // a tree for each seed that shares no node with the others
   std::optional<TemporalRequest> temporal;  // needs `disjoint`
+  // LABOR in place of independent draws: no replacement, not the last edges, and with weights only
+  // the drawn edges, because each has a scale.
+  std::optional<LaborRequest> labor;
   // Of exclude_in_trees: edges that existed before the time of the seed stay. Needs `temporal`.
   bool spare_history = false;
   Subgraph subgraph = Subgraph::kDrawn;

@@ -26,6 +26,8 @@ enum class Domain : uint64_t {
   kRepeatedSeeds = 7,  // second and later occurrences of a seed
   kBatchSeeds = 8,     // a loader's batches
   kDisjoint = 9,       // neighbours of a disjoint sample
+  kLabor = 10,         // numbers of nodes; a type in place of the relation
+  kLaborWindows = 11,  // where windows of long rows begin
 };
 
 // A generator: cheap to copy, and to split by a word of the key. Not thread-safe; make one per use.

@@ -47,7 +47,7 @@ size_t TypeNodes::bytes() const {
 }
 
 size_t RelationEdges::bytes() const {
-  return first_edge.bytes() + slots.bytes() + neighbours.bytes();
+  return first_edge.bytes() + slots.bytes() + neighbours.bytes() + scales.bytes();
 }
 
 void Workspace::Extend(size_t num_types, size_t num_relations, size_t num_threads) {

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "sample/id_table.h"
+#include "sample/labor_pick.h"
 #include "sample/uniform_pick.h"
 #include "sample/weighted_pick.h"
 
@@ -17,6 +18,11 @@ struct ThreadScratch {
   UniformPicker uniform;
   WeightedPicker weighted;
   std::vector<float> without_excluded;  // weights of the row at hand, zero where excluded
+  LaborPicker labor;
+  // The row at hand, where it is not one piece of the file without excluded slots.
+  base::WorkVector<uint64_t> row_ids;
+  base::WorkVector<float> row_weights;
+  base::WorkVector<uint64_t> row_slots;
 };
 
 // The nodes of one type in the sample so far: seeds, then by discovery. Positions are local ids.
@@ -46,6 +52,7 @@ struct RelationEdges {
   base::Buffer<uint64_t> first_edge;
   base::Buffer<uint64_t> slots;      // where in the adjacency each edge was found
   base::Buffer<LocalId> neighbours;  // local ids, one per edge
+  base::Buffer<float> scales;        // of LABOR samples by weight, one per edge
 
   size_t bytes() const;
 };

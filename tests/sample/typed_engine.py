@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from graphzero import _engine
+from labor_reference import LaborOptions
 from typed_graphs import TypedGraph
 from typed_reference_sampler import Excluded, Temporal, TypedSample
 
@@ -34,6 +35,7 @@ class TypedEngine:
         subgraph: Any = _engine.Subgraph.DRAWN,
         threads: int = 0,
         max_edges: int = 2**28,
+        labor: LaborOptions | None = None,
     ) -> _engine.NeighbourSample:
         excluded = excluded or Excluded()
         in_trees = []
@@ -68,9 +70,21 @@ class TypedEngine:
             exclude=pairs,
             exclude_in_trees=in_trees,
             spare_history=excluded.spare_history,
+            labor=labor_request(labor, seed),
             disk=self.disk,
             **times,
         )
+
+
+def labor_request(labor: LaborOptions | None, seed: int) -> _engine.LaborRequest | None:
+    if labor is None:
+        return None
+    return _engine.LaborRequest(
+        run_seed=seed if labor.run_seed is None else labor.run_seed,
+        batch=labor.batch,
+        dependency=labor.dependency,
+        one_for_all_hops=labor.one_for_all_hops,
+    )
 
 
 def placed(drawn: _engine.NeighbourSample) -> dict[str, list[Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import reference_writer as rw
+from sampling_graphs import EdgeList
 
 NO_TIME = -(2**63)
 
@@ -146,6 +147,13 @@ def symmetric_edges(
         directions=("out",),
         **options,
     )
+
+
+def plain_graph(edges: EdgeList) -> TypedGraph:
+    """A graph without types, in the terms of those with types."""
+    weights = None if edges.weights is None else edges.weights.tolist()
+    relation = TypedEdges(0, "to", 0, edges.src.tolist(), edges.dst.tolist(), weights=weights)
+    return TypedGraph([("node", edges.num_nodes, None)], [relation], flat=True)
 
 
 def random_typed_graph(seed: int, *, timed: bool = True, scale: int = 1) -> TypedGraph:

@@ -111,8 +111,10 @@ class TypedReferenceSampler:
         pair = slot.source, slot.target
         if pair in excluded.pairs.get(relation, ()):
             return True
-        edge_id = self.graph.relations[self.graph.base(relation)].edge_ids()[slot.place]
         in_trees = excluded.in_trees.get(relation, set())
+        if not in_trees:
+            return False
+        edge_id = self.graph.relations[self.graph.base(relation)].edge_ids()[slot.place]
         if not {(tree, *pair, None), (tree, *pair, edge_id)} & in_trees:
             return False
         if not excluded.spare_history:

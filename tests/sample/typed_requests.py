@@ -44,10 +44,10 @@ class Request:
             return reference.bidirectional(drawn, self.temporal, excluded)
         return drawn
 
-    def draw(self, engine: TypedEngine, threads: int = 0) -> _engine.NeighbourSample:
+    def draw(self, engine: TypedEngine, threads: int = 0, **more: Any) -> _engine.NeighbourSample:
         subgraph = SUBGRAPHS[self.subgraph]
         return engine.draw(
-            self.seeds, self.fanout, subgraph=subgraph, threads=threads, **self.options
+            self.seeds, self.fanout, subgraph=subgraph, threads=threads, **self.options, **more
         )
 
 

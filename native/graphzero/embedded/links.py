@@ -8,6 +8,7 @@ from typing import Any
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
+from graphzero.embedded.labor import Sampler, labor_of
 from graphzero.embedded.link_request import (
     Candidates,
     ExcludeSeedEdges,
@@ -44,6 +45,7 @@ class LinkSamplingMixin(SamplingMixin):
         link_edge_ids: Ids | None = None,
         replace: bool = False,
         weighted: bool = False,
+        sampler: Sampler = "neighbour",
         direction: Direction | None = None,
         disjoint: bool = False,
         subgraph: Subgraph = "directional",
@@ -109,6 +111,7 @@ class LinkSamplingMixin(SamplingMixin):
             exclude=excluded.exclude,
             exclude_in_trees=excluded.exclude_in_trees,
             spare_history=excluded.spare_history,
+            labor=labor_of(sampler),
             temporal=temporal_rule(
                 schema, seeds.times, times is not None, time_strict, time_window, temporal_strategy
             ),

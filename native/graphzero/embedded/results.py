@@ -43,6 +43,10 @@ class SampleResult:
     """int64: local ids of the targets of links, then of negatives; None without links."""
     seed_time: Any
     """int64: the time of each seed; None unless the sample was drawn by time."""
+    edge_scale: Any
+    """float32: what each edge counts for, so that the sum of edge_scale times x over the drawn
+    edges of a node is unbiased for that of weight times x over all; None unless the sample is a
+    LABOR sample by weight."""
     batch_size: int
     """Number of seeds."""
     num_sampled_nodes: list[int]
@@ -72,6 +76,7 @@ class SampledSubgraph(SampleResult):
     source_index: Int64Array | None = None
     target_index: Int64Array | None = None
     seed_time: Int64Array | None = None
+    edge_scale: Float32Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
+from graphzero.embedded.labor import Sampler, labor_of
 from graphzero.embedded.results import Int64Array, SampledSubgraph, Walks
 from graphzero.embedded.sampling import (
     Subgraph,
@@ -57,6 +58,7 @@ class SamplingMixin:
         temporal_strategy: TemporalStrategy = ...,
         replace: bool = ...,
         weighted: bool = ...,
+        sampler: Sampler = ...,
         direction: Direction | None = ...,
         seed: int | None = ...,
         edge_ids: bool = ...,
@@ -80,6 +82,7 @@ class SamplingMixin:
         temporal_strategy: TemporalStrategy = ...,
         replace: bool = ...,
         weighted: bool = ...,
+        sampler: Sampler = ...,
         direction: Direction | None = ...,
         seed: int | None = ...,
         edge_ids: bool = ...,
@@ -102,6 +105,7 @@ class SamplingMixin:
         temporal_strategy: TemporalStrategy = "uniform",
         replace: bool = False,
         weighted: bool = False,
+        sampler: Sampler = "neighbour",
         direction: Direction | None = None,
         seed: int | None = None,
         edge_ids: bool = False,
@@ -116,6 +120,9 @@ class SamplingMixin:
         A fanout of -1 takes all edges, 0 none. Without replacement no edge is drawn twice; with it,
         each node that has edges draws exactly that many. `weighted` draws in proportion to the edge
         weights; edges of weight zero are never taken.
+
+        sampler: "labor", or a gz.Labor with options, makes nodes of a hop agree on whom they draw:
+        as many edges, far fewer different nodes. With weights the sample has edge_scale.
 
         seeds: ids of nodes; of a graph with types {type: ids} or (type, ids), and the result is a
         TypedSample, which reads like PyG's HeteroData.
@@ -158,6 +165,7 @@ class SamplingMixin:
             disjoint=disjoint,
             subgraph=subgraph,
             exclude=_excluded(schema, exclude),
+            labor=labor_of(sampler),
             temporal=_temporal(schema, time, by_type, time_strict, time_window, temporal_strategy),
         )
         if schema.typed:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from graphzero import _engine
+from graphzero.embedded.labor import Labor
 from graphzero.embedded.results import Int64Array, SampledSubgraph
 from graphzero.files.topology_file import Direction, TopologyFile
 
@@ -47,6 +48,7 @@ def draw(
     disjoint: bool = False,
     subgraph: str = "directional",
     exclude: tuple[Int64Array, Int64Array] | None = None,
+    labor: Labor | None = None,
 ) -> _engine.NeighbourSample:
     """The first half of `Graph.sample`: afterwards sizes are known, and copy_to() places it."""
     resolved = sampling_direction(direction)
@@ -68,6 +70,7 @@ def draw(
         subgraph=SUBGRAPHS[subgraph],
         exclude_sources=None if exclude is None else exclude[0],
         exclude_targets=None if exclude is None else exclude[1],
+        labor=None if labor is None else labor.request(seed),
     )
 
 
@@ -85,6 +88,7 @@ def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None)
         seed=seed,
         batch=np.empty(drawn.num_nodes, np.int64) if drawn.disjoint else None,
         seed_time=drawn.seed_times.copy() if drawn.temporal else None,
+        edge_scale=np.empty(edges, np.float32) if drawn.has_scales else None,
     )
     drawn.copy_to(
         n_id=result.n_id,
@@ -92,6 +96,7 @@ def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None)
         e_id=result.e_id,
         edge_weight=result.edge_weight,
         batch=result.batch,
+        edge_scale=result.edge_scale,
         threads=thread_count(threads),
     )
     return result

@@ -16,7 +16,7 @@ from typing import Any
 from graphzero.files.schema import RelationName
 
 _NODE_FIELDS = ("n_id", "batch")
-_EDGE_FIELDS = ("edge_index", "e_id", "edge_weight")
+_EDGE_FIELDS = ("edge_index", "e_id", "edge_weight", "edge_scale")
 _DICT = "_dict"
 
 
@@ -133,6 +133,7 @@ class EdgeFields(Fields):
     target, one in n_id of the target type, hop by hop.
     e_id: int64, input row of each edge; None if the relation stores no edge ids.
     edge_weight: float32; None if the relation stores no weights.
+    edge_scale: float32, what each edge counts for; None unless a LABOR sample by weight.
     """
 
     _optional = _EDGE_FIELDS

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from graphzero import _engine
+from graphzero.embedded.labor import Labor
 from graphzero.embedded.results import Int64Array
 from graphzero.embedded.sampling import SUBGRAPHS, sampling_direction, thread_count
 from graphzero.embedded.typed_arguments import TypedIds
@@ -69,6 +70,7 @@ def draw_typed(
     temporal: Temporal | None = None,
     exclude_in_trees: Sequence[ExcludedInTrees] = (),
     spare_history: bool = False,
+    labor: Labor | None = None,
 ) -> _engine.NeighbourSample:
     """`fanout` has a list for every relation, views included.
 
@@ -102,6 +104,7 @@ def draw_typed(
             for each in exclude_in_trees
         ],
         spare_history=spare_history,
+        labor=None if labor is None else labor.request(seed),
         disk=graph.disk,
     )
 
@@ -150,8 +153,16 @@ def _placed_edges(
     edge_index = np.empty((2, count), np.int64)
     e_id = np.empty(count, np.int64) if drawn.has_edge_ids_of(number) else None
     weight = np.empty(count, np.float32) if drawn.has_weights_of(number) else None
-    drawn.copy_edges(number, edge_index=edge_index, e_id=e_id, edge_weight=weight, threads=threads)
-    arrays = {"edge_index": edge_index, "e_id": e_id, "edge_weight": weight}
+    scale = np.empty(count, np.float32) if drawn.has_scales else None
+    drawn.copy_edges(
+        number,
+        edge_index=edge_index,
+        e_id=e_id,
+        edge_weight=weight,
+        edge_scale=scale,
+        threads=threads,
+    )
+    arrays = {"edge_index": edge_index, "e_id": e_id, "edge_weight": weight, "edge_scale": scale}
     return EdgeFields(
         name,
         {name: array for name, array in arrays.items() if array is not None},

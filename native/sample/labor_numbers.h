@@ -1,0 +1,110 @@
+// The numbers of LABOR sampling: one for each node, the same for all targets of a hop, so that
+// targets agree on whom they take (labor_pick.h). README.md, "LABOR", has the contract.
+//
+// Number j of a node, for the j-th of parallel edges, has 64 bits. A row is read as a whole and few
+// of its slots are taken, so the upper half, which decides about nearly all of them, is a hash of
+// 32-bit operations that compilers make vectors of; the lower half is worked out only for slots
+// that are about to be taken.
+//
+// Numbers belong to a run, a batch of it and `dependency` (kappa): that of node v is keyed by the
+// period floor((batch + phase(v)) / kappa), where phase(v) in [0, kappa) is a hash of v. So from
+// one batch to the next one node in kappa gets a new number. A sample that is not one of a run is
+// batch 0 of its own, with a dependency of 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sample/random.h"
+
+namespace graphzero::sample {
+
+struct LaborRequest {
+  uint64_t run_seed = 0;    // of the loader, or of a single sample
+  uint64_t batch = 0;       // its number over all epochs
+  uint32_t dependency = 1;  // kappa, at least 1
+  bool one_for_all_hops = false;
+
+  uint64_t HopWord(uint64_t hop) const { return one_for_all_hops ? 0 : hop; }
+};
+
+// Two rounds of multiplying and shifting (the constants are those of Wellons' lowbias32), with a
+// key before each round. Different 32-bit ids never meet.
+struct LaborHash {
+  uint32_t first;
+  uint32_t second;
+  uint32_t upper;  // odd; brings in the upper half of ids that have one
+
+  explicit LaborHash(Draws draws) {
+    const uint64_t keys = draws.Next();
+    first = static_cast<uint32_t>(keys);
+    second = static_cast<uint32_t>(keys >> 32);
+    upper = static_cast<uint32_t>(draws.Next()) | 1;
+  }
+
+  [[gnu::always_inline]] uint32_t operator()(uint64_t id) const {
+    return Mix(static_cast<uint32_t>(id) + static_cast<uint32_t>(id >> 32) * upper, first, second);
+  }
+  [[gnu::always_inline]] static uint32_t Mix(uint32_t x, uint32_t first, uint32_t second) {
+    x += first;
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = ((x ^ (x >> 15)) + second) * 0x846ca68bu;
+    return x ^ (x >> 16);
+  }
+};
+
+// In which period the nodes of a type are. Cheap to copy.
+class LaborPeriods {
+ public:
+  LaborPeriods(const LaborRequest& request, uint64_t type);
+
+  uint64_t first() const { return first_; }  // of most nodes, or of all
+  bool two() const { return two_; }
+  // Whether a node is in period first() + 1 already. Only if two().
+  bool IsLater(uint64_t id) const { return two_ && hash_(id) >= later_from_; }
+
+  const LaborHash& hash() const { return hash_; }
+  uint32_t later_from() const { return later_from_; }
+
+ private:
+  LaborHash hash_;
+  uint64_t first_;
+  bool two_ = false;
+  uint32_t later_from_ = 0;
+};
+
+// The numbers of the nodes of one type in one hop. Thread-safe: nothing changes.
+class LaborNumbers {
+ public:
+  LaborNumbers(const LaborRequest& request, uint64_t type, uint64_t hop);
+
+  // Upper halves of the first numbers of these nodes. Returns whether two ids that follow each
+  // other are equal.
+  template <class Id>
+  bool FillUpper(std::span<const Id> ids, uint32_t* upper) const;
+
+  uint32_t Upper(uint64_t id, uint64_t parallel) const;
+  uint32_t Lower(uint64_t id, uint64_t parallel) const;
+
+ private:
+  // Those that are keyed by one period.
+  struct Period {
+    explicit Period(Draws of_period) : draws(of_period), hash(of_period.Child(0)) {}
+    Draws draws;
+    LaborHash hash;  // of first numbers
+  };
+
+  const Period& Of(uint64_t id) const { return periods_.IsLater(id) ? later_ : first_; }
+
+  LaborPeriods periods_;
+  Period first_;
+  Period later_;
+};
+
+// The first of the positions of a row that a window begins at: any of them, as likely. `draws` are
+// RequestDraws(run_seed, kLaborWindows, relation).
+uint64_t LaborWindowStart(const LaborRequest& request, const LaborPeriods& periods, Draws draws,
+                          uint64_t hop, uint64_t node, uint64_t positions);
+
+}  // namespace graphzero::sample

@@ -1,0 +1,180 @@
+#include "sample/labor_pick.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "sample/weighted_pick.h"
+
+namespace graphzero::sample {
+namespace {
+
+// Slots that the first pass is to keep for k that are taken.
+constexpr double KeptFor(uint64_t most) { return 2.0 * static_cast<double>(most) + 16; }
+// Too few were kept: once in many thousand rows, or where few weights make up the sum.
+constexpr double kWider = 4;
+// Positions that the first pass decides about together.
+constexpr size_t kTogether = 16;
+
+double WeightSum(std::span<const float> weights, uint64_t* positive) {
+  double sum = 0;
+  for (const float& weight : weights) {
+    // Written so that a NaN fails, too.
+    if (!(weight >= 0 && weight <= std::numeric_limits<float>::max())) {
+      throw BadWeight{static_cast<uint64_t>(&weight - weights.data()), weight};
+    }
+    sum += weight;
+    *positive += weight > 0;
+  }
+  return sum;
+}
+
+// Calls keep(i) for the positions with upper[i] <= limit, in order.
+template <class Keep>
+void ForSmall(const uint32_t* upper, size_t count, uint32_t limit, const Keep& keep) {
+  size_t begin = 0;
+  for (; begin + kTogether <= count; begin += kTogether) {
+    uint32_t any = 0;
+    for (size_t i = 0; i < kTogether; ++i) any |= upper[begin + i] <= limit ? 1u : 0u;
+    if (any == 0) continue;
+    for (size_t i = begin; i < begin + kTogether; ++i) {
+      if (upper[i] <= limit) keep(i);
+    }
+  }
+  for (size_t i = begin; i < count; ++i) {
+    if (upper[i] <= limit) keep(i);
+  }
+}
+
+}  // namespace
+
+template <class Id>
+LaborPicked LaborPicker::Pick(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
+                              uint64_t* positions) {
+  return row.weights.empty() ? PickUniformly(row, most, numbers, positions)
+                             : PickByWeight(row, most, numbers, positions);
+}
+template LaborPicked LaborPicker::Pick(const LaborRow<uint32_t>&, uint64_t, const LaborNumbers&,
+                                       uint64_t*);
+template LaborPicked LaborPicker::Pick(const LaborRow<uint64_t>&, uint64_t, const LaborNumbers&,
+                                       uint64_t*);
+
+template <class Id>
+void LaborPicker::FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers) {
+  upper_.Reserve(row.ids.size());
+  const bool any_equal = numbers.FillUpper(row.ids, upper_.data());
+  any_parallel_ = row.sorted ? any_equal : true;
+  if (any_parallel_) NumberParallel(row, numbers);
+}
+
+template <class Id>
+void LaborPicker::NumberParallel(const LaborRow<Id>& row, const LaborNumbers& numbers) {
+  parallel_.Reserve(row.ids.size());
+  if (row.sorted) {
+    parallel_[0] = 0;
+    for (size_t i = 1; i < row.ids.size(); ++i) {
+      parallel_[i] = row.ids[i] == row.ids[i - 1] ? parallel_[i - 1] + 1 : 0;
+    }
+  } else {
+    CountParallel(row.ids);
+  }
+  for (size_t i = 0; i < row.ids.size(); ++i) {
+    if (parallel_[i] > 0) upper_[i] = numbers.Upper(row.ids[i], parallel_[i]);
+  }
+}
+
+template <class Id>
+void LaborPicker::CountParallel(std::span<const Id> ids) {
+  const size_t places = std::bit_ceil(2 * ids.size());
+  counts_.assign(places, 0);
+  if (counted_ids_.size() < places) counted_ids_.resize(places);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const uint64_t id = ids[i];
+    size_t place = base::Mix64(id) & (places - 1);
+    while (counts_[place] > 0 && counted_ids_[place] != id) place = (place + 1) & (places - 1);
+    counted_ids_[place] = id;
+    parallel_[i] = counts_[place]++;
+  }
+}
+
+template <class Id>
+void LaborPicker::Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers) {
+  const uint64_t id = row.ids[position];
+  const uint64_t number =
+      (uint64_t{upper_[position]} << 32) | numbers.Lower(id, Parallel(position));
+  if (row.weights.empty()) {
+    kept_.push_back({number, id, position});
+    return;
+  }
+  // In (0, 1], a multiple of 2^-53: exact, and its quotient is never zero.
+  const double unit = static_cast<double>((number >> 11) + 1) * 0x1p-53;
+  kept_.push_back({std::bit_cast<uint64_t>(unit / row.weights[position]), id, position});
+}
+
+template <class Id>
+LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
+                                       const LaborNumbers& numbers, uint64_t* positions) {
+  const size_t count = row.ids.size();
+  if (count <= most) {
+    for (size_t i = 0; i < count; ++i) positions[i] = i;
+    return {count};
+  }
+  if (most == 0) return {};
+  FillUpper(row, numbers);
+  double share = KeptFor(most) / static_cast<double>(count);
+  do {
+    const uint32_t limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
+    kept_.clear();
+    ForSmall(upper_.data(), count, limit, [&](size_t i) { Keep(row, i, numbers); });
+    share *= kWider;
+  } while (kept_.size() < most);
+  const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(kept_.begin(), last - 1, kept_.end());
+  for (uint64_t i = 0; i < most; ++i) positions[i] = kept_[i].position;
+  std::sort(positions, positions + most);
+  return {most};
+}
+
+template <class Id>
+LaborPicked LaborPicker::PickByWeight(const LaborRow<Id>& row, uint64_t most,
+                                      const LaborNumbers& numbers, uint64_t* positions) {
+  const size_t count = row.ids.size();
+  const std::span<const float> weights = row.weights;
+  uint64_t positive = 0;
+  const double sum = WeightSum(weights, &positive);
+  if (positive <= most) {
+    uint64_t taken = 0;
+    // Bounded by the earlier count as well: the file's bytes could change under the mapping.
+    for (uint64_t i = 0; i < count && taken < positive; ++i) {
+      if (weights[i] > 0) positions[taken++] = i;
+    }
+    return {taken};
+  }
+  if (most == 0) return {};
+  FillUpper(row, numbers);
+  // Slots with a quotient of at most `limit` are kept, judged by the upper halves of their numbers.
+  // A quotient beyond the limit may be among them, and one that is not kept is larger than it.
+  double limit = KeptFor(most) / sum;
+  LaborPicked picked;
+  for (bool all = false; !all && picked.inverse_tau == 0; limit *= kWider) {
+    const double scaled = limit * 0x1p32;
+    all = !(scaled < std::numeric_limits<double>::max());
+    kept_.clear();
+    for (size_t i = 0; i < count; ++i) {
+      if (weights[i] > 0 && (all || upper_[i] <= scaled * weights[i])) Keep(row, i, numbers);
+    }
+    if (kept_.size() <= most) continue;
+    const auto next = kept_.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(kept_.begin(), next, kept_.end());
+    const double tau = std::bit_cast<double>(next->key);
+    // The factor makes up for what rounding may have done to the comparison above.
+    if (all || tau <= limit * (1 - 0x1p-40)) picked.inverse_tau = 1 / tau;
+  }
+  const uint64_t taken = std::min<uint64_t>(most, kept_.size());
+  picked.count = taken;
+  for (uint64_t i = 0; i < taken; ++i) positions[i] = kept_[i].position;
+  std::sort(positions, positions + taken);
+  return picked;
+}
+
+}  // namespace graphzero::sample

@@ -1,0 +1,90 @@
+// The k slots of a row with the smallest numbers: LABOR sampling (README.md).
+//
+// A node's number is the same for all targets of a hop (labor_numbers.h), so that targets that
+// share neighbours take the same ones: as many edges, far fewer different nodes. Of one row each
+// set of k slots is as likely as any other.
+//
+// With weights, slots are ordered by number / weight. Slot i is taken if that is below tau, the
+// (k+1)-th of the row, which happens with probability min(1, w * tau): dividing its weight by that
+// gives its scale, max(w, 1 / tau), and the sum of scale * x over the taken slots is on average the
+// sum of w * x over the row.
+//
+// All slots are looked at and few are taken. How small the k-th number is can be foreseen, because
+// numbers are uniform: a first pass over the upper halves keeps about 2 k slots, and those are put
+// in order. Where the guess kept too few, it is made larger; it changes no result.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/buffer.h"
+#include "sample/labor_numbers.h"
+
+namespace graphzero::sample {
+
+// Longer rows are looked at through a window of so many slots, or k + 1.
+inline constexpr uint64_t kLaborWindow = 4096;
+
+// A row, or the window of one.
+template <class Id>
+struct LaborRow {
+  std::span<const Id> ids;
+  std::span<const float> weights;  // empty without weights
+  bool sorted;                     // by id, so that parallel edges follow each other
+};
+
+// What a row gave.
+struct LaborPicked {
+  uint64_t count = 0;
+  // With weights: 1 / tau; 0 if all slots of positive weight were taken.
+  double inverse_tau = 0;
+};
+
+// Scratch of one thread.
+class LaborPicker {
+ public:
+  // Writes at most `most` positions of the row, in rising order. With weights, checks all and
+  // throws BadWeight (weighted_pick.h).
+  template <class Id>
+  LaborPicked Pick(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
+                   uint64_t* positions);
+
+ private:
+  struct Candidate {
+    uint64_t key;  // its number; with weights, the bits of number / weight, which is positive
+    uint64_t id;
+    uint64_t position;
+
+    // Ties go by neighbour, then by place in the row, which is that of the edge id.
+    bool operator<(const Candidate& other) const {
+      if (key != other.key) return key < other.key;
+      return id != other.id ? id < other.id : position < other.position;
+    }
+  };
+
+  template <class Id>
+  void FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers);
+  template <class Id>
+  void CountParallel(std::span<const Id> ids);
+  template <class Id>
+  void NumberParallel(const LaborRow<Id>& row, const LaborNumbers& numbers);
+  template <class Id>
+  LaborPicked PickUniformly(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
+                            uint64_t* positions);
+  template <class Id>
+  LaborPicked PickByWeight(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
+                           uint64_t* positions);
+  template <class Id>
+  void Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers);
+  uint64_t Parallel(uint64_t position) const { return any_parallel_ ? parallel_[position] : 0; }
+
+  base::Buffer<uint32_t> upper_;
+  bool any_parallel_ = false;
+  base::Buffer<uint32_t> parallel_;  // if there are any: how many equal ids come before
+  base::WorkVector<Candidate> kept_;
+  // Counts ids of rows that are not sorted: open addressing, counts of 0 are free places.
+  base::WorkVector<uint64_t> counted_ids_;
+  base::WorkVector<uint32_t> counts_;
+};
+
+}  // namespace graphzero::sample
