@@ -68,7 +68,8 @@ class Connection:
             return False
         method = request.method.decode("ascii", "replace")
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in request.headers}
-        if self._http.their_state is not h11.DONE:
+        # MUST_CLOSE: it is complete, and has "Connection: close".
+        if self._http.their_state not in (h11.DONE, h11.MUST_CLOSE):
             await self._send(plain(413, "a request here has no body"), method)
             return False
         self.waits = False

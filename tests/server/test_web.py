@@ -97,6 +97,13 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_client_that_wants_the_connection_closed_is_answered(web: Web) -> None:
+    """Python's urllib says so, for instance."""
+    assert web.ask("/livez", Connection="close")[0] == 200
+    answer = web.say(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
 # --- numbers ---
 
 
