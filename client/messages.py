@@ -160,7 +160,7 @@ def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[Ses
         by_type, times = seeds.by_type, seeds.times
         ids = np.concatenate([np.empty(0, np.int64), *(ids for _, ids in by_type)])
     else:
-        ids = seeds
+        by_type, ids = ((0, seeds),), seeds
     pieces = _pieces(ids if times is None else np.concatenate([ids, times]))
     first = Sample(
         seeds=pieces[0],

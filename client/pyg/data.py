@@ -24,6 +24,8 @@ def data_of_batch(batch: Batch | TypedBatch) -> Data | HeteroData:
     stores = stores_of(batch)
     if not isinstance(batch, TypedBatch):
         stores[None]["batch_size"] = batch.batch_size
+        if batch.seed_time is not None:
+            stores[None]["seed_time"] = batch.seed_time
         return data_of(stores)
     first = 0  # of the seeds of a type, among those of all types
     for name in batch.node_types:

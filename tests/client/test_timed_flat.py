@@ -71,8 +71,18 @@ def test_links_with_times(timed: Any, daemon_of: Callable[[Path], Any]) -> None:
             assert np.array_equal(batch[name], getattr(expected, name)), name
 
 
-def test_loaders_take_times(timed: Any, daemon_of: Callable[[Path], Any]) -> None:
+@pytest.mark.parametrize("time", ["own", "born"])
+def test_loaders_take_times(timed: Any, daemon_of: Callable[[Path], Any], time: str) -> None:
     path, _, born = timed
     with gz.connect(daemon_of(path).address) as client:
-        for batch in client.loader(None, [3], 50, time="own", shuffle=True, columns=[]):
+        for batch in client.loader(None, [3], 50, time=time, shuffle=True, columns=[]):
             assert batch.seed_time.tolist() == born[batch.n_id[: batch.batch_size]].tolist()
+
+
+def test_data_of_a_batch_has_the_times_of_its_seeds(
+    timed: Any, daemon_of: Callable[[Path], Any]
+) -> None:
+    with gz.connect(daemon_of(timed[0]).address) as client:
+        data = client.sample([3, 1], [2], time=[5, 6], columns=[]).to_pyg()
+        assert data.seed_time.tolist() == [5, 6]
+        assert "seed_time" not in client.sample([3, 1], [2], columns=[]).to_pyg()
