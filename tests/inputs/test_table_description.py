@@ -259,7 +259,10 @@ EDGES: dict[str, Any] = {
             {"time": {"column": "a", "unit": "h"}},
             "t.toml: tables.flights.time.unit: found 'h', expected one of D, s, ms, us, ns",
         ),
-        ({"time": 5}, "t.toml: tables.flights.time: found 5, expected a table of keys and values"),
+        (
+            {"time": 5},
+            "t.toml: tables.flights.time: found 5, expected a column, or { column = NAME",
+        ),
         (
             {"split": {"at": [1, 2]}},
             "t.toml: tables.flights.split: found no time of 'flights', expected time = COLUMN",

@@ -108,7 +108,7 @@ def test_the_command_makes_types_relations_times_and_columns(tables: Path) -> No
     expected = ["2013-01-01T10:00", "2013-01-01T12:00", "2013-01-02", "2013-01-03"]
     assert found.times("flights") == [seconds(text) for text in expected]
     assert found.column("flights", "time").tolist() == found.times("flights")
-    assert found.column("flights", "x").tolist() == [1400, 1416, 1089, 762]
+    assert found.column("flights", "x").tolist() == [[1400], [1416], [1089], [762]]
     delay = found.column("flights", "y")
     assert delay.dtype == np.float32  # one is missing, and no integer could say so
     assert delay.tolist()[0] == 11
@@ -622,6 +622,17 @@ def test_a_unit_that_is_stated_holds_and_says_what_was_rounded(tmp_path: Path) -
     assert gz.FeatureStore(tmp_path / "out/a/time.gd").unit == "s"
 
 
+def test_times_are_not_rounded_unless_somebody_says_to_what(tmp_path: Path) -> None:
+    # Rounded down, the second event would be known when the first one was.
+    write(tmp_path, {"a.csv": "t\n2020-01-01T00:00:00.25\n2020-01-01T00:00:00.75\n"})
+    tables = {"a": {"file": str(tmp_path / "a.csv"), "time": "t"}, **linked("a")}
+    message = problem(tmp_path, tables)
+    assert "a.csv column 't': found times that are finer than s" in message
+    assert 'time_unit = "ms"' in message
+    found = imported(tmp_path, tables, time_unit="ms")
+    assert np.diff(found.times("a")).tolist() == [500]
+
+
 def test_integers_stay_on_their_scale(tmp_path: Path) -> None:
     found = imported(tmp_path, {"a": timed({"t": [-5, 7, 7]}), **linked("a")})
     assert (found.graph.time_unit, found.times("a")) == ("", [-5, 7, 7])
@@ -725,6 +736,11 @@ def test_splits_are_named_by_a_column(tmp_path: Path) -> None:
             "found 'soon', expected a date such as 2013-01-31",
         ),
         ({"t": [1]}, {"at": [5, 5]}, "found 5, 5, expected points in time that ascend"),
+        (
+            {"t": ["2020-01-01"]},
+            {"at": ["2020-01-02T00:00:00.5"]},
+            "found '2020-01-02T00:00:00.5', which is finer than the unit of the dataset, s",
+        ),
         ({"t": [1]}, {"at": [2**63]}, f"found {2**63}, which 64 bits do not hold"),
         (
             {"t": [1], "c": [1]},
@@ -959,7 +975,18 @@ def test_tables_without_rows_are_types_without_nodes(tmp_path: Path) -> None:
     spec = {"data": {"v": pa.array([], pa.float32())}, "features": ["v"]}
     found = imported(tmp_path, {"a": spec, **linked("a")})
     assert found.counts == {"a": 0, "link": 0}
-    assert found.column("a", "x").shape == (0,)
+    assert found.column("a", "x").shape == (0, 1)
+
+
+def test_times_of_a_text_without_rows_are_of_any_unit(tmp_path: Path) -> None:
+    write(tmp_path, {"a.csv": "t\n"})
+    tables = {
+        "a": {"file": str(tmp_path / "a.csv"), "time": "t"},
+        "b": timed({"t": ["2020-01-01"]}),
+        **linked("a"),
+    }
+    found = imported(tmp_path, tables)
+    assert (found.graph.time_unit, found.counts["a"]) == ("s", 0)
 
 
 def test_tables_without_any_relation_are_refused(tmp_path: Path) -> None:
@@ -977,3 +1004,36 @@ def test_names_of_any_letters_become_encoded_directories(tmp_path: Path) -> None
     assert found.counts == {"Größe 1": 1, "b": 1}
     assert found.stored == [("b", "a.b", "Größe 1")]
     assert (tmp_path / "out/Gr%C3%B6%C3%9Fe%201/x.gd").is_file()
+
+
+def test_a_list_of_one_feature_is_a_matrix_as_one_of_several_is(tmp_path: Path) -> None:
+    data = {"n": [3, 4], "name": ["p", "q"]}
+    features = {"x": ["n"], "plain": "n", "name": ["name"], "small": {"columns": ["n"]}}
+    found = imported(tmp_path, {"a": {"data": data, "features": features}, **linked("a")})
+    for name in ("x", "small"):
+        assert found.column("a", name).dtype == np.float32
+        assert found.column("a", name).tolist() == [[3], [4]]
+    assert found.column("a", "plain").dtype == np.int64
+    assert found.column("a", "plain").tolist() == [3, 4]
+    assert found.column("a", "name").tolist() == [0, 1]  # categories
+
+
+def test_splits_of_a_table_of_edges_that_are_all_dropped_are_empty(tmp_path: Path) -> None:
+    tables = {
+        "a": {"data": {"id": [1, 2]}, "key": "id"},
+        "rates": {
+            "data": {"s": [7, 8], "d": [1, 2], "t": [5, 6], "y": [0.5, None]},
+            "edges": {
+                "source": {"column": "s", "table": "a"},
+                "target": {"column": "d", "table": "a"},
+            },
+            "time": "t",
+            "label": "y",
+            "split": {"at": [6]},
+            "missing": "drop",
+        },
+    }
+    found = imported(tmp_path, tables)
+    assert found.pairs(("a", "rates", "a")) == []
+    for name in ("train", "test"):
+        assert gz.FeatureStore(tmp_path / f"out/a.rates.a/{name}.gd").get_tensor().shape == (0,)

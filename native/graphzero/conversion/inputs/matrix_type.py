@@ -2,7 +2,7 @@
 
 The same columns become the same matrix from text and from Parquet. Unless a type is asked for:
 
-- several columns are features: float32;
+- several columns are features: float32; so is one that is given as a list;
 - one column of integers is int64, of truth values bool, of other numbers float32; one of lists is a
   matrix of what its items are;
 - dates are int64 in the unit that the table says;
@@ -48,14 +48,19 @@ def matrix_type(
     asked: str | None,
     float_dtype: str | None,
     advice: Advice = OPTIONS,
+    *,
+    is_list: bool = False,
 ) -> MatrixType:
-    """`asked`: one of COLUMN_TYPES. `float_dtype`: what floating values become without one."""
+    """`asked`: one of COLUMN_TYPES. `float_dtype`: what floating values become without one.
+    `is_list`: rows have a number for each column also where it is only one."""
     table.require(columns)
     wanted = ColumnType() if asked is None else parse_column_type(asked)
     # Text does not say what its columns hold: it is read for that only where it matters.
     look = table.says_kinds or (wanted.dtype is None and wanted.unit is None)
     kinds = tuple(table.kinds_of(columns)) if look else ()
-    deduction = _Deduction(name, table, tuple(columns), kinds, float_dtype or "float32", advice)
+    deduction = _Deduction(
+        name, table, tuple(columns), kinds, float_dtype or "float32", advice, is_list
+    )
     if any(kind.what == "list" for kind in kinds):
         return deduction.of_lists(wanted)
     if wanted.category:
@@ -83,9 +88,12 @@ class _Deduction:
     kinds: tuple[Kind, ...]
     float_dtype: str
     advice: Advice
+    is_list: bool
 
     def make(self, read_as: ReadAs, dtype: str, **details: Any) -> MatrixType:
-        shape = () if len(self.columns) == 1 else (len(self.columns),)
+        # A category stands alone.
+        is_list = len(self.columns) > 1 or (self.is_list and not details.get("category"))
+        shape = (len(self.columns),) if is_list else ()
         return MatrixType(self.name, self.table, self.columns, read_as, dtype, shape, **details)
 
     def by_kinds(self) -> MatrixType:
@@ -107,7 +115,7 @@ class _Deduction:
                     if len(self.columns) > 1
                     else f"{self.table.name} column {column!r}: found {kind.name}, expected numbers"
                 )
-        if len(self.columns) > 1 or found == {"number"}:
+        if len(self.columns) > 1 or self.is_list or found == {"number"}:
             integers, truths = (
                 tuple(at for at, kind in enumerate(self.kinds) if kind.what == what)
                 for what in ("integer", "bool")

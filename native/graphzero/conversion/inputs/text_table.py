@@ -205,8 +205,8 @@ def _kind(looks: int) -> Kind:
 def _kind_of_values(seen: int) -> Kind:
     if not seen & ~(_INTEGER | _PADDED) and seen:
         return Kind("integer", "integers", padded=bool(seen & _PADDED))
-    if not seen & ~(_INTEGER | _PADDED | _NUMBER):  # also if nothing is there
-        return Kind("number", "numbers")
+    if not seen & ~(_INTEGER | _PADDED | _NUMBER):
+        return Kind("number", "numbers", is_empty=not seen)
     if seen == _BOOL:
         return Kind("bool", "truth values")
     mixed = bool(seen & (_INTEGER | _PADDED | _NUMBER))

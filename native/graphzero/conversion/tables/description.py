@@ -57,6 +57,7 @@ class MatrixDescription:
     type: str | None = None  # one of COLUMN_TYPES; None: by what they hold
     fill: int | float | str | None = None  # what takes the place of what is missing
     is_label: bool = False
+    is_list: bool = False  # rows are lists of numbers, also where it is one column
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,8 @@ class _Table:
     def _reference(
         self, place: Place, column: str, value: Any, drop: bool, reverse: bool
     ) -> Reference:
-        facts = {"table": value} if isinstance(value, str) else place.mapping(value, _REFERENCE)
+        named = {"table": value} if isinstance(value, str) else value
+        facts = place.mapping(named, _REFERENCE, "the name of a table, or { table = NAME, ... }")
         if "table" not in facts:
             raise InputError(f"{place}: found no table, expected the one that it refers to")
         name = place.at("name").text(facts.get("name", column), "the name of a relation")
@@ -316,7 +318,8 @@ class _Table:
                 raise InputError(
                     f"{place}: found no {end}, expected {end} = {{ column = NAME, table = NAME }}"
                 )
-            own = place.at(end).mapping(ends[end], ("column", "table"))
+            expected = "{ column = NAME, table = NAME }"
+            own = place.at(end).mapping(ends[end], ("column", "table"), expected)
             for part in ("column", "table"):
                 if part not in own:
                     raise InputError(
@@ -348,7 +351,9 @@ class _Table:
             return None
         if isinstance(value, str):
             return TimeDescription(place.text(value, "a column"))
-        own = place.mapping(value, ("column", "unit"))
+        own = place.mapping(
+            value, ("column", "unit"), "a column, or { column = NAME, unit = UNIT }"
+        )
         unit = own.get("unit")
         if unit is not None:
             one_of(place.at("unit"), unit, TIME_UNITS)
@@ -359,11 +364,11 @@ class _Table:
         place = self.place.at("features")
         value = facts.get("features", [])
         if value == NUMERIC:
-            found.append(MatrixDescription(features, ()))
+            found.append(MatrixDescription(features, (), is_list=True))
         elif isinstance(value, Mapping):
             found += [_matrix(place.at(name), name, own) for name, own in value.items()]
         elif columns := place.texts(value):
-            found.append(MatrixDescription(features, columns))
+            found.append(MatrixDescription(features, columns, is_list=True))
         if "label" in facts:
             found.append(_matrix(self.place.at("label"), LABEL, facts["label"], is_label=True))
         place = self.place.at("labels")
@@ -434,7 +439,7 @@ def _matrix(place: Place, name: str, value: Any, *, is_label: bool = False) -> M
         columns = place.texts(value)
         if not columns:
             raise place.unlike(value, "a column, or several")
-        return MatrixDescription(name, columns, is_label=is_label)
+        return MatrixDescription(name, columns, is_label=is_label, is_list=not is_label)
     own = place.mapping(value, _MATRIX)
     if ("column" in own) == ("columns" in own):
         raise InputError(f"{place}: expected column = NAME, or columns = [NAME, ...]")
@@ -450,7 +455,8 @@ def _matrix(place: Place, name: str, value: Any, *, is_label: bool = False) -> M
         fill = fill.isoformat()
     if fill is not None and (isinstance(fill, bool) or not isinstance(fill, int | float | str)):
         raise place.at("fill").unlike(fill, "a number or text, or 'mean'")
-    return MatrixDescription(name, columns, asked, fill, is_label)
+    is_list = "columns" in own and not is_label
+    return MatrixDescription(name, columns, asked, fill, is_label, is_list)
 
 
 def _time_point(place: Place, value: Any) -> TimePoint:

@@ -148,7 +148,15 @@ def matrix_of(table: Table, matrix: MatrixDescription, float_dtype: str | None) 
         kind = table.kinds_of(matrix.columns)[0]
         if kind.what == "integer" and table.has_missing(matrix.columns[0]):
             asked = float_dtype or "float32"
-    found = matrix_type(matrix.name, table, matrix.columns, asked, float_dtype, DESCRIPTION)
+    found = matrix_type(
+        matrix.name,
+        table,
+        matrix.columns,
+        asked,
+        float_dtype,
+        DESCRIPTION,
+        is_list=matrix.is_list,
+    )
     return MatrixColumn(found, Filling(everything=matrix.fill), advice=DESCRIPTION)
 
 

@@ -158,9 +158,10 @@ class _Planning:
 
     def _time(self, opened: _Opened) -> TimeColumn | None:
         time = opened.description.time
-        return (
-            None if time is None else TimeColumn(opened.table, time.column, self._unit, time.unit)
-        )
+        if time is None:
+            return None
+        may_round = self._description.time_unit is not None
+        return TimeColumn(opened.table, time.column, self._unit, time.unit, may_round)
 
     def _notes(self) -> Iterator[str]:
         for opened in self._opened.values():
@@ -394,9 +395,7 @@ class _NamingColumn:
 def _with_columns(matrix: MatrixDescription, table: Table, used: set[str]) -> MatrixDescription:
     if matrix.columns:
         return matrix
-    return MatrixDescription(
-        matrix.name, numeric_columns(table, used), matrix.type, matrix.fill, matrix.is_label
-    )
+    return replace(matrix, columns=numeric_columns(table, used))
 
 
 def _open_source(name: str, source: Any, reading: ReadOptions) -> Table:

@@ -93,8 +93,7 @@ def _unlabelled(labels: Array, categories: bool) -> npt.NDArray[np.bool_]:
         missing = np.isnan(labels)
     else:
         return np.zeros(len(labels), np.bool_)
-    found: npt.NDArray[np.bool_] = missing.reshape(len(labels), -1).any(axis=1)
-    return found
+    return _any_of_row(missing, len(labels))
 
 
 def edge_time_splits(
@@ -132,9 +131,13 @@ def _missing_values(found: Values) -> npt.NDArray[np.bool_]:
         if found.values.dtype.kind == "f":
             missing = np.isnan(found.values)
         count = len(found.values)
-    if missing is None:
-        return np.zeros(count, np.bool_)
-    rows: npt.NDArray[np.bool_] = missing.reshape(count, -1).any(axis=1)
+    return np.zeros(count, np.bool_) if missing is None else _any_of_row(missing, count)
+
+
+def _any_of_row(missing: Array, count: int) -> npt.NDArray[np.bool_]:
+    """Whether a value of each row is missing, of no rows too: a piece of a table may have none."""
+    by_row = missing.reshape(count, missing.size // max(count, 1))
+    rows: npt.NDArray[np.bool_] = np.logical_or.reduce(by_row, axis=1)
     return rows
 
 

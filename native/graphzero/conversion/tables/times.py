@@ -31,6 +31,7 @@ class TimeColumn:
     column: str
     unit: TimeUnit | None  # None: integers on a scale of the user's
     own_unit: TimeUnit | None = None  # in which integers count, if that is another
+    may_round: bool = True  # down to the unit; only a user can say so, see values()
     rounded: int = field(default=0, init=False)  # that were finer than the unit, when last read
 
     def wanted(self, *, may_be_missing: bool) -> Wanted:
@@ -48,8 +49,18 @@ class TimeColumn:
 
     def values(self, found: Values, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What was read, in the dataset's unit; `numbers` are the rows', for messages. Missing ones
-        must be gone."""
+        must be gone.
+
+        Something that happens later than another in the same second would seem to be known with it,
+        so times are rounded only to a unit that the user stated.
+        """
         times: npt.NDArray[np.int64] = np.ascontiguousarray(found.array.reshape(-1), np.int64)
+        if found.rounded and not self.may_round:
+            raise InputError(
+                f"{self.table.name} column {self.column!r}: found times that are finer than "
+                f'{self.unit}, expected the unit of the dataset: time_unit = "ms", "us" or "ns" '
+                f'keeps them apart, time_unit = "{self.unit}" rounds them down'
+            )
         self.rounded += found.rounded
         if self.own_unit is not None and self.unit is not None:
             times, rounded, misfit = in_unit(times, self.own_unit, self.unit)
@@ -84,6 +95,8 @@ class FoundTimes:
         """Raises InputError for a column that holds no times."""
         kind = table.kinds_of([time.column])[0]
         place = f"{table.name} column {time.column!r}"
+        if kind.is_empty:  # a table without rows, or one whose rows are all dropped
+            return
         if kind.what == "integer" or (kind.what == "number" and table.says_kinds):
             if time.unit is not None:
                 self._units.append(time.unit)
@@ -148,4 +161,10 @@ def _time_point(place: str, point: TimePoint, unit: TimeUnit | None) -> int:
     times, status = _engine.parse_times(*encode_texts([point]), unit=ENGINE_UNITS[unit])
     if status[0] > 1:
         raise InputError(f"{place}: found {point!r}, expected a date such as 2013-01-31")
+    if status[0] == 1:
+        raise InputError(
+            f"{place}: found {point!r}, which is finer than the unit of the dataset, {unit}, so "
+            "that rows would be on the wrong side of it; expected a whole number of that unit, or "
+            "a finer time_unit"
+        )
     return int(times[0])

@@ -23,10 +23,15 @@ class Place(NamedTuple):
     def unlike(self, value: Any, expected: str) -> InputError:
         return InputError(f"{self}: found {_short(value)}, expected {expected}")
 
-    def mapping(self, value: Any, known: Sequence[str] | None = None) -> dict[str, Any]:
+    def mapping(
+        self,
+        value: Any,
+        known: Sequence[str] | None = None,
+        expected: str = "a table of keys and values",
+    ) -> dict[str, Any]:
         """A table of TOML. With `known`, other keys are errors that name the nearest one."""
         if not isinstance(value, Mapping):
-            raise self.unlike(value, "a table of keys and values")
+            raise self.unlike(value, expected)
         for key in value:
             if not isinstance(key, str):
                 raise self.unlike(key, "a text as key")
