@@ -25,8 +25,8 @@ from graphzero.embedded.results import SampleResult, Walks
 from graphzero.embedded.typed_results import shape_of
 
 _TOPOLOGY = (
-    "n_id", "edge_index", "e_id", "edge_weight", "batch", "source_index", "target_index",
-    "seed_time", "input_id", "edge_label", "edge_label_time",
+    "n_id", "edge_index", "e_id", "edge_weight", "edge_scale", "batch", "source_index",
+    "target_index", "seed_time", "input_id", "edge_label", "edge_label_time",
 )  # fmt: skip
 
 
@@ -172,6 +172,7 @@ class Batch(SampleResult):
             edge_weight=self.edge_weight,
             num_sampled_nodes=self.num_sampled_nodes,
             num_sampled_edges=self.num_sampled_edges,
+            edge_scale=self.edge_scale,
         )
 
     def to_dgl_blocks(self) -> tuple[Any, Any, list[Any]]:

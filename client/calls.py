@@ -38,6 +38,7 @@ from graphzero.client.stream import list_datasets
 from graphzero.client.temporal import TimedDraws, temporal_options
 from graphzero.client.tensors import users_tensor
 from graphzero.client.typed_batch import TypedBatch, typed_batch_of_reply
+from graphzero.embedded.labor import Sampler, labor_of
 from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, Negatives, link_request
 from graphzero.embedded.results import Walks
 from graphzero.embedded.sample_calls import TemporalStrategy
@@ -110,6 +111,7 @@ class ClientCalls:
         seed_columns: Columns | None = None,
         replace: bool = False,
         weighted: bool = False,
+        sampler: Sampler = "neighbour",
         direction: Direction | None = None,
         seed: int | None = None,
         edge_ids: bool = False,
@@ -130,6 +132,7 @@ class ClientCalls:
             temporal=temporal,
             replace=replace,
             weighted=weighted,
+            labor=labor_of(sampler),
             direction=direction,
             edge_ids=edge_ids,
             disjoint=disjoint,
@@ -159,6 +162,7 @@ class ClientCalls:
         columns: Columns | None = None,
         replace: bool = False,
         weighted: bool = False,
+        sampler: Sampler = "neighbour",
         direction: Direction | None = None,
         seed: int | None = None,
         edge_ids: bool = False,
@@ -185,6 +189,7 @@ class ClientCalls:
             temporal=temporal,
             replace=replace,
             weighted=weighted,
+            labor=labor_of(sampler),
             direction=direction,
             edge_ids=edge_ids,
             disjoint=disjoint,

@@ -42,6 +42,8 @@ class Layer:
     """None if the graph stores no weights."""
     num_src: int
     num_dst: int
+    edge_scale: Any = None
+    """Of a LABOR sample by weight; else None."""
 
 
 def nested_layers(
@@ -52,6 +54,7 @@ def nested_layers(
     edge_weight: Any,
     num_sampled_nodes: list[int],
     num_sampled_edges: list[int],
+    edge_scale: Any = None,
 ) -> list[Layer]:
     """One layer for each hop. The input layer has all nodes and edges, the last the seeds' edges.
 
@@ -71,6 +74,7 @@ def nested_layers(
                 edge_weight=None if edge_weight is None else edge_weight[:edges],
                 num_src=sum(num_sampled_nodes[: hops + 1]),
                 num_dst=sum(num_sampled_nodes[:hops]),
+                edge_scale=None if edge_scale is None else edge_scale[:edges],
             )
         )
     if layers and edge_index.shape[1] and int(edge_index[1].max()) >= layers[0].num_dst:
@@ -98,4 +102,6 @@ def _block(dgl: Any, layer: Layer) -> Any:
         block.edata[dgl.EID] = layer.e_id
     if layer.edge_weight is not None:
         block.edata["edge_weight"] = layer.edge_weight
+    if layer.edge_scale is not None:
+        block.edata["edge_scale"] = layer.edge_scale
     return block

@@ -67,6 +67,8 @@ class Loader:
             client.info().dataset, self._connection, draws, options
         )
         self._sample = replace(sample, temporal=temporal)
+        if self._drift():
+            len(self)  # or the number of a batch over all epochs is not known
         self._progress = Progress(epoch=0, handed_out=0)
         self._resume_at: Progress = self._progress
         self._running: weakref.ref[LoaderIterator] | None = None
@@ -116,7 +118,15 @@ class Loader:
             "drop_last": self._options.drop_last,
             "world_size": self._options.world_size,
             "seeds": self._seed_batches.digest(),
+            **self._drift(),
         }
+
+    def _drift(self) -> dict[str, Any]:
+        """What the numbers of a batch depend on beside its place and the seed."""
+        labor = self._sample.labor
+        if labor is None or labor.batch_dependency == 1:
+            return {}
+        return {"batch_dependency": labor.batch_dependency}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Makes the next iter() go on after the last batch that the saved loader handed out.
@@ -127,7 +137,7 @@ class Loader:
         require_fitting_state(
             state,
             self.state_dict(),
-            same=("batch_size", "shuffle", "drop_last", "world_size"),
+            same=("batch_size", "shuffle", "drop_last", "world_size", *self._drift()),
             digest="seeds",
             loader="Loader",
         )
@@ -147,12 +157,21 @@ class Loader:
     def _submit(self, seeds: Seeds, epoch: int, step: int) -> RequestFuture[AnyBatch]:
         options = self._options
         drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
-        messages = sample_messages(seeds, self._sample, drawn_by)
+        messages = sample_messages(seeds, self._sample_of(epoch, step), drawn_by)
         deadline = self._connection.deadline(options.timeout)
         make = self._client._make_batch
         if isinstance(seeds, LinksOfBatch):
             make = partial(batch_of_links, make, seeds.fields)
         return self._connection.submit(Request(messages, make, deadline))
+
+    def _sample_of(self, epoch: int, step: int) -> SampleOptions:
+        """Of one batch: those of LABOR differ in their number among the batches of all epochs."""
+        labor = self._sample.labor
+        if labor is None or labor.batch_dependency == 1:
+            return self._sample
+        world_size = self._options.world_size
+        number = (epoch * len(self) + step) * world_size + self._options.rank
+        return replace(self._sample, labor=labor.of_batch(self._seed, number))
 
 
 @dataclass

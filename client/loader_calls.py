@@ -11,6 +11,7 @@ from graphzero.client.column_choice import Columns
 from graphzero.client.links import split_links
 from graphzero.client.request import Call
 from graphzero.client.temporal import TimedDraws
+from graphzero.embedded.labor import Sampler, labor_of_loader
 from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
 from graphzero.embedded.sample_calls import TemporalStrategy
 from graphzero.embedded.sampling import Subgraph
@@ -49,6 +50,7 @@ class LoaderCalls(ClientCalls):
         seed_columns: Columns | None = None,
         replace: bool = False,
         weighted: bool = False,
+        sampler: Sampler = "neighbour",
         direction: Direction | None = None,
         edge_ids: bool = False,
         disjoint: bool = False,
@@ -69,6 +71,8 @@ class LoaderCalls(ClientCalls):
         prefetch: batches in the making ahead of the one in use.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
         batch_size, shuffle and drop_last; of a graph with types, of what sample() takes as seeds.
+        sampler: "labor", or gz.Labor(batch_dependency=kappa), with which consecutive batches have
+        most of their nodes in common.
         The rest is as in sample().
         """
         from graphzero.client.loader import Loader
@@ -88,6 +92,7 @@ class LoaderCalls(ClientCalls):
                 default_fanout=default_fanout,
                 replace=replace,
                 weighted=weighted,
+                labor=labor_of_loader(sampler),
                 direction=direction,
                 edge_ids=edge_ids,
                 disjoint=disjoint,
@@ -131,6 +136,7 @@ class LoaderCalls(ClientCalls):
         columns: Columns | None = None,
         replace: bool = False,
         weighted: bool = False,
+        sampler: Sampler = "neighbour",
         direction: Direction | None = None,
         edge_ids: bool = False,
         disjoint: bool = False,
@@ -175,6 +181,7 @@ class LoaderCalls(ClientCalls):
                 default_fanout=default_fanout,
                 replace=replace,
                 weighted=weighted,
+                labor=labor_of_loader(sampler),
                 direction=direction,
                 edge_ids=edge_ids,
                 disjoint=disjoint,

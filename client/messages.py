@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from graphzero.base.ids import id_array
+from graphzero.embedded.labor import Labor
 from graphzero.embedded.link_request import LinkRequest
 from graphzero.embedded.sample_calls import TemporalStrategy
 from graphzero.embedded.sampling import SUBGRAPHS, Subgraph
@@ -43,6 +44,7 @@ from graphzero.proto.graphzero_pb2 import (
     TypedSeeds,
     Walk,
 )
+from graphzero.proto.graphzero_pb2 import Labor as LaborMessage
 
 # 1 MiB: a quarter of what gRPC takes in one message by default.
 IDS_PER_MESSAGE = (1 << 20) // 8
@@ -124,6 +126,7 @@ class SampleOptions:
     """Of each relation, where they differ."""
     temporal: TemporalOptions | None = None
     typed: bool = False
+    labor: Labor | None = None
 
     def __post_init__(self) -> None:
         if self.direction not in _DIRECTIONS:
@@ -140,6 +143,7 @@ class SampleOptions:
             "subgraph": self.subgraph != "directional",
             "types": self.typed,
             "times": self.temporal is not None,
+            "labor": self.labor is not None,
         }
         return [name for name, is_wanted in wanted.items() if is_wanted]
 
@@ -181,6 +185,7 @@ def sample_messages(seeds: Seeds, options: SampleOptions, seed: int) -> list[Ses
         ],
         relation_fanout=[Fanout(edges=edges) for edges in options.relation_fanout],
         temporal=_temporal(options.temporal, [number for number, _ in by_type], times),
+        labor=_labor(options.labor, seed),
     )
     return [SessionRequest(sample=first), *_more(pieces)]
 
@@ -256,6 +261,17 @@ def _temporal(
         strategy=_STRATEGIES[options.strategy],
         strict=options.strict,
         window=options.window,
+    )
+
+
+def _labor(labor: Labor | None, seed: int) -> LaborMessage | None:
+    if labor is None:
+        return None
+    return LaborMessage(
+        layer_dependency=labor.layer_dependency,
+        batch_dependency=labor.batch_dependency,
+        batch=labor.batch,
+        run_seed=seed if labor.run_seed is None else labor.run_seed,
     )
 
 

@@ -31,6 +31,8 @@ class TypedLayer:
     """Input row of each edge; of relations that store edge ids."""
     edge_weight: dict[RelationName, Any]
     """Of relations that store weights."""
+    edge_scale: dict[RelationName, Any]
+    """Of a LABOR sample by weight; else empty."""
     num_src: dict[str, int]
     num_dst: dict[str, int]
 
@@ -67,6 +69,7 @@ def _layer(sample: TypedResult, edges: dict[RelationName, EdgeFields], hops: int
         n_id={name: sample[name].n_id[:count] for name, count in num_src.items()},
         e_id=of_edges("e_id"),
         edge_weight=of_edges("edge_weight"),
+        edge_scale=of_edges("edge_scale"),
         num_src=num_src,
         num_dst={name: sum(counts[:hops]) for name, counts in nodes.items()},
     )
@@ -97,4 +100,6 @@ def _block(dgl: Any, layer: TypedLayer) -> Any:
         block.edges[triple].data[dgl.EID] = e_id
     for triple, weight in layer.edge_weight.items():
         block.edges[triple].data["edge_weight"] = weight
+    for triple, scale in layer.edge_scale.items():
+        block.edges[triple].data["edge_scale"] = scale
     return block

@@ -43,7 +43,7 @@ log = logging.getLogger("graphzero.server")
 
 PROTOCOL_VERSION = 1
 # Requests and fields of requests that came after the first version of the contract.
-FEATURES = ("candidates", "disjoint", "find_nodes", "links", "subgraph", "times", "types")
+FEATURES = ("candidates", "disjoint", "find_nodes", "labor", "links", "subgraph", "times", "types")
 HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
 # Blocks that were free for this long give their memory back.

@@ -12,7 +12,7 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Computation, Ids
 from graphzero.server.compute.brief import MOST_BRIEF_BYTES, is_brief, is_in_memory
 from graphzero.server.compute.lookup import FindComputation, GatherComputation
-from graphzero.server.compute.recipe import Recipes
+from graphzero.server.compute.recipe import Recipes, labor_of_request
 from graphzero.server.compute.sample import SampleComputation
 from graphzero.server.compute.walk import WalkComputation
 
@@ -33,7 +33,8 @@ def make_computation(
     if kind == "sample":
         sample = request.sample
         recipe, sizes = recipes.of(sample)
-        return SampleComputation(dataset, recipe, sizes, ids, sample.seed, max_edges)
+        labor = labor_of_request(sample)
+        return SampleComputation(dataset, recipe, sizes, ids, sample.seed, max_edges, labor)
     if kind == "walk":
         return WalkComputation(dataset, request.walk, ids)
     if kind == "find_nodes":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
+from graphzero.embedded.labor import Labor
 from graphzero.embedded.link_request import (
     Candidates,
     ExcludeSeedEdges,
@@ -33,6 +34,7 @@ from graphzero.server.compute.temporal import TemporalRecipe
 
 # What the weights of the edges are called in a result.
 WEIGHTS = "edge_weight"
+SCALES = "edge_scale"
 
 T = TypeVar("T")
 RowsOf: TypeAlias = Literal["node", "edge", "seed"]
@@ -94,6 +96,7 @@ class TensorNames(NamedTuple):
     edge_index: list[str]
     e_id: list[str]
     weight: list[str]
+    scale: list[str]
 
     @classmethod
     def of(cls, schema: Schema) -> TensorNames:
@@ -105,6 +108,7 @@ class TensorNames(NamedTuple):
             edge_index=[column_key(directory, "edge_index") for directory in relations],
             e_id=[column_key(directory, "e_id") for directory in relations],
             weight=[column_key(directory, WEIGHTS) for directory in relations],
+            scale=[column_key(directory, SCALES) for directory in relations],
         )
 
 
@@ -150,7 +154,9 @@ class SampleRecipe:
             if links is not None and not temporal.are_given:
                 raise ValueError("times of links are not those of nodes, expected them as ids")
         gathered = _gathered(dataset, request)
-        unbounded = request.weighted or subgraph == "induced" or links is not None
+        is_labor = request.HasField("labor")
+        # LABOR looks at whole rows.
+        unbounded = request.weighted or subgraph == "induced" or links is not None or is_labor
         return cls(
             fanout=fanout,
             replace=request.replace,
@@ -296,6 +302,9 @@ class Recipes:
         asked = pb.Sample()
         asked.CopyFrom(request)
         asked.ClearField("seed")
+        if asked.HasField("labor"):
+            asked.labor.ClearField("batch")
+            asked.labor.ClearField("run_seed")
         if sizes.counts:
             for seeds in asked.typed_seeds:
                 seeds.count = 0
@@ -310,6 +319,20 @@ class Recipes:
                     self._kept.clear()
                 self._kept[key] = recipe
         return recipe
+
+
+def labor_of_request(request: pb.Sample) -> Labor | None:
+    """Raises ValueError for what is none. Batches of a run differ in it, so that it is no part of
+    a recipe."""
+    if not request.HasField("labor"):
+        return None
+    asked = request.labor
+    return Labor(
+        layer_dependency=asked.layer_dependency,
+        batch_dependency=max(asked.batch_dependency, 1),
+        batch=asked.batch,
+        run_seed=asked.run_seed,
+    )
 
 
 def _require_edge_ids(schema: Schema) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import TooManyEdges
+from graphzero.embedded.labor import Labor
 from graphzero.embedded.link_seeds import (
     LinkExclusions,
     LinkSeeds,
@@ -33,6 +34,7 @@ class EdgePlaces(NamedTuple):
     edge_index: Placement
     e_id: Placement | None
     weight: Placement | None
+    scale: Placement | None
 
 
 class SampleComputation(Computation):
@@ -44,6 +46,7 @@ class SampleComputation(Computation):
         ids: Ids,
         seed: int,
         max_edges: int,
+        labor: Labor | None,
     ) -> None:
         super().__init__(dataset)
         self._recipe = recipe
@@ -51,6 +54,7 @@ class SampleComputation(Computation):
         self._ids = ids
         self._seed = seed
         self._max_edges = max_edges
+        self._labor = labor
         self._seeds: TypedIds = []
 
     def draw(self) -> None:
@@ -88,6 +92,7 @@ class SampleComputation(Computation):
             exclude=excluded.exclude,
             exclude_in_trees=excluded.exclude_in_trees,
             spare_history=excluded.spare_history,
+            labor=self._labor,
             temporal=None if rule is None else rule.of(self._seeds, given),
         )
         return links
@@ -125,7 +130,8 @@ class SampleComputation(Computation):
         # A column of edges of that name has the weights as they were before they became float32.
         if drawn.has_weights_of(number) and number not in self._recipe.own_weights:
             weight = add(names.weight[number], "float32", (edges,))
-        return EdgePlaces(edge_index, e_id, weight)
+        scale = add(names.scale[number], "float32", (edges,)) if drawn.has_scales else None
+        return EdgePlaces(edge_index, e_id, weight, scale)
 
     def fill(self, block: Any) -> None:
         # The trainer can write to the block at any time, so nothing is read back from it: gathering
@@ -160,6 +166,7 @@ class SampleComputation(Computation):
             edge_index=array_in(block, places.edge_index),
             e_id=e_id,
             edge_weight=array_in(block, places.weight) if places.weight else None,
+            edge_scale=array_in(block, places.scale) if places.scale else None,
         )
         if places.e_id is not None and kept:
             array_in(block, places.e_id)[:] = e_id

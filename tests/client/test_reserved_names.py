@@ -14,7 +14,7 @@ from graphzero.client.batch import Batch
 from graphzero.client.errors import NotFound
 from graphzero.files.dataset import open_dataset
 
-NAMES = ["n_id", "edge_index", "e_id", "batch", "source_index", "target_index"]
+NAMES = ["n_id", "edge_index", "e_id", "edge_scale", "batch", "source_index", "target_index"]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "edge_weight", "nodes", "lengths"])

@@ -34,8 +34,10 @@ def same_sample(batch: gz.Batch, expected: Any) -> None:
     """A batch of a daemon has what the embedded engine has drawn."""
     for name in ("n_id", "edge_index", "e_id", "edge_weight"):
         assert np.array_equal(batch[name], getattr(expected, name)), name
-    assert (batch.batch is None) == (expected.batch is None)
-    assert batch.batch is None or np.array_equal(batch.batch, expected.batch)
+    for name in ("batch", "edge_scale"):
+        value = getattr(expected, name)
+        assert (getattr(batch, name) is None) == (value is None), name
+        assert value is None or np.array_equal(getattr(batch, name), value), name
     assert batch.num_sampled_nodes == expected.num_sampled_nodes
     assert batch.num_sampled_edges == expected.num_sampled_edges
     assert batch.batch_size == expected.batch_size
@@ -47,7 +49,7 @@ def same_typed_sample(batch: Any, expected: Any) -> None:
     for owner in (*expected.node_types, *expected.edge_types):
         found, wanted = batch[owner], expected[owner]
         assert found.facts() == wanted.facts(), owner
-        for name in ("n_id", "batch", "edge_index", "e_id", "edge_weight"):
+        for name in ("n_id", "batch", "edge_index", "e_id", "edge_weight", "edge_scale"):
             value = getattr(wanted, name, None)
             if value is None:
                 assert getattr(found, name, None) is None, (owner, name)

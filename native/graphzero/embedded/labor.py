@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from graphzero import _engine
@@ -51,6 +51,12 @@ class Labor:
             one_for_all_hops=bool(self.layer_dependency),
         )
 
+    def of_batch(self, run_seed: int, batch: int) -> Labor:
+        """For a batch of a loader. Without dependency its numbers follow from its own seed."""
+        if self.batch_dependency == 1:
+            return self
+        return replace(self, run_seed=run_seed, batch=batch)
+
 
 Sampler: TypeAlias = Literal["neighbour", "labor"] | Labor
 
@@ -64,3 +70,14 @@ def labor_of(sampler: Any) -> Labor | None:
     if sampler != "neighbour":
         raise ValueError(f'sampler is {sampler!r}, expected "neighbour", "labor" or a gz.Labor')
     return None
+
+
+def labor_of_loader(sampler: Any) -> Labor | None:
+    """labor_of(), of a loader, which says itself which batch of which run it asks for."""
+    labor = labor_of(sampler)
+    if labor is not None and (labor.batch, labor.run_seed) != (0, None):
+        raise ValueError(
+            f"sampler is {labor}, expected no batch and no run_seed: a loader counts its batches, "
+            "and its seed is that of the run"
+        )
+    return labor

@@ -17,6 +17,7 @@ RESERVED = frozenset(
         "edge_label",
         "edge_label_index",
         "edge_label_time",
+        "edge_scale",
         "edge_weight",
         "input_id",
         "lengths",
