@@ -141,8 +141,10 @@ class SampleRecipe:
     @classmethod
     def read(cls, dataset: Dataset, request: pb.Sample) -> SampleRecipe:
         schema = dataset.schema
-        if request.require_edge_ids:
-            _require_edge_ids(schema)
+        if request.require_edge_ids and schema.without_edge_ids is not None:
+            raise NotPossible(
+                f"{schema.without_edge_ids} stores no edge ids; convert it with --edge-ids"
+            )
         fanout = _fanout(schema, request)
         subgraph = _known(_SUBGRAPHS, request.subgraph, "subgraph")
         direction = _known(_DIRECTIONS, request.direction, "direction")
@@ -333,13 +335,6 @@ def labor_of_request(request: pb.Sample) -> Labor | None:
         batch=asked.batch,
         run_seed=asked.run_seed,
     )
-
-
-def _require_edge_ids(schema: Schema) -> None:
-    for relation in schema.relations:
-        if not relation.has_edge_ids:
-            which = f"relation {relation.triple}" if schema.typed else "the graph"
-            raise NotPossible(f"{which} stores no edge ids; convert it with --edge-ids")
 
 
 def _fanout(schema: Schema, request: pb.Sample) -> list[list[int]]:

@@ -633,6 +633,12 @@ def test_times_are_not_rounded_unless_somebody_says_to_what(tmp_path: Path) -> N
     assert np.diff(found.times("a")).tolist() == [500]
 
 
+def test_days_that_pyarrow_would_cut_off_are_refused(tmp_path: Path) -> None:
+    days = np.array([5, 2**31 + 5], "datetime64[D]")
+    message = problem(tmp_path, {"a": timed({"t": days}), **linked("a")})
+    assert f"a column 't': found ndarray that pyarrow does not take: found {2**31 + 5}" in message
+
+
 def test_integers_stay_on_their_scale(tmp_path: Path) -> None:
     found = imported(tmp_path, {"a": timed({"t": [-5, 7, 7]}), **linked("a")})
     assert (found.graph.time_unit, found.times("a")) == ("", [-5, 7, 7])

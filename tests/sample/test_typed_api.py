@@ -228,3 +228,30 @@ def test_a_flat_graph_with_times_is_sampled_by_time(tmp_path: Path) -> None:
     assert graph.sample([0], [2], time=7, temporal_strategy="last").e_id.tolist() == [1, 2]
     with pytest.raises(gz.InputError, match="found ids by type"):
         graph.sample({"user": [0]}, [1])
+
+
+def test_times_in_one_direction_are_none_in_the_other(tmp_path: Path) -> None:
+    made_by = TypedEdges(0, "made_by", 1, src=[0, 1], dst=[1, 0])
+    TypedGraph([("movie", 2, [3, 4]), ("studio", 2, None)], [made_by]).write(tmp_path / "graph.gl")
+    graph = gz.Graph(tmp_path)
+    assert graph.get_times(1, relation="made_by", direction="in").tolist() == [3]
+    with pytest.raises(ValueError, match="has no times"):
+        graph.get_times(0, relation="made_by")
+
+
+def test_edge_ids_are_asked_of_every_relation(tmp_path: Path) -> None:
+    tables: dict[str, Any] = {
+        "user": {"data": {"id": [0, 1]}, "key": "id"},
+        "visit": {"data": {"user": [1]}, "references": {"user": "user"}},
+        "follows": {
+            "data": {"a": [0], "b": [1]},
+            "edges": {
+                "source": {"column": "a", "table": "user"},
+                "target": {"column": "b", "table": "user"},
+            },
+            "edge_ids": True,
+        },
+    }
+    gz.import_tables(tables, tmp_path / "out")
+    with pytest.raises(ValueError, match=r"\('visit', 'user', 'user'\) stores no edge ids"):
+        gz.Graph(tmp_path / "out").sample({"user": [0]}, [1], edge_ids=True)

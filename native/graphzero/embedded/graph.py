@@ -176,9 +176,13 @@ class Graph(LegacyCalls):
         neither has one.
         """
         row, stored, number = self._row(node_id, direction, relation)
-        if not self._file.schema.relations[number].has_times:
+        times = self._file.topology.slot_times(row, stored, number)
+        # A relation may have times in one direction only: those of the nodes that it leads to.
+        if len(times) < self._file.topology.degree(row, stored, number) or not (
+            self._file.schema.relations[number].has_times
+        ):
             raise ValueError(f"{self.path} has no times of these edges or their ends")
-        return self._file.topology.slot_times(row, stored, number)
+        return times
 
     def _row(
         self, node_id: SupportsIndex, direction: Direction, relation: Any

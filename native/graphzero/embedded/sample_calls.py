@@ -149,8 +149,10 @@ class SamplingMixin:
         """
         schema = self._file.schema
         by_type = seeds_of_types(schema, seeds)
-        if edge_ids and not self._file.has_edge_ids:
-            raise ValueError("the graph stores no edge ids; convert it with --edge-ids")
+        if edge_ids and schema.without_edge_ids is not None:
+            raise ValueError(
+                f"{schema.without_edge_ids} stores no edge ids; convert it with --edge-ids"
+            )
         resolved = resolve_seed(seed)
         drawn = draw_typed(
             self._file,

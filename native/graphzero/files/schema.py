@@ -142,6 +142,15 @@ class Schema:
     def relation_names(self) -> list[RelationName]:
         return [found.triple for found in self.relations]
 
+    @property
+    def without_edge_ids(self) -> str | None:
+        """For a message: what stores no edge ids, the graph or one of its relations; None if all
+        do."""
+        lacking = next((found for found in self.relations if not found.has_edge_ids), None)
+        if lacking is None:
+            return None
+        return f"relation {lacking.triple}" if self.typed else "the graph"
+
     def type_number(self, name: Any, what: str = "type") -> int:
         """Raises InputError for a name that no type has; `what` is the caller's word for it."""
         number = self._type_numbers.get(name) if isinstance(name, str) else None

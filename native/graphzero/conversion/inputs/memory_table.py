@@ -101,6 +101,12 @@ def _array(values: Any) -> Any:
 def _from_numpy(values: Array) -> Any:
     import pyarrow
 
+    if values.dtype == "datetime64[D]":
+        # pyarrow keeps days in 32 bits, and silently takes the lowest ones of what is larger.
+        days = values.astype(np.int64)
+        outside = (days != days.astype(np.int32)) & ~np.isnat(values)
+        if outside.any():
+            raise ValueError(f"found {days[outside][0]} days, expected at most {2**31 - 1}")
     if values.ndim == 1:
         return pyarrow.array(values)
     if values.ndim != 2 or not values.shape[1]:
