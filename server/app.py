@@ -29,7 +29,7 @@ from graphzero.server.network.message_guard import MessageGuard
 from graphzero.server.process import machine
 from graphzero.server.process.banner import banner
 from graphzero.server.process.lock import SocketLock
-from graphzero.server.process.log_lines import tell_omitted
+from graphzero.server.process.log_lines import set_up_log, tell_omitted
 from graphzero.server.process.notify import Watchdog, notify, notify_reloading
 from graphzero.server.process.thread_room import start_housekeepers
 from graphzero.server.service import Service
@@ -89,6 +89,7 @@ class _Daemon:
             group=listen.group_id(config.listen),
         )
         self._service = Service(self._catalog, self._plan, config.limits, budget, lock)
+        self._service.set_slow_request(config.log.slow_request_s)
         self._health = health.aio.HealthServicer()
         # Two, because the options of a server hold for all of its addresses.
         self._socket_server = _new_server(is_socket=True)
@@ -130,11 +131,22 @@ class _Daemon:
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         if self._lock.swept:
             log.info("removed %d shared-memory regions of a daemon that died", self._lock.swept)
-        for warning in self._warnings(doors):
-            print(line_text(f"warning: {warning}", 2000), file=sys.stderr, flush=True)
-        print(banner(self._config, self._catalog, self._plan.row_cache, doors), flush=True)
+        self._tell_start(doors)
         notify("READY=1")
         self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
+
+    def _tell_start(self, doors: list[Door]) -> None:
+        """For people on the terminal; where programs read the log, everything stands there."""
+        told = banner(self._config, self._catalog, self._plan.row_cache, doors)
+        if self._config.log.log_format == "json":
+            for warning in self._warnings(doors):
+                log.warning("%s", warning)
+            for line in told.splitlines():
+                log.info("%s", line.strip())
+            return
+        for warning in self._warnings(doors):
+            print(line_text(f"warning: {warning}", 2000), file=sys.stderr, flush=True)
+        print(told, flush=True)
 
     def _open_doors(self) -> list[Door]:
         """TCP first: it is what can go wrong, and nobody should have connected by then."""
@@ -231,6 +243,8 @@ class _Daemon:
         self._config = found.config
         self._catalog.max_sessions = found.config.limits.max_sessions
         self._service.set_limits(found.config.limits)
+        self._service.set_slow_request(found.config.log.slow_request_s)
+        set_up_log(found.config.log.log_level, found.config.log.log_format)
         self._service.tcp_token = secrets.token
         if self._certificate is not None and secrets.key_and_certificate is not None:
             self._certificate.replace(secrets.key_and_certificate)

@@ -1,6 +1,7 @@
 """`graphzero-server`: reads the configuration, runs the daemon, turns errors into one line."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -12,22 +13,30 @@ from graphzero.server.process.log_lines import set_up_log
 from graphzero.server.process.thread_room import require_threads
 from graphzero.transport.grpc_setup import import_grpc
 
+log = logging.getLogger("graphzero.server")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     from graphzero.server.settings.config import parse_command_line
 
+    config = None
     set_up_log()
     # Its core writes to stderr by itself, a line for each peer that does not speak TLS properly.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     import_grpc()
     try:
         config = parse_command_line(argv)
+        set_up_log(config.log.log_level, config.log.log_format)
         require_threads(config.limits.threads, config.limits.workers)
         # NumPy and gRPC start threads as they are imported, and die of those they do not get.
         from graphzero.server.app import run
 
         asyncio.run(run(config, lambda: parse_command_line(argv)))
     except (GraphZeroError, OSError, ValueError) as error:
-        print(f"graphzero-server: error: {error_text(error)}", file=sys.stderr)
+        text = f"graphzero-server: error: {error_text(error)}"
+        if config is not None and config.log.log_format == "json":
+            log.error("%s", text)
+        else:
+            print(text, file=sys.stderr)
         return EXIT_ERROR
     return 0

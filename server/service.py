@@ -33,9 +33,10 @@ from graphzero.server.metrics.statistics import Sources, Statistics
 from graphzero.server.network.foreign_text import foreign_text
 from graphzero.server.network.loop_time import LoopTime
 from graphzero.server.process.lock import SocketLock
+from graphzero.server.process.log_lines import fields
 from graphzero.server.sessions.resources import Shared
 from graphzero.server.sessions.scheduler import Scheduler
-from graphzero.server.sessions.session import TrainerSession
+from graphzero.server.sessions.session import TrainerSession, log_closed
 from graphzero.server.settings.config import LimitConfig
 from grpc import StatusCode
 
@@ -111,6 +112,7 @@ class Service(SamplerServiceServicer):
         except _Refusal as refusal:
             refused = refusal.code, str(refusal)
         if refused is not None:  # here, where no traceback keeps the message any more
+            _log_refusal(*refused)
             await context.abort(*refused)
         writer, ended = None, None
         try:
@@ -216,7 +218,11 @@ class Service(SamplerServiceServicer):
         self._sessions[session.id] = session
         self._shared.line.sessions = len(self._sessions)
         log.info(
-            "session %d opened by %s on %s", session.id, session.client_name, quoted(dataset.name)
+            "session %d opened by %s on %s",
+            session.id,
+            session.client_name,
+            quoted(dataset.name),
+            extra=fields(session=session.id, client=session.client_name, dataset=dataset.name),
         )
         return session
 
@@ -265,7 +271,7 @@ class Service(SamplerServiceServicer):
         session.close()
         self._shared.line.sessions = len(self._sessions)
         self._last_busy = time.monotonic()
-        log.info("session %d closed after %d requests", session.id, session.counts.requests)
+        log_closed(session)
 
     async def _check_token(self, context: Any) -> None:
         """Peers of the Unix socket are known by its permissions; others must send the token."""
@@ -283,6 +289,9 @@ class Service(SamplerServiceServicer):
         """From now on; sessions and requests that are there stay."""
         self._limits = self._shared.limits = limits
         self._shared.scheduler.set_most(limits.workers + limits.max_sessions)
+
+    def set_slow_request(self, seconds: float) -> None:
+        self._shared.metrics.slow_s = seconds
 
     def watch_memory(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on requests that wait for shared memory are called when there is some."""
@@ -320,6 +329,12 @@ class Service(SamplerServiceServicer):
             self._close(session)
         looked = self._statistics.close(timeout_s)
         return self._shared.scheduler.shutdown(timeout_s) and looked
+
+
+def _log_refusal(code: StatusCode, text: str) -> None:
+    """At the level of a warning what the daemon or its data are to blame for."""
+    level = logging.WARNING if code in (StatusCode.DATA_LOSS, StatusCode.INTERNAL) else logging.INFO
+    log.log(level, "refused a session: %s: %s", code.name, text, extra=fields(code=code.name))
 
 
 def _check_hello(first: pb.SessionRequest) -> None:

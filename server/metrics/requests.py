@@ -16,7 +16,7 @@ from graphzero.server.metrics.durations import DurationCounts
 
 OK = "OK"
 CANCELLED = "CANCELLED"
-# A request that took this long is listed among the slow ones.
+# Slow is what took this long, unless --slow-request says otherwise.
 SLOW_S = 1.0
 _EVENTS = 32
 _MOST_MESSAGE = 300
@@ -90,7 +90,9 @@ class SessionCounts:
 class RequestMetrics:
     """Of all sessions, since the start. Belongs to the event loop's thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, slow_s: float = SLOW_S) -> None:
+        self.slow_s = slow_s
+        """A request that took this long is listed among the slow ones."""
         self.begun = 0
         self.failed = 0
         self.result_bytes = 0
@@ -120,7 +122,7 @@ class RequestMetrics:
             self.failed += 1
             session.failed += 1
             self.failures.appendleft(_event(request))
-        if request.seconds is not None and request.seconds >= SLOW_S:
+        if request.seconds is not None and request.seconds >= self.slow_s:
             self.slow.appendleft(_event(request))
 
     def _count_result(self, request: EndedRequest, session: SessionCounts) -> None:

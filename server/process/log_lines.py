@@ -4,16 +4,22 @@ Much of what is logged was said by a trainer: its name, why it cannot map memory
 escaped and cut, also those of gRPC. Records that come from the same place in the code are of one
 kind, and each kind has a limit: the log gets 100 of them at once and one more every second. The
 others are only counted, and a line in the log tells the count every ten seconds.
+
+Records may have fields beside their text: log.info("...", extra=fields(session=3)). They are for
+programs, which read them in JSON; the text says the same to people.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
 
 from graphzero.base.text import count_text, line_text
 
@@ -38,6 +44,33 @@ class LineFormatter(logging.Formatter):
             trace = self.formatException(record.exc_info).splitlines()[-_LONGEST_TRACEBACK:]
             lines += [f"  | {line_text(line, _LONGEST_LINE)}" for line in trace]
         return "\n".join(lines)
+
+
+class JsonFormatter(logging.Formatter):
+    """An object in one line: time, level, message, the record's fields, and `traceback` if there
+    is one. Valid JSON whatever the texts are, in ASCII."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created, timezone.utc)
+        document: dict[str, Any] = {
+            "time": when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "message": line_text(record.getMessage(), _LONGEST_LINE),
+        }
+        for name, value in getattr(record, _FIELDS, {}).items():
+            document[name] = line_text(value, _LONGEST_LINE) if isinstance(value, str) else value
+        if record.exc_info:
+            trace = self.formatException(record.exc_info).splitlines()[-_LONGEST_TRACEBACK:]
+            document["traceback"] = [line_text(line, _LONGEST_LINE) for line in trace]
+        return json.dumps(document, default=str)
+
+
+_FIELDS = "graphzero_fields"
+
+
+def fields(**values: Any) -> dict[str, Any]:
+    """For `extra=` of a record: what programs read of it."""
+    return {_FIELDS: values}
 
 
 @dataclass
@@ -89,12 +122,18 @@ class LineLimit(logging.Filter):
 _limit = LineLimit()
 
 
-def set_up_log() -> None:
-    """To stderr, for this process."""
+_FORMATTERS = {"text": LineFormatter, "json": JsonFormatter}
+
+
+def set_up_log(level: str = "info", form: str = "text") -> None:
+    """To stderr, for this process. Called again, it changes what it set up before."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(_FORMATTERS[form]())
     handler.addFilter(_limit)
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    # Of others, gRPC and asyncio for instance, nothing that is said for their own developers.
+    usual = max(logging.INFO, logging.getLevelName(level.upper()))
+    logging.basicConfig(level=usual, handlers=[handler], force=True)
+    logging.getLogger("graphzero").setLevel(level.upper())
 
 
 def tell_omitted(log: logging.Logger) -> None:

@@ -14,7 +14,6 @@ worker does.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -35,10 +34,10 @@ from graphzero.server.codes import (
 )
 from graphzero.server.compute import MOST_BRIEF_BYTES, Computation, is_brief, is_in_memory
 from graphzero.server.metrics.requests import CANCELLED, OK, EndedRequest
+from graphzero.server.sessions.request_log import log_ended, log_failed
 from graphzero.server.sessions.resources import SessionResources
 from graphzero.server.sessions.result_maker import ResultMaker
-
-log = logging.getLogger("graphzero.server")
+from grpc import StatusCode
 
 # What a request costs beside its ids and what its message says.
 _OVERHEAD_BYTES = 1024
@@ -338,11 +337,11 @@ class Request:
             return
         code = code_for(error)
         text = line_text(str(error), _MAX_ERROR_TEXT) or type(error).__name__
-        self._count_end(code.name, message=text)
-        if code.name == "INTERNAL":
-            log.error("session %d, request %d failed", self.session_id, self.id, exc_info=error)
+        ended = self._count_end(code.name, message=text)
+        if code is StatusCode.INTERNAL:
+            log_failed(ended, self.id, error)
         elif is_of_the_machine(error):
-            log.error("session %d, request %d failed: %s", self.session_id, self.id, text)
+            log_failed(ended, self.id, None)
         answer = pb.Error(code=number_of(code), message=text)
         self._resources.outbox.put(pb.SessionResponse(request_id=self.id, error=answer))
 
@@ -366,7 +365,7 @@ class Request:
 
     def _count_end(
         self, code: str, *, message: str = "", computation: Computation | None = None
-    ) -> None:
+    ) -> EndedRequest:
         resources, times = self._resources, self._maker.times
         times.stop_waiting()
         seconds = None  # if it was refused before all of it had come
@@ -388,6 +387,8 @@ class Request:
             edges=computation.num_edges if computation else 0,
         )
         self._shared.metrics.end(ended, resources.counts)
+        log_ended(ended, self.id, self._shared.metrics.slow_s)
+        return ended
 
     def _end(self) -> bool:
         """Gives up everything that it holds or waits for. False if it was answered before."""

@@ -6,18 +6,22 @@ Everything here runs on the event loop's thread.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from graphzero.base.text import line_text
+from graphzero.base.text import line_text, size_text
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import ProtocolViolation, RequestCancelled
 from graphzero.server.memory.results import ResultMemory
 from graphzero.server.metrics.requests import SessionCounts
+from graphzero.server.process.log_lines import fields
 from graphzero.server.sessions.request import Request
 from graphzero.server.sessions.resources import SessionResources, Shared
+
+log = logging.getLogger("graphzero.server")
 
 # Block ids that one message may release: a longer list would keep the event loop from others.
 _MAX_RELEASES = 1 << 14
@@ -53,7 +57,7 @@ class TrainerSession:
         if message.released_block_ids:
             self._release(message.released_block_ids)
         if message.waited_us:
-            self._resources.shared.metrics.waited(message.waited_us, self.counts, self._age_s)
+            self._resources.shared.metrics.waited(message.waited_us, self.counts, self.age_s)
         body = message.WhichOneof("body")
         if body == "release":
             self._release(message.release.block_ids)
@@ -125,7 +129,7 @@ class TrainerSession:
         return self._resources.memory.held_by_age()
 
     @property
-    def _age_s(self) -> float:
+    def age_s(self) -> float:
         return time.monotonic() - self._started
 
     def stats(self) -> pb.SessionStats:
@@ -133,7 +137,7 @@ class TrainerSession:
             session_id=self.id,
             client_name=self.client_name,
             dataset=self.dataset.name,
-            age_ms=int(1000 * self._age_s),
+            age_ms=int(1000 * self.age_s),
             requests=self.counts.requests,
             failed_requests=self.counts.failed,
             result_byte_size=self.counts.result_bytes,
@@ -187,3 +191,28 @@ class TrainerSession:
         shared.scheduler.forget(self.id)
         resources.memory.close()
         shared.line.serve()
+
+
+def log_closed(session: TrainerSession) -> None:
+    """With what it had in all."""
+    counts, seconds, waited_s = session.counts, session.age_s, session.counts.waited_us / 1e6
+    log.info(
+        "session %d closed after %d requests of %s: %d failed, %s in %.1f s, %.1f s of them waited",
+        session.id,
+        counts.requests,
+        session.client_name or "an unnamed trainer",
+        counts.failed,
+        size_text(counts.result_bytes),
+        seconds,
+        waited_s,
+        extra=fields(
+            session=session.id,
+            client=session.client_name,
+            dataset=session.dataset.name,
+            requests=counts.requests,
+            failed=counts.failed,
+            result_bytes=counts.result_bytes,
+            seconds=round(seconds, 3),
+            waited_seconds=round(waited_s, 3),
+        ),
+    )

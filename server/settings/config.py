@@ -16,6 +16,7 @@ from graphzero.base.errors import InputError
 from graphzero.base.memory_division import MemoryDivision, divide_available_memory
 from graphzero.files.column_io import ColumnIo
 from graphzero.files.topology_io import TopologyIo
+from graphzero.server.metrics.requests import SLOW_S
 from graphzero.server.network.listen import ListenConfig, make_listen
 from graphzero.server.settings.options import (
     WARM_MODES,
@@ -63,6 +64,15 @@ class LifeConfig:
 
 
 @dataclass(frozen=True)
+class LogConfig:
+    """What the log gets, and how it is written."""
+
+    log_level: str = "info"  # one of LOG_LEVELS
+    log_format: str = "text"  # one of LOG_FORMATS
+    slow_request_s: float = SLOW_S
+
+
+@dataclass(frozen=True)
 class IoConfig:
     """How files are read."""
 
@@ -81,6 +91,7 @@ class Config:
     given: Mapping[str, Any]  # the options that are not left to their defaults
     warm: str = "all"  # one of WARM_MODES
     io: IoConfig = field(default_factory=IoConfig)
+    log: LogConfig = field(default_factory=LogConfig)
 
 
 def parse_command_line(
@@ -134,6 +145,7 @@ def _make(options: Mapping[str, Any]) -> Config:
         life=_from_options(LifeConfig, options),
         memory=memory,
         given=options,
+        log=_from_options(LogConfig, options),
         warm=options.get("warm", WARM_MODES[-1]),
         io=_from_options(IoConfig, options, row_cache=memory.row_cache),
     )

@@ -26,6 +26,8 @@ else:
     import tomli as tomllib
 
 WARM_MODES = ("none", "topology", "all")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,11 @@ OPTIONS: dict[str, Option] = {
         _some_seconds,
         "N",
         "end sessions that hold shared memory and have said nothing for N seconds (default: never)",
+    ),
+    "log-level": _one_of(LOG_LEVELS, "least level of what is logged (default info)"),
+    "log-format": _one_of(LOG_FORMATS, "lines for people (default), or an object in each line"),
+    "slow-request": Option(
+        _some_seconds, "N", "log requests that take N seconds or more, and why (default 1)"
     ),
 }
 

@@ -24,10 +24,11 @@ _LIMITS = {
     "request-timeout": "request_timeout_s",
 }
 _LIFE = ("drain-timeout", "idle-exit", "session-idle-timeout")
+_LOG = ("log-level", "log-format", "slow-request")
 # Other files for what is there already. Their contents are read again whether or not the names
 # have changed.
 _SECRETS = ("tls-certificate", "tls-key", "token-file")
-CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_SECRETS))
+CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_LOG, *_SECRETS))
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def reload_options(now: Config, read: Config) -> ReloadedOptions:
         given={**now.given, **{name: read.given.get(name) for name in taken}},
         limits=replace(now.limits, **limits),
         life=read.life,
+        log=read.log,
     )
     if taken & set(_SECRETS):
         tls, token_file = read.listen.tls, read.listen.token_file

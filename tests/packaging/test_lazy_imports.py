@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["numpy", "torch", "tqdm"]
+HEAVY = ["numpy", "rich", "torch", "tqdm"]
 
 
 def imported_by(program: str) -> set[str]:
@@ -34,6 +34,10 @@ except SystemExit as exit:
     modules = imported_by(program)
     assert "argparse" in modules
     assert not modules & set(HEAVY)
+
+
+def test_the_daemon_never_imports_what_only_terminals_need() -> None:
+    assert "rich" not in imported_by("import graphzero.server.command, graphzero.server.app")
 
 
 def test_opening_data_does_not_import_torch() -> None:

@@ -64,7 +64,7 @@ def test_every_error_has_its_code_and_faults_of_the_machine_are_logged(
         answer = session.receive()
         assert (answer.request_id, answer.error.code) == (2 + number, EXPECTED[kind]), kind
         assert f"a test of {kind}" in answer.error.message
-        logged = f"session 1, request {2 + number} failed" in failing.output()
+        logged = f", request {2 + number} (sample on small) failed" in failing.output()
         assert logged == (kind in OF_THE_MACHINE or EXPECTED[kind] == INTERNAL), kind
     stats = session.stub.GetStats(pb.GetStatsRequest())
     assert stats.failed_requests == len(kinds) - 1  # what was cancelled is no failure

@@ -215,7 +215,8 @@ def test_shared_memory_that_the_machine_refuses_is_in_the_log(
     session.sample(2, [1], [2])
     error = session.receive().error
     assert error.code == EXHAUSTED
-    assert f"ERROR session 1, request 2 failed: {error.message}" in daemon.output()
+    assert "request 2 (" in daemon.output()
+    assert f"failed with RESOURCE_EXHAUSTED: {error.message}" in daemon.output()
     session.close()
 
 

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
 import re
-import select
-import struct
-import subprocess
-import sys
-import termios
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +13,7 @@ import pytest
 from graphzero.client.probe import daemon_stats
 from graphzero.commands.cli import main
 from graphzero.server.metrics.durations import DurationCounts
-from waiting import DEADLINE_S, wait_until
+from waiting import wait_until
 
 
 def test_latencies_are_counted_by_powers_of_two() -> None:
@@ -114,67 +104,6 @@ def test_programs_get_every_number(
     columns = {column["column"]: column for column in document["columns"]}
     assert (columns["x"]["path"], columns["x"]["gathers"]) == ("direct", 1)
     session.close()
-
-
-@contextmanager
-def top_in_a_terminal(address: str, columns: int, lines: int) -> Iterator[Any]:
-    """`graphzero top` that has a terminal of that size to itself; our end, its end, the process."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
-    program = (
-        "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-        "os.execv(sys.executable, [sys.executable, '-m', 'graphzero', 'top', '--interval', '0.1', "
-        "sys.argv[1]])"
-    )
-    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, address], stdin=its, stdout=its, stderr=its, env=environment
-    )
-    try:
-        yield ours, its, process
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-        os.close(its)
-
-
-def read_until(descriptor: int, wanted: Callable[[str], bool]) -> str:
-    end = time.monotonic() + DEADLINE_S
-    found = b""
-    while not wanted(found.decode(errors="ignore")):
-        left = end - time.monotonic()
-        assert left > 0, found
-        if select.select([descriptor], [], [], left)[0]:
-            found += os.read(descriptor, 65536)
-    return found.decode(errors="ignore")
-
-
-@pytest.mark.parametrize("columns", [80, 120])
-def test_a_page_fits_into_the_terminal_and_q_quits(
-    start_daemon: Callable[..., Any], dataset: Path, raw: Any, columns: int
-) -> None:
-    daemon = start_daemon(dataset, "--feature-io", "direct", "--row-cache", "8M")
-    sessions = [raw(daemon.address, client_name=f"train.py[{n}]" + "x" * 90) for n in range(30)]
-    sessions[0].sample(2, [1], [2], columns=["x"])
-    sessions[0].receive()
-    with top_in_a_terminal(daemon.address, columns, 24) as (ours, its, process):
-        before = termios.tcgetattr(its)
-        shown = read_until(ours, lambda text: text.count("q quits") >= 2)
-        page = shown.split("\x1b[H\x1b[2J")[1].replace("\r", "")
-        lines = page.splitlines()
-        assert len(lines) == 24
-        assert max(map(len, lines)) == columns  # the long names are cut there
-        assert any(re.fullmatch(r"\.\.\. \d+ more lines", line) for line in lines)
-        assert ("blocks" in page) == (columns == 120)
-        os.write(ours, b"xyz")
-        read_until(ours, lambda text: "q quits" in text)
-        assert process.poll() is None
-        os.write(ours, b"q")
-        assert process.wait(DEADLINE_S) == 0
-        assert termios.tcgetattr(its)[:6] == before[:6]
-    for session in sessions:
-        session.close()
 
 
 def test_all_columns_fit_into_80(

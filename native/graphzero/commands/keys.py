@@ -19,20 +19,17 @@ class Keys:
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
 
-    def wait_for(self, key: str, seconds: float) -> bool:
-        """Waits, and returns early with True if that key is pressed."""
-        end = time.monotonic() + seconds
-        while self._descriptor is not None:
-            left = max(0.0, end - time.monotonic())
-            if not select.select([self._descriptor], [], [], left)[0]:
-                return False
-            typed = os.read(self._descriptor, _MOST_BYTES)
-            if key.encode() in typed:
-                return True
-            if not typed:  # the terminal is gone: no key will come
-                self._descriptor = None
-        time.sleep(max(0.0, end - time.monotonic()))
-        return False
+    def read(self, seconds: float) -> str:
+        """What is typed within that time; returns as soon as there is something."""
+        if self._descriptor is None:
+            time.sleep(seconds)
+            return ""
+        if not select.select([self._descriptor], [], [], seconds)[0]:
+            return ""
+        typed = os.read(self._descriptor, _MOST_BYTES)
+        if not typed:  # the terminal is gone: no key will come
+            self._descriptor = None
+        return typed.decode(errors="ignore")
 
 
 @contextmanager

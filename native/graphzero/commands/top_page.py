@@ -1,0 +1,101 @@
+"""The page of `graphzero top --once`: plain lines that stay as they are, for scripts and logs.
+
+It fits into 80 columns; where there are 100 or more, it shows more of each session and column.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphzero.base.text import count_text, size_text
+from graphzero.commands.top_numbers import quantile_text, ratio
+
+_WIDE = 100
+
+
+def page_lines(stats: Any, before: Any, columns: int) -> list[str]:
+    """Rates are those since `before`; shares and latencies are those of the daemon's whole life.
+    Names, which come last in a line, may be longer than `columns`."""
+    # By the daemon's clock: an answer may have taken its time.
+    seconds = max(0.0, (stats.uptime_ms - before.uptime_ms) / 1000)
+    wide = columns >= _WIDE
+
+    def rate(name: str) -> float:
+        return ratio(getattr(stats, name) - getattr(before, name), seconds)
+
+    lines = [
+        f"graphzero-server {stats.version}, pid {stats.pid}, up {stats.uptime_ms / 1000:.0f} s, "
+        f"{stats.threads} threads",
+        f"requests {count_text(stats.requests)} ({rate('requests'):.1f}/s), failed "
+        f"{count_text(stats.failed_requests)}, results {size_text(stats.result_byte_size)} "
+        f"({size_text(rate('result_byte_size'))}/s)",
+        f"shared memory {size_text(stats.shm_used_byte_size)} of "
+        f"{size_text(stats.shm_limit_byte_size)}, sessions {stats.num_sessions} of "
+        f"{stats.max_sessions}",
+        "",
+        f"{'session':>7} {'requests':>8} {'per s':>7} {'p50':>7} {'p99':>7} {'flight':>6} "
+        f"{'held':>10} " + (f"{'blocks':>7} {'memory':>10} " if wide else "") + " client, dataset",
+    ]
+    earlier = {s.session_id: s for s in before.sessions}
+    for session in stats.sessions:
+        last = earlier.get(session.session_id)
+        lines.append(_session_line(session, last, seconds, wide))
+    return lines + _io_lines(stats, before, seconds, wide)
+
+
+def _session_line(session: Any, last: Any, seconds: float, wide: bool) -> str:
+    rate = ratio(session.requests - (last.requests if last else 0), seconds)
+    latency = session.request_latency
+    memory = f"{session.blocks:>7} {size_text(session.region_byte_size):>10} " if wide else ""
+    return (
+        f"{session.session_id:>7} {session.requests:>8} {rate:>7.1f} "
+        f"{quantile_text(latency, 0.5):>7} {quantile_text(latency, 0.99):>7} "
+        f"{session.in_flight:>6} {size_text(session.block_byte_size):>10} {memory} "
+        f"{session.client_name}, {session.dataset}"
+    )
+
+
+def _io_lines(stats: Any, before: Any, seconds: float, wide: bool) -> list[str]:
+    """Columns that were read from since the daemon's start."""
+    cache = stats.row_cache
+    lines = ["", f"reads by {stats.io_engine}"]
+    if cache.capacity_byte_size:
+        lines[-1] += (
+            f", row cache {size_text(cache.used_byte_size)} of "
+            f"{size_text(cache.capacity_byte_size)}, {count_text(cache.rows)} rows"
+        )
+    lines.append(
+        f"{'rows/s':>10} {'in memory':>9} {'hits':>7} {'reads/s':>9} "
+        + (f"{'per batch':>9} {'read/row':>9} " if wide else "")
+        + f"{'p50':>7} {'p99':>7}  column, path"
+    )
+    earlier = {(c.dataset, c.column): c for c in before.columns}
+    for column in stats.columns:
+        if column.gathers:
+            last = earlier.get((column.dataset, column.column))
+            lines.append(_io_line(column, last, seconds, wide))
+    return lines
+
+
+def _io_line(column: Any, last: Any, seconds: float, wide: bool) -> str:
+    def total(name: str) -> int:
+        count: int = getattr(column, name)
+        return count
+
+    def rate(name: str) -> float:
+        return ratio(getattr(column, name) - (getattr(last, name) if last else 0), seconds)
+
+    rows, reads = total("rows"), total("reads")
+    missed = rows - total("mapped_rows") - total("cache_hits")
+    wanted = missed * column.row_byte_size
+    latency = column.read_latency
+    reading = (
+        f"{ratio(reads, total('gathers')):>9.1f} {ratio(total('read_byte_size'), wanted):>8.1f}x "
+    )
+    return (
+        f"{rate('rows'):>10,.0f} {ratio(total('mapped_rows'), rows):>9.1%} "
+        f"{ratio(total('cache_hits'), rows):>7.1%} {rate('reads'):>9,.0f} "
+        + (reading if wide else "")
+        + f"{quantile_text(latency, 0.5):>7} {quantile_text(latency, 0.99):>7}  "
+        f"{column.dataset}/{column.column}, {column.path}"
+    )

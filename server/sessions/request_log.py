@@ -1,0 +1,82 @@
+"""What the log gets to know of requests: those that were slow, and those that failed although
+nothing was wrong with them. With --log-level debug, all of them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from graphzero.base.text import size_text
+from graphzero.server.metrics.requests import CANCELLED, EndedRequest
+from graphzero.server.process.log_lines import fields
+
+log = logging.getLogger("graphzero.server")
+
+_STAGES = ("queue", "memory", "sampling", "gathering")
+_WORDS = {
+    "queue": "waiting for a worker",
+    "memory": "waiting for memory",
+    "sampling": "sampling",
+    "gathering": "gathering",
+}
+
+
+def log_ended(request: EndedRequest, request_id: int, slow_s: float) -> None:
+    """Of every request. Costs nothing for one that is quick, unless someone looks for all."""
+    seconds = request.seconds or 0.0
+    if seconds >= slow_s and request.code != CANCELLED:
+        log.warning("%s", _slow_text(request, request_id), extra=_fields(request, request_id))
+    elif log.isEnabledFor(logging.DEBUG):
+        log.debug(
+            "%s: %s after %.6f s, %s",
+            _who(request, request_id),
+            request.code,
+            seconds,
+            size_text(request.result_bytes),
+            extra=_fields(request, request_id),
+        )
+
+
+def log_failed(request: EndedRequest, request_id: int, bug: BaseException | None) -> None:
+    """Of a request that the daemon or the machine failed at; `bug` is what was not expected."""
+    log.error(
+        "%s failed with %s: %s",
+        _who(request, request_id),
+        request.code,
+        request.message,
+        exc_info=bug,
+        extra=_fields(request, request_id),
+    )
+
+
+def _who(request: EndedRequest, request_id: int) -> str:
+    return (
+        f"session {request.session_id} of {request.client_name or 'an unnamed trainer'}, "
+        f"request {request_id} "
+        f"({request.kind} on {request.dataset})"
+    )
+
+
+def _slow_text(request: EndedRequest, request_id: int) -> str:
+    """With the stage that took longest, and the others."""
+    times = {stage: getattr(request.stages, stage) for stage in _STAGES}
+    slowest = max(times, key=lambda stage: times[stage])
+    others = ", ".join(f"{stage} {times[stage]:.3f}" for stage in _STAGES if stage != slowest)
+    return (
+        f"{_who(request, request_id)} took {request.seconds or 0.0:.3f} s, most of it "
+        f"{_WORDS[slowest]}: {times[slowest]:.3f} s ({others}); ended with {request.code}"
+    )
+
+
+def _fields(request: EndedRequest, request_id: int) -> dict[str, Any]:
+    return fields(
+        session=request.session_id,
+        request=request_id,
+        client=request.client_name,
+        dataset=request.dataset,
+        kind=request.kind,
+        code=request.code,
+        seconds=request.seconds,
+        result_bytes=request.result_bytes,
+        **{f"{stage}_seconds": getattr(request.stages, stage) for stage in _STAGES},
+    )
