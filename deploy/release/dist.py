@@ -27,10 +27,12 @@ SMOKE = Path(__file__).with_name("smoke.py")
 # cmake and ninja as well, so that the versions are those of every other build of the project.
 BUILD_REQUIREMENTS = ["scikit-build-core", "nanobind", "grpcio-tools", "cmake", "ninja"]
 # The compiler's C++ library goes into the module, so that systems with an older one can load it,
-# and stays invisible there, so that it does not mix with the one that torch or others bring. The
-# unwinder (libgcc_s) stays shared: every glibc system has it, and Python, which ends its daemon
-# threads by unwinding their stacks, must find the same unwinder in our frames as in all others.
-LINKER_FLAGS = "-static-libstdc++ -Wl,--exclude-libs,ALL"
+# and stays invisible there with all but the module's entry, so that it does not mix with the one
+# that torch or others bring. The unwinder (libgcc_s) stays shared: every glibc system has it, and
+# Python, which ends its daemon threads by unwinding their stacks, must find the same unwinder in
+# our frames as in all others.
+EXPORTS = Path(__file__).resolve().with_name("exports.map")
+LINKER_FLAGS = f"-static-libstdc++ -Wl,--version-script={EXPORTS}"
 
 
 def run(*command: str | Path, env: Mapping[str, str] | None = None) -> str:
