@@ -158,6 +158,10 @@ bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loa
 bench-serving: $(PACKAGE) ## compare serving with the engine alone and, given BENCH_ARGS, with peers
 	@$(BIN)/python tests/benchmarks/serving/run.py $(BENCH_ARGS)
 
+.PHONY: bench-observed
+bench-observed: $(PACKAGE) ## measure what it costs the daemon to be counted, scraped and looked at (--browser: in Chromium here)
+	@$(BIN)/python tests/benchmarks/serving/observed.py $(BENCH_ARGS)
+
 .PHONY: bench-out-of-core
 bench-out-of-core: $(PACKAGE) ## compare reading beyond memory with the disk and with mappings (as root, with fio)
 	@mkdir -p build/bench/out_of_core

@@ -19,7 +19,9 @@ class DurationCounts:
         """Sum of all durations."""
 
     def add(self, seconds: float) -> None:
-        seconds = max(0.0, seconds)
-        self.entries[min(int(seconds * 1_000_000).bit_length(), _ENTRIES - 1)] += 1
+        if seconds < 0.0:
+            seconds = 0.0
+        entry = int(seconds * 1_000_000).bit_length()
+        self.entries[entry if entry < _ENTRIES else _ENTRIES - 1] += 1
         self.count += 1
         self.seconds += seconds

@@ -38,5 +38,5 @@ class History:
 
 def _all_latencies(metrics: RequestMetrics) -> list[int]:
     """Of all kinds, each from the last id to the answer."""
-    totals = [counts.entries for (_, stage), counts in metrics.stages.items() if stage == "total"]
+    totals = [times.total.entries for times in metrics.times.values()]
     return [sum(entries) for entries in zip(*totals, strict=True)]

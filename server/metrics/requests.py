@@ -9,11 +9,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from graphzero.base.text import line_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.metrics.durations import DurationCounts
 
+STAGES = ("queue", "memory", "sampling", "gathering", "delivery", "total")
 OK = "OK"
 CANCELLED = "CANCELLED"
 # Slow is what took this long, unless --slow-request says otherwise.
@@ -67,13 +69,28 @@ class EndedRequest:
     stages: StageTimes
     message: str = ""
     result_bytes: int = 0
-    nodes: int = 0
-    edges: int = 0
 
-    @property
-    def failed(self) -> bool:
-        """What a trainer gives up, a batch fetched ahead for instance, is no failure."""
-        return self.code not in (OK, CANCELLED)
+
+class Result(Protocol):
+    """What a request has computed (compute/base.py)."""
+
+    layout: Any
+    num_nodes: int
+    num_edges: int
+
+
+class KindTimes:
+    """How long the requests of one kind that had a result took, stage by stage."""
+
+    __slots__ = STAGES
+
+    def __init__(self) -> None:
+        self.queue, self.memory, self.sampling = _durations(3)
+        self.gathering, self.delivery, self.total = _durations(3)
+
+
+def _durations(count: int) -> list[DurationCounts]:
+    return [DurationCounts() for _ in range(count)]
 
 
 @dataclass
@@ -102,8 +119,8 @@ class RequestMetrics:
         self.sessions_opened = 0
         self.ended: dict[tuple[str, str], int] = {}
         """By kind and code."""
-        self.stages: dict[tuple[str, str], DurationCounts] = {}
-        """By kind and stage."""
+        self.times: dict[str, KindTimes] = {}
+        """By kind."""
         self.failures: deque[pb.RequestEvent] = deque(maxlen=_EVENTS)
         self.slow: deque[pb.RequestEvent] = deque(maxlen=_EVENTS)
 
@@ -111,35 +128,43 @@ class RequestMetrics:
         self.begun += 1
         session.requests += 1
 
-    def end(self, request: EndedRequest, session: SessionCounts) -> None:
-        key = request.kind, request.code
-        self.ended[key] = self.ended.get(key, 0) + 1
-        if request.code == CANCELLED:
-            return
-        if request.code == OK:
-            self._count_result(request, session)
-        else:
+    def succeed(
+        self, kind: str, stages: StageTimes, seconds: float, result: Result, session: SessionCounts
+    ) -> KindTimes:
+        """A request has a result. This is on the way of every batch, so it makes nothing. Returns
+        where its delivery is to be counted."""
+        self._count_end(kind, OK)
+        size = result.layout.byte_size
+        session.result_bytes += size
+        self.result_bytes += size
+        self.nodes += result.num_nodes
+        self.edges += result.num_edges
+        times = self.times.get(kind)
+        if times is None:
+            times = self.times[kind] = KindTimes()
+        times.queue.add(stages.queue)
+        times.memory.add(stages.memory)
+        times.sampling.add(stages.sampling)
+        times.gathering.add(stages.gathering)
+        times.total.add(seconds)
+        return times
+
+    def fail(self, request: EndedRequest, session: SessionCounts) -> None:
+        """What a trainer gives up, a batch fetched ahead for instance, is no failure."""
+        self._count_end(request.kind, request.code)
+        if request.code != CANCELLED:
             self.failed += 1
             session.failed += 1
             self.failures.appendleft(_event(request))
+            self.note_if_slow(request)
+
+    def note_if_slow(self, request: EndedRequest) -> None:
         if request.seconds is not None and request.seconds >= self.slow_s:
             self.slow.appendleft(_event(request))
 
-    def _count_result(self, request: EndedRequest, session: SessionCounts) -> None:
-        kind, stages = request.kind, request.stages
-        session.result_bytes += request.result_bytes
-        self.result_bytes += request.result_bytes
-        self.nodes += request.nodes
-        self.edges += request.edges
-        self._stage(kind, "queue").add(stages.queue)
-        self._stage(kind, "memory").add(stages.memory)
-        self._stage(kind, "sampling").add(stages.sampling)
-        self._stage(kind, "gathering").add(stages.gathering)
-        self._stage(kind, "total").add(request.seconds or 0.0)
-
-    def delivered(self, kind: str, seconds: float) -> None:
-        """An answer was handed to gRPC, so long after the worker had filled it."""
-        self._stage(kind, "delivery").add(seconds)
+    def _count_end(self, kind: str, code: str) -> None:
+        key = kind, code
+        self.ended[key] = self.ended.get(key, 0) + 1
 
     def waited(self, microseconds: int, session: SessionCounts, age_s: float) -> None:
         """A trainer says how long it has waited since it last said so: believed as far as its
@@ -148,13 +173,6 @@ class RequestMetrics:
         microseconds = min(microseconds, most)
         session.waited_us += microseconds
         self.waited_us += microseconds
-
-    def _stage(self, kind: str, stage: str) -> DurationCounts:
-        key = kind, stage
-        found = self.stages.get(key)
-        if found is None:
-            found = self.stages[key] = DurationCounts()
-        return found
 
 
 def _event(request: EndedRequest) -> pb.RequestEvent:

@@ -21,6 +21,7 @@ from graphzero.server.datasets.catalog import Catalog
 from graphzero.server.datasets.io_stats import column_stats, row_cache_stats
 from graphzero.server.datasets.read_plan import ReadPlan
 from graphzero.server.metrics.page_cache import PageCache
+from graphzero.server.metrics.requests import STAGES
 from graphzero.server.sessions.resources import Shared
 
 # Sessions, columns and files that are listed at most: `ping` asks for the statistics too, so they
@@ -103,7 +104,9 @@ class Statistics:
                     sum_us=int(1_000_000 * counted.seconds),
                     latency=counted.entries,
                 )
-                for (kind, stage), counted in metrics.stages.items()
+                for kind, times in metrics.times.items()
+                for stage, counted in ((name, getattr(times, name)) for name in STAGES)
+                if counted.count
             ],
             io_engine=_engine.io_engine().name,
             row_cache=row_cache_stats(sources.plan.row_cache, columns),

@@ -33,8 +33,8 @@ from graphzero.server.codes import (
     number_of,
 )
 from graphzero.server.compute import MOST_BRIEF_BYTES, Computation, is_brief, is_in_memory
-from graphzero.server.metrics.requests import CANCELLED, OK, EndedRequest
-from graphzero.server.sessions.request_log import log_ended, log_failed
+from graphzero.server.metrics.requests import CANCELLED, OK, EndedRequest, KindTimes
+from graphzero.server.sessions.request_log import is_logged, log_ended, log_failed
 from graphzero.server.sessions.resources import SessionResources
 from graphzero.server.sessions.result_maker import ResultMaker
 from grpc import StatusCode
@@ -51,6 +51,19 @@ _MAX_TIMEOUT_S = 3600.0
 _MAX_ERROR_TEXT = 2000
 # The fields with the first ids of a request, and with whether more of them come.
 _ID_FIELDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
+
+
+class _Delivery:
+    """Called when an answer is sent. It keeps the counts only, not the request."""
+
+    __slots__ = ("_ready_at", "_times")
+
+    def __init__(self, times: KindTimes, ready_at: float) -> None:
+        self._times = times
+        self._ready_at = ready_at
+
+    def __call__(self) -> None:
+        self._times.delivery.add(time.monotonic() - self._ready_at)
 
 
 class Request:
@@ -271,15 +284,21 @@ class Request:
         if not self._end():
             self._resources.memory.give_back(block)
             return
-        self._count_end(OK, computation=computation)
+        times = self._count_result(computation)
         self._resources.memory.hand_over(
-            block, answer, self._resources.outbox, self._sender(self._maker.ready_at)
+            block, answer, self._resources.outbox, _Delivery(times, self._maker.ready_at)
         )
 
-    def _sender(self, ready_at: float) -> Callable[[], None]:
-        """What to call when the answer is sent. It keeps the metrics only, not the request."""
-        metrics, kind = self._shared.metrics, self.kind
-        return lambda: metrics.delivered(kind, time.monotonic() - ready_at)
+    def _count_result(self, computation: Computation) -> KindTimes:
+        resources, stages, metrics = self._resources, self._maker.times, self._shared.metrics
+        assert self._arrived is not None
+        seconds = self._loop.time() - self._arrived
+        resources.latency.add(seconds)
+        if is_logged(seconds, metrics.slow_s):
+            ended = self._ended(OK, seconds, result_bytes=computation.layout.byte_size)
+            metrics.note_if_slow(ended)
+            log_ended(ended, self.id, metrics.slow_s)
+        return metrics.succeed(self.kind, stages, seconds, computation, resources.counts)
 
     def _failed(self, error: BaseException) -> None:
         self._leave_worker()
@@ -337,7 +356,7 @@ class Request:
             return
         code = code_for(error)
         text = line_text(str(error), _MAX_ERROR_TEXT) or type(error).__name__
-        ended = self._count_end(code.name, message=text)
+        ended = self._count_failure(code.name, text)
         if code is StatusCode.INTERNAL:
             log_failed(ended, self.id, error)
         elif is_of_the_machine(error):
@@ -348,7 +367,7 @@ class Request:
     def drop(self) -> None:
         """Ends it without an answer: nobody is there any more to get one."""
         if self._end():
-            self._count_end(CANCELLED)
+            self._count_failure(CANCELLED)
 
     def _expired(self) -> None:
         if self not in self._resources.turns:
@@ -363,32 +382,29 @@ class Request:
             )
         )
 
-    def _count_end(
-        self, code: str, *, message: str = "", computation: Computation | None = None
-    ) -> EndedRequest:
-        resources, times = self._resources, self._maker.times
-        times.stop_waiting()
+    def _count_failure(self, code: str, message: str = "") -> EndedRequest:
+        self._maker.times.stop_waiting()
         seconds = None  # if it was refused before all of it had come
         if self._arrived is not None:
             seconds = self._loop.time() - self._arrived
             if code != CANCELLED:
-                resources.latency.add(seconds)
-        ended = EndedRequest(
+                self._resources.latency.add(seconds)
+        ended = self._ended(code, seconds, message=message)
+        self._shared.metrics.fail(ended, self._resources.counts)
+        log_ended(ended, self.id, self._shared.metrics.slow_s)
+        return ended
+
+    def _ended(self, code: str, seconds: float | None, **rest: Any) -> EndedRequest:
+        return EndedRequest(
             session_id=self.session_id,
-            client_name=resources.client_name,
-            dataset=resources.dataset.name,
+            client_name=self._resources.client_name,
+            dataset=self._resources.dataset.name,
             kind=self.kind,
             code=code,
             seconds=seconds,
-            stages=times,
-            message=message,
-            result_bytes=computation.layout.byte_size if computation else 0,
-            nodes=computation.num_nodes if computation else 0,
-            edges=computation.num_edges if computation else 0,
+            stages=self._maker.times,
+            **rest,
         )
-        self._shared.metrics.end(ended, resources.counts)
-        log_ended(ended, self.id, self._shared.metrics.slow_s)
-        return ended
 
     def _end(self) -> bool:
         """Gives up everything that it holds or waits for. False if it was answered before."""

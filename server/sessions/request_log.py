@@ -21,8 +21,13 @@ _WORDS = {
 }
 
 
+def is_logged(seconds: float, slow_s: float) -> bool:
+    """Whether log_ended() has a line for a request with a result, which is not looked at else."""
+    return seconds >= slow_s or log.isEnabledFor(logging.DEBUG)
+
+
 def log_ended(request: EndedRequest, request_id: int, slow_s: float) -> None:
-    """Of every request. Costs nothing for one that is quick, unless someone looks for all."""
+    """Of requests that failed, and of results for which is_logged() is true."""
     seconds = request.seconds or 0.0
     if seconds >= slow_s and request.code != CANCELLED:
         log.warning("%s", _slow_text(request, request_id), extra=_fields(request, request_id))

@@ -31,8 +31,8 @@ def ended(code: str = OK, seconds: float | None = 0.1, **rest: Any) -> EndedRequ
 
 def test_what_was_cancelled_is_no_failure_and_has_no_stage() -> None:
     metrics, session = RequestMetrics(), SessionCounts()
-    metrics.end(ended(CANCELLED, seconds=2 * SLOW_S), session)
-    assert (metrics.failed, session.failed, metrics.stages) == (0, 0, {})
+    metrics.fail(ended(CANCELLED, seconds=2 * SLOW_S), session)
+    assert (metrics.failed, session.failed, metrics.times) == (0, 0, {})
     assert (list(metrics.failures), list(metrics.slow)) == ([], [])
     assert metrics.ended == {("sample", CANCELLED): 1}
 
@@ -40,8 +40,8 @@ def test_what_was_cancelled_is_no_failure_and_has_no_stage() -> None:
 def test_failures_and_slow_requests_keep_the_latest_with_what_is_printable() -> None:
     metrics, session = RequestMetrics(), SessionCounts()
     for number in range(100):
-        metrics.end(ended("DATA_LOSS", message=f"{number}\n\x1b[2J" + 999 * "x"), session)
-    metrics.end(ended(OK, seconds=SLOW_S), session)
+        metrics.fail(ended("DATA_LOSS", message=f"{number}\n\x1b[2J" + 999 * "x"), session)
+    metrics.note_if_slow(ended(OK, seconds=SLOW_S))
     assert metrics.failed == session.failed == 100
     assert len(metrics.failures) == 32
     newest = metrics.failures[0]
