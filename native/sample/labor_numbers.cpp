@@ -8,6 +8,7 @@ constexpr uint64_t kPhases = 0;
 constexpr uint64_t kNumbers = 1;
 // The generator below number j of a period that lower halves are of.
 constexpr uint64_t kLowerHalves = 2;
+constexpr uint64_t kHashesAtHand = 16;
 
 Draws TypeDraws(const LaborRequest& request, uint64_t type) {
   return RequestDraws(request.run_seed, Domain::kLabor, type);
@@ -21,10 +22,11 @@ struct FillKeys {
   bool two;
 };
 
-// Plain loops without branches, which become vectors of whatever width the target has.
+// Plain loops without branches, which become vectors of whatever width the target has. Keys are a
+// copy, and `upper` overlaps nothing: else each store could change what the next turn reads.
 template <class Id>
-[[gnu::always_inline]] inline bool Fill(const FillKeys& keys, const Id* ids, size_t count,
-                                        uint32_t* upper) {
+[[gnu::always_inline]] inline bool Fill(const FillKeys keys, const Id* ids, size_t count,
+                                        uint32_t* __restrict upper) {
   uint32_t equal = 0;
   const auto low = [&](size_t i) { return static_cast<uint32_t>(ids[i]); };
   const auto folded = [&](size_t i, uint32_t factor) {
@@ -93,6 +95,10 @@ LaborPeriods::LaborPeriods(const LaborRequest& request, uint64_t type)
   later_from_ = static_cast<uint32_t>((((kappa - rest) << 32) + kappa - 1) / kappa);
 }
 
+LaborNumbers::Period::Period(Draws of_period) : draws(of_period) {
+  for (uint64_t j = 0; j < kHashesAtHand; ++j) hashes.emplace_back(draws.Child(j));
+}
+
 LaborNumbers::LaborNumbers(const LaborRequest& request, uint64_t type, uint64_t hop)
     : periods_(request, type),
       first_(TypeDraws(request, type)
@@ -107,7 +113,7 @@ LaborNumbers::LaborNumbers(const LaborRequest& request, uint64_t type, uint64_t 
 template <class Id>
 bool LaborNumbers::FillUpper(std::span<const Id> ids, uint32_t* upper) const {
   static const FillFunction<Id> fill = ChooseFill<Id>();
-  const FillKeys keys{first_.hash, later_.hash, periods_.hash(), periods_.later_from(),
+  const FillKeys keys{first_.hashes[0], later_.hashes[0], periods_.hash(), periods_.later_from(),
                       periods_.two()};
   return fill(keys, ids.data(), ids.size(), upper);
 }
@@ -116,7 +122,8 @@ template bool LaborNumbers::FillUpper(std::span<const uint64_t>, uint32_t*) cons
 
 uint32_t LaborNumbers::Upper(uint64_t id, uint64_t parallel) const {
   const Period& period = Of(id);
-  return parallel == 0 ? period.hash(id) : LaborHash(period.draws.Child(parallel))(id);
+  return parallel < kHashesAtHand ? period.hashes[parallel](id)
+                                  : LaborHash(period.draws.Child(parallel))(id);
 }
 
 uint32_t LaborNumbers::Lower(uint64_t id, uint64_t parallel) const {

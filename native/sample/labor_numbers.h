@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sample/random.h"
 
@@ -90,9 +91,10 @@ class LaborNumbers {
  private:
   // Those that are keyed by one period.
   struct Period {
-    explicit Period(Draws of_period) : draws(of_period), hash(of_period.Child(0)) {}
+    explicit Period(Draws of_period);
+
     Draws draws;
-    LaborHash hash;  // of first numbers
+    std::vector<LaborHash> hashes;  // of the first few numbers: most parallel edges are a few
   };
 
   const Period& Of(uint64_t id) const { return periods_.IsLater(id) ? later_ : first_; }

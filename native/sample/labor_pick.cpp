@@ -63,28 +63,35 @@ template <class Id>
 void LaborPicker::FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers) {
   upper_.Reserve(row.ids.size());
   const bool any_equal = numbers.FillUpper(row.ids, upper_.data());
-  any_parallel_ = row.sorted ? any_equal : true;
-  if (any_parallel_) NumberParallel(row, numbers);
+  any_parallel_ = any_equal || !row.sorted;
+  if (!row.sorted) {
+    CountParallel(row.ids, numbers);
+  } else if (any_equal) {
+    NumberRuns(row.ids, numbers);
+  }
 }
 
 template <class Id>
-void LaborPicker::NumberParallel(const LaborRow<Id>& row, const LaborNumbers& numbers) {
-  parallel_.Reserve(row.ids.size());
-  if (row.sorted) {
-    parallel_[0] = 0;
-    for (size_t i = 1; i < row.ids.size(); ++i) {
-      parallel_[i] = row.ids[i] == row.ids[i - 1] ? parallel_[i - 1] + 1 : 0;
+void LaborPicker::NumberRuns(std::span<const Id> ids, const LaborNumbers& numbers) {
+  uint64_t run = 0;
+  for (size_t begin = 1; begin < ids.size(); begin += kTogether) {
+    const size_t end = std::min(begin + kTogether, ids.size());
+    uint32_t any = 0;
+    for (size_t i = begin; i < end; ++i) any |= ids[i] == ids[i - 1] ? 1u : 0u;
+    if (any == 0) {
+      run = 0;
+      continue;
     }
-  } else {
-    CountParallel(row.ids);
-  }
-  for (size_t i = 0; i < row.ids.size(); ++i) {
-    if (parallel_[i] > 0) upper_[i] = numbers.Upper(row.ids[i], parallel_[i]);
+    for (size_t i = begin; i < end; ++i) {
+      run = ids[i] == ids[i - 1] ? run + 1 : 0;
+      if (run > 0) upper_[i] = numbers.Upper(ids[i], run);
+    }
   }
 }
 
 template <class Id>
-void LaborPicker::CountParallel(std::span<const Id> ids) {
+void LaborPicker::CountParallel(std::span<const Id> ids, const LaborNumbers& numbers) {
+  parallel_.Reserve(ids.size());
   const size_t places = std::bit_ceil(2 * ids.size());
   counts_.assign(places, 0);
   if (counted_ids_.size() < places) counted_ids_.resize(places);
@@ -94,14 +101,24 @@ void LaborPicker::CountParallel(std::span<const Id> ids) {
     while (counts_[place] > 0 && counted_ids_[place] != id) place = (place + 1) & (places - 1);
     counted_ids_[place] = id;
     parallel_[i] = counts_[place]++;
+    if (parallel_[i] > 0) upper_[i] = numbers.Upper(id, parallel_[i]);
   }
+}
+
+template <class Id>
+uint64_t LaborPicker::Parallel(const LaborRow<Id>& row, uint64_t position) const {
+  if (!any_parallel_) return 0;
+  if (!row.sorted) return parallel_[position];
+  uint64_t before = 0;
+  while (before < position && row.ids[position - before - 1] == row.ids[position]) ++before;
+  return before;
 }
 
 template <class Id>
 void LaborPicker::Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers) {
   const uint64_t id = row.ids[position];
   const uint64_t number =
-      (uint64_t{upper_[position]} << 32) | numbers.Lower(id, Parallel(position));
+      (uint64_t{upper_[position]} << 32) | numbers.Lower(id, Parallel(row, position));
   if (row.weights.empty()) {
     kept_.push_back({number, id, position});
     return;
@@ -122,17 +139,34 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
   if (most == 0) return {};
   FillUpper(row, numbers);
   double share = KeptFor(most) / static_cast<double>(count);
+  uint32_t limit = 0;
   do {
-    const uint32_t limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
+    limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
+    small_.clear();
+    ForSmall(upper_.data(), count, limit,
+             [&](size_t i) { small_.push_back((uint64_t{upper_[i]} << 32) | (i & UINT32_MAX)); });
+    share *= kWider;
+  } while (small_.size() < most);
+  if (count > UINT32_MAX || !TakeByUpper(most, positions)) {
     kept_.clear();
     ForSmall(upper_.data(), count, limit, [&](size_t i) { Keep(row, i, numbers); });
-    share *= kWider;
-  } while (kept_.size() < most);
-  const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(most);
-  std::nth_element(kept_.begin(), last - 1, kept_.end());
-  for (uint64_t i = 0; i < most; ++i) positions[i] = kept_[i].position;
+    std::nth_element(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(most - 1),
+                     kept_.end());
+    for (uint64_t i = 0; i < most; ++i) positions[i] = kept_[i].position;
+  }
   std::sort(positions, positions + most);
   return {most};
+}
+
+bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
+  const auto last = small_.begin() + static_cast<std::ptrdiff_t>(most - 1);
+  std::nth_element(small_.begin(), last, small_.end());
+  const uint64_t largest = *last >> 32;
+  const bool tied =
+      std::any_of(last + 1, small_.end(), [&](uint64_t other) { return other >> 32 == largest; });
+  if (tied) return false;
+  for (uint64_t i = 0; i < most; ++i) positions[i] = small_[i] & UINT32_MAX;
+  return true;
 }
 
 template <class Id>

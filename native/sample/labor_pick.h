@@ -64,23 +64,29 @@ class LaborPicker {
 
   template <class Id>
   void FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers);
+  // Give slots of parallel edges the numbers that they use, in sorted rows and in others.
   template <class Id>
-  void CountParallel(std::span<const Id> ids);
+  void NumberRuns(std::span<const Id> ids, const LaborNumbers& numbers);
   template <class Id>
-  void NumberParallel(const LaborRow<Id>& row, const LaborNumbers& numbers);
+  void CountParallel(std::span<const Id> ids, const LaborNumbers& numbers);
+  // How many slots before this one have the same id.
+  template <class Id>
+  uint64_t Parallel(const LaborRow<Id>& row, uint64_t position) const;
   template <class Id>
   LaborPicked PickUniformly(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                             uint64_t* positions);
   template <class Id>
   LaborPicked PickByWeight(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                            uint64_t* positions);
+  // Takes the smallest of small_, unless lower halves have to decide about the last one.
+  bool TakeByUpper(uint64_t most, uint64_t* positions);
   template <class Id>
   void Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers);
-  uint64_t Parallel(uint64_t position) const { return any_parallel_ ? parallel_[position] : 0; }
 
   base::Buffer<uint32_t> upper_;
   bool any_parallel_ = false;
-  base::Buffer<uint32_t> parallel_;  // if there are any: how many equal ids come before
+  base::Buffer<uint32_t> parallel_;   // of rows that are not sorted: how many equal ids come before
+  base::WorkVector<uint64_t> small_;  // upper halves, with positions as lower ones
   base::WorkVector<Candidate> kept_;
   // Counts ids of rows that are not sorted: open addressing, counts of 0 are free places.
   base::WorkVector<uint64_t> counted_ids_;
