@@ -64,7 +64,7 @@ class Client(LoaderCalls):
         seed_columns: those to gather for the seeds alone, such as labels.
         replace, weighted: draw with replacement; in proportion to the edge weights.
         sampler: "labor", or a gz.Labor with options, makes nodes of a hop agree on whom they draw:
-        as many edges, far fewer different nodes. With weights the batch has edge_scale.
+        the same fanout, far fewer different nodes. With weights the batch has edge_scale.
         direction: "in" follows edges from target to source, as graph networks aggregate, and is the
         default; edge_index is (source, target) either way.
         seed: the same seed draws the same batch; None: a fresh one, see Batch.seed.

@@ -1,7 +1,7 @@
 // The k slots of a row with the smallest numbers: LABOR sampling (README.md).
 //
 // A node's number is the same for all targets of a hop (labor_numbers.h), so that targets that
-// share neighbours take the same ones: as many edges, far fewer different nodes. Of one row each
+// share neighbours take the same ones: same fanout, far fewer different nodes. Of one row each
 // set of k slots is as likely as any other.
 //
 // With weights, slots are ordered by number / weight. Slot i is taken if that is below tau, the

@@ -17,7 +17,7 @@ _MOST_DEPENDENCY = 2**32 - 1
 @dataclass(frozen=True)
 class Labor:
     """LABOR sampling: every node has a random number, and a target takes its k neighbours with the
-    smallest ones. Targets agree on whom they take: as many edges, far fewer different nodes.
+    smallest ones. Targets agree on whom they take: same fanout, far fewer different nodes.
 
     The mean over the drawn edges of a node is unbiased, as it is with independent draws. With
     weights, the sum of `edge_scale` times x is unbiased for the sum of weight times x over all

@@ -122,7 +122,7 @@ class SamplingMixin:
         weights; edges of weight zero are never taken.
 
         sampler: "labor", or a gz.Labor with options, makes nodes of a hop agree on whom they draw:
-        as many edges, far fewer different nodes. With weights the sample has edge_scale.
+        the same fanout, far fewer different nodes. With weights the sample has edge_scale.
 
         seeds: ids of nodes; of a graph with types {type: ids} or (type, ids), and the result is a
         TypedSample, which reads like PyG's HeteroData.
