@@ -65,5 +65,11 @@ def row_cache_stats(
         index_byte_size=usage.index_bytes,
         rows=usage.rows,
         hits=sum(column.cache_hits for column in direct),
-        misses=sum(column.rows - column.cache_hits - column.mapped_rows for column in direct),
+        misses=sum(map(_misses, direct)),
     )
+
+
+def _misses(column: pb.ColumnStats) -> int:
+    """Rows that were read from the disk. Gathers count hits as they come and rows when they are
+    done, so that one under way may have more hits than rows."""
+    return max(0, column.rows - column.cache_hits - column.mapped_rows)

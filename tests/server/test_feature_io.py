@@ -16,9 +16,12 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from graphzero import _engine
 from graphzero.client.probe import daemon_stats
 from graphzero.files.topology_file import TopologyFile
+from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.datasets.hot_rows import hot_nodes
+from graphzero.server.datasets.io_stats import row_cache_stats
 from waiting import wait_until
 
 PATHS = ["mapped", "cached", "direct"]
@@ -330,3 +333,12 @@ def test_a_machine_without_io_uring_is_warned_of(
     chosen.wait_for_output("reads by pread")
     assert chosen.stop() == 0
     assert "warning: rows are read" not in chosen.output()
+
+
+def test_a_gather_under_way_makes_no_misses_below_none() -> None:
+    """It has counted what it found in the cache, and not yet how many rows it wanted."""
+    column = pb.ColumnStats(path="direct", rows=10, cache_hits=96)
+    other = pb.ColumnStats(path="direct", rows=10, cache_hits=4, mapped_rows=1)
+    stats = row_cache_stats(_engine.RowCache(1 << 20), [column, other])
+    assert stats is not None
+    assert (stats.hits, stats.misses) == (100, 5)
