@@ -35,13 +35,13 @@ ExcludedEdges::ExcludedEdges(base::WorkVector<Pair> pairs, bool by_edge_id)
   runs_.Reset(pairs_.size());
   for (size_t i = 0; i < pairs_.size(); ++i) {
     loop.Next();
-    runs_.FindOrInsert(pairs_[i].row, static_cast<LocalId>(i));
+    runs_.view().FindOrInsert(pairs_[i].row, static_cast<LocalId>(i));
   }
 }
 
 std::span<const ExcludedEdges::Pair> ExcludedEdges::Run(uint64_t row) const {
-  const LocalId first = runs_.Find(row);
-  if (first == IdTable<uint64_t>::kNone) return {};
+  const LocalId first = runs_.view().Find(row);
+  if (first == kNoLocalId) return {};
   const auto begin = pairs_.begin() + first;
   // A search: the run of a hub is long, and this is asked for each of its edges.
   return {begin, std::upper_bound(begin, pairs_.end(), Pair{row, UINT64_MAX, UINT64_MAX})};

@@ -37,9 +37,7 @@ class ExcludedEdges {
   bool by_edge_id() const { return by_edge_id_; }
 
   // Whether any pair has this row.
-  bool Touches(uint64_t row) const {
-    return !empty() && runs_.Find(row) != IdTable<uint64_t>::kNone;
-  }
+  bool Touches(uint64_t row) const { return !empty() && runs_.view().Find(row) != kNoLocalId; }
 
   // Whether an edge is excluded; its id does not matter unless edges are excluded by it.
   bool Contains(uint64_t row, uint64_t neighbour, uint64_t edge_id) const;

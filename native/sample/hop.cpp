@@ -106,10 +106,11 @@ template <class Id>
 void HopDrawer::DrawUniformly() {
   lease_.For(spec_.size(), kGrain, [&](int rank, size_t begin, size_t end) {
     ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
+    NodeDraws draws(*this);
     if (excluded_.empty()) {
-      PickAndRead<Id>(begin, end, [&](size_t i) { return PickFromWholeRow(i, scratch); });
+      PickAndRead<Id>(begin, end, [&](size_t i) { return PickFromWholeRow(i, draws, scratch); });
     } else {
-      PickAndRead<Id>(begin, end, [&](size_t i) { return PickWithoutExcluded(i, scratch); });
+      PickAndRead<Id>(begin, end, [&](size_t i) { return PickWithoutExcluded(i, draws, scratch); });
     }
   });
 }
@@ -121,7 +122,9 @@ void HopDrawer::DrawByWeight() {
       [&](size_t i) { return Row(i); },
       [&](int rank, size_t begin, size_t end, const auto& weights) {
         ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
-        PickAndRead<Id>(begin, end, [&](size_t i) { return PickByWeight(i, weights(i), scratch); });
+        NodeDraws draws(*this);
+        PickAndRead<Id>(begin, end,
+                        [&](size_t i) { return PickByWeight(i, weights(i), draws, scratch); });
       });
 }
 
@@ -141,13 +144,12 @@ void HopDrawer::PickAndRead(size_t begin, size_t end, const Pick& pick) {
       uint64_t* const drawn = work_.drawn.data() + FirstEdge(i);
       const uint64_t count = Drawn(i);
       const uint64_t node = Node(i);
-      const uint64_t base = KeyBase(i);
-      for (uint64_t e = 0; e < count; ++e) drawn[e] = base + rows_.Neighbour<Id>(node, slots[e]);
+      for (uint64_t e = 0; e < count; ++e) drawn[e] = rows_.Neighbour<Id>(node, slots[e]);
     }
   }
 }
 
-uint64_t HopDrawer::PickFromWholeRow(size_t i, ThreadScratch& scratch) {
+uint64_t HopDrawer::PickFromWholeRow(size_t i, NodeDraws& draws, ThreadScratch& scratch) {
   const store::SlotRange row{work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i]};
   if (spec_.last) {
     const uint64_t count = spec_.fanout.Count(row.size());
@@ -155,14 +157,14 @@ uint64_t HopDrawer::PickFromWholeRow(size_t i, ThreadScratch& scratch) {
     base::ForEach(count, [&](uint64_t e) { slots[e] = row.end - count + e; });
     return count;
   }
-  scratch.uniform.Pick(row, spec_.fanout, NodeDraws(i), Slots() + FirstEdge(i), spec_.forced_set);
+  scratch.uniform.Pick(row, spec_.fanout, draws.Of(i), Slots() + FirstEdge(i), spec_.forced_set);
   return spec_.fanout.Count(row.size());
 }
 
 // Excluded edges are left out of the row first, so that a node draws as many of the others as if
 // they were all it had.
-uint64_t HopDrawer::PickWithoutExcluded(size_t i, ThreadScratch& scratch) {
-  const uint64_t count = PickFromWholeRow(i, scratch);
+uint64_t HopDrawer::PickWithoutExcluded(size_t i, NodeDraws& draws, ThreadScratch& scratch) {
+  const uint64_t count = PickFromWholeRow(i, draws, scratch);
   const std::span<const uint64_t> excluded = Excluded(i);
   if (excluded.empty()) return count;
   const uint64_t begin = work_.row_begin[i];
@@ -172,7 +174,8 @@ uint64_t HopDrawer::PickWithoutExcluded(size_t i, ThreadScratch& scratch) {
   return count;
 }
 
-uint64_t HopDrawer::PickByWeight(size_t i, std::span<const float> weights, ThreadScratch& scratch) {
+uint64_t HopDrawer::PickByWeight(size_t i, std::span<const float> weights, NodeDraws& draws,
+                                 ThreadScratch& scratch) {
   const uint64_t begin = work_.row_begin[i];
   if (const std::span<const uint64_t> excluded = Excluded(i); !excluded.empty()) {
     scratch.without_excluded.assign(weights.begin(), weights.end());
@@ -185,7 +188,7 @@ uint64_t HopDrawer::PickByWeight(size_t i, std::span<const float> weights, Threa
     rows_.ThrowBadWeight(Node(i), begin + bad.position, bad.weight);
   }
   uint64_t* const slots = Slots() + FirstEdge(i);
-  const uint64_t count = scratch.weighted.Pick(spec_.fanout, NodeDraws(i), slots);
+  const uint64_t count = scratch.weighted.Pick(spec_.fanout, draws.Of(i), slots);
   for (uint64_t e = 0; e < count; ++e) slots[e] += begin;
   work_.short_by[i] = static_cast<uint32_t>(FirstEdge(i + 1) - FirstEdge(i) - count);
   return count;
@@ -220,25 +223,25 @@ void HopDrawer::ReadFromDisk() {
     while (FirstEdge(i + 1) <= bad) ++i;
     rows_.ThrowDamagedNeighbour(Node(i), slots[bad], drawn[bad]);
   }
-  if (!spec_.disjoint) return;
-  lease_.For(spec_.size(), kGrain, [&](int, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const uint64_t base = KeyBase(i);
-      for (size_t e = FirstEdge(i); e < FirstEdge(i + 1); ++e) drawn[e] += base;
-    }
-  });
 }
 
-Draws HopDrawer::NodeDraws(size_t i) const {
-  if (spec_.disjoint) {
-    return tree_draws_.Child(Tree(i)).Child(spec_.number).Child(Node(i));
+Draws HopDrawer::NodeDraws::Of(size_t i) {
+  const HopSpec& spec = hop_.spec_;
+  const uint64_t node = hop_.Node(i);
+  if (spec.disjoint) {
+    const LocalId tree = hop_.Tree(i);
+    if (tree != tree_) {
+      tree_ = tree;
+      of_tree_ = hop_.tree_draws_.Child(tree).Child(spec.number);
+    }
+    return of_tree_.Child(node);
   }
-  const bool repeated = spec_.number == 0 && nodes_.occurrence[i] > 0;
-  if (!repeated) return draws_.Child(Node(i));
-  return RequestDraws(spec_.seed, Domain::kRepeatedSeeds, spec_.relation)
-      .Child(static_cast<uint64_t>(domain_))
-      .Child(Node(i))
-      .Child(nodes_.occurrence[i]);
+  const bool repeated = spec.number == 0 && hop_.nodes_.occurrence[i] > 0;
+  if (!repeated) return hop_.draws_.Child(node);
+  return RequestDraws(spec.seed, Domain::kRepeatedSeeds, spec.relation)
+      .Child(static_cast<uint64_t>(hop_.domain_))
+      .Child(node)
+      .Child(hop_.nodes_.occurrence[i]);
 }
 
 }  // namespace graphzero::sample

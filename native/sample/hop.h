@@ -69,8 +69,7 @@ class HopDrawer {
   // UINT64_MAX. Touches memory in proportion to the nodes only.
   uint64_t Count();
 
-  // Draws them, in parallel. Returns how many there are. `drawn` then has the key of each
-  // neighbour: its id; in a disjoint sample tree * adjacency.neighbour_bound + id.
+  // Draws them, in parallel. Returns how many there are. `drawn` then has the id of each neighbour.
   uint64_t Draw();
 
  private:
@@ -78,10 +77,24 @@ class HopDrawer {
   // in Draw(): the file may have changed by then, and memory was sized for what Count() found.
   void LeaveExcludedOut();
 
+  // The draws of nodes, for one thread. Nodes of a tree follow each other: what their keys have in
+  // common is worked out once.
+  class NodeDraws {
+   public:
+    explicit NodeDraws(const HopDrawer& hop) : hop_(hop), of_tree_(hop.tree_draws_) {}
+    Draws Of(size_t i);
+
+   private:
+    const HopDrawer& hop_;
+    LocalId tree_ = kNoLocalId;
+    Draws of_tree_;
+  };
+
   // Ways to fill the slots of node i; each returns how many.
-  uint64_t PickFromWholeRow(size_t i, ThreadScratch& scratch);
-  uint64_t PickWithoutExcluded(size_t i, ThreadScratch& scratch);
-  uint64_t PickByWeight(size_t i, std::span<const float> weights, ThreadScratch& scratch);
+  uint64_t PickFromWholeRow(size_t i, NodeDraws& draws, ThreadScratch& scratch);
+  uint64_t PickWithoutExcluded(size_t i, NodeDraws& draws, ThreadScratch& scratch);
+  uint64_t PickByWeight(size_t i, std::span<const float> weights, NodeDraws& draws,
+                        ThreadScratch& scratch);
   // Calls pick(i) for the nodes [begin, end) and reads the neighbours, unless they come from disk.
   template <class Id, class Pick>
   void PickAndRead(size_t begin, size_t end, const Pick& pick);
@@ -100,11 +113,6 @@ class HopDrawer {
   void ReadFromDisk();
 
   uint64_t Node(size_t i) const { return nodes_.nodes[spec_.begin + i]; }
-  // What the keys of the neighbours of node i have before their ids.
-  uint64_t KeyBase(size_t i) const {
-    return spec_.disjoint ? Tree(i) * rows_.adjacency.neighbour_bound : 0;
-  }
-  Draws NodeDraws(size_t i) const;
   // The row of node i, excluded edges among it, and the slots of those.
   store::SlotRange Row(size_t i) const {
     return {work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i] + Excluded(i).size()};

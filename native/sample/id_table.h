@@ -14,36 +14,44 @@ namespace graphzero::sample {
 
 using LocalId = uint32_t;
 
-// Key is uint32_t for graphs whose ids fit, which halves the memory that a probe may miss.
-// Working memory that is kept between calls; used by one thread at a time.
-template <class Key>
-class IdTable {
- public:
-  static constexpr LocalId kNone = 0xffffffffu;
+inline constexpr LocalId kNoLocalId = 0xffffffffu;
 
-  // Empties the table and makes room for `count` ids, at most two thirds full.
-  void Reset(size_t count) {
-    const size_t capacity = CapacityFor(count);
-    entries_.Reserve(capacity);
-    for (size_t begin = 0; begin < capacity; begin += kClearedAtOnce) {
-      base::CheckPoint();
-      std::memset(static_cast<void*>(entries_.data() + begin), 0xff,
-                  std::min(kClearedAtOnce, capacity - begin) * sizeof(Entry));
+// Key is uint32_t for graphs whose ids fit, which halves the memory that a probe may miss.
+template <class Key>
+struct IdEntry {
+  Key key;
+  LocalId local;  // kNoLocalId marks a free entry
+};
+
+// A table in memory that somebody else owns: 2^n entries, of which at least one is free, so that
+// every search ends. `Entry` is an IdEntry, or a const one in a table that is only searched. One
+// thread at a time may insert.
+template <class Entry>
+class IdTableView {
+ public:
+  using Key = decltype(Entry::key);
+
+  IdTableView(Entry* entries, int log2_capacity)
+      : entries_(entries), shift_(64 - log2_capacity), mask_((size_t{1} << log2_capacity) - 1) {}
+
+  // Frees all entries.
+  void Clear() const {
+    for (size_t begin = 0; begin <= mask_; begin += kClearedAtOnce) {
+      if (begin > 0) base::CheckPoint();
+      std::memset(static_cast<void*>(entries_ + begin), 0xff,
+                  std::min(kClearedAtOnce, mask_ + 1 - begin) * sizeof(Entry));
     }
-    shift_ = 64 - std::countr_zero(capacity);
-    mask_ = capacity - 1;
   }
 
-  bool HasRoomFor(size_t count) const { return mask_ + 1 >= CapacityFor(count); }
-
-  void Prefetch(uint64_t id) const { __builtin_prefetch(&entries_.data()[Home(id)], 1); }
+  [[gnu::always_inline]] void Prefetch(uint64_t id) const {
+    __builtin_prefetch(&entries_[Home(id)], 1);
+  }
 
   // The local id of `id`, which becomes `fresh` if it has none yet. Needs room.
-  LocalId FindOrInsert(uint64_t id, LocalId fresh) {
-    Entry* const entries = entries_.data();
+  LocalId FindOrInsert(uint64_t id, LocalId fresh) const {
     for (size_t at = Home(id);; at = (at + 1) & mask_) {
-      Entry& entry = entries[at];
-      const bool is_free = entry.local == kNone;
+      Entry& entry = entries_[at];
+      const bool is_free = entry.local == kNoLocalId;
       // One branch for both ends of the search: which of them it is cannot be guessed.
       if (is_free | (entry.key == static_cast<Key>(id))) {
         entry = {static_cast<Key>(id), is_free ? fresh : entry.local};
@@ -52,33 +60,54 @@ class IdTable {
     }
   }
 
-  // The local id of `id`, or kNone.
+  // The local id of `id`, or kNoLocalId.
   LocalId Find(uint64_t id) const {
-    const Entry* const entries = entries_.data();
     for (size_t at = Home(id);; at = (at + 1) & mask_) {
-      const Entry& entry = entries[at];
-      if (entry.local == kNone || entry.key == static_cast<Key>(id)) return entry.local;
+      const Entry& entry = entries_[at];
+      if (entry.local == kNoLocalId || entry.key == static_cast<Key>(id)) return entry.local;
     }
   }
 
-  size_t bytes() const { return entries_.bytes(); }
-
  private:
-  struct Entry {
-    Key key;
-    LocalId local;  // kNone marks a free entry
-  };
-
   static constexpr size_t kClearedAtOnce = size_t{1} << 19;
-
-  static size_t CapacityFor(size_t count) { return std::bit_ceil(count + count / 2 + 16); }
 
   // Fibonacci hashing: the high bits of the product depend on every bit of the id.
   size_t Home(uint64_t id) const { return (id * base::kGoldenRatio) >> shift_; }
 
-  base::Buffer<Entry> entries_;
-  int shift_ = 63;
-  size_t mask_ = 0;
+  Entry* entries_;
+  int shift_;
+  size_t mask_;
+};
+
+// A table with memory of its own, which is kept between calls.
+template <class Key>
+class IdTable {
+ public:
+  using View = IdTableView<IdEntry<Key>>;
+  using ConstView = IdTableView<const IdEntry<Key>>;
+
+  // Empties the table and makes room for `count` ids, at most two thirds full.
+  void Reset(size_t count) {
+    log2_capacity_ = Log2CapacityFor(count);
+    entries_.Reserve(size_t{1} << log2_capacity_);
+    base::CheckPoint();
+    view().Clear();
+  }
+
+  bool HasRoomFor(size_t count) const { return log2_capacity_ >= Log2CapacityFor(count); }
+
+  View view() { return {entries_.data(), log2_capacity_}; }
+  ConstView view() const { return {entries_.data(), log2_capacity_}; }
+
+  size_t bytes() const { return entries_.bytes(); }
+
+ private:
+  static int Log2CapacityFor(size_t count) {
+    return std::countr_zero(std::bit_ceil(count + count / 2 + 16));
+  }
+
+  base::Buffer<IdEntry<Key>> entries_;
+  int log2_capacity_ = 0;
 };
 
 }  // namespace graphzero::sample

@@ -185,7 +185,7 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
       const uint64_t id = store::ReadOnce(some.ids.data() + at);
       slots[e] = slot_at(at);
       rows_.CheckNeighbour(Node(i), slots[e], id);
-      drawn[e] = KeyBase(i) + id;
+      drawn[e] = id;
       if (scaled()) Scales()[FirstEdge(i) + e] = Scale(some.weights[at], picked, window.share);
     }
     if (spec_.weighted) work_.short_by[i] = static_cast<uint32_t>(most - picked.count);

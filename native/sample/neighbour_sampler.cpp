@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "sample/discovery.h"
 #include "sample/excluded_edges.h"
 #include "sample/hop.h"
 #include "sample/rows.h"
@@ -16,9 +17,6 @@
 
 namespace graphzero::sample {
 namespace {
-
-// Table entries are asked for this many edges before they are needed.
-constexpr size_t kTableAhead = 24;
 
 using base::Number;
 
@@ -145,7 +143,7 @@ void CheckTypes(const store::TopologyReader& graph, const SampleRequest& request
   for (const TypeRequest& type : request.types) {
     CheckNodeIds(type.seeds, type.count, type.name.empty() ? "seed" : "seed of type " + type.name,
                  graph.file()->path());
-    // Nodes of a disjoint sample are known by tree * count + id.
+    // RelationExclusions::TreeKey() numbers all nodes of all trees.
     if (request.disjoint && seeds > UINT64_MAX / std::max<uint64_t>(type.count, 1)) {
       throw std::invalid_argument(Number(seeds) + " seeds of a disjoint sample in " +
                                   graph.file()->path() + ", expected at most " +
@@ -271,10 +269,9 @@ class NeighbourSampler {
   }
 
   NeighbourSample Run() {
-    uint64_t keys = 0;  // no key is as large
-    const uint64_t trees = request_.disjoint ? request_.NumSeeds() : 1;
-    for (const TypeRequest& type : request_.types) keys = std::max(keys, trees * type.count);
-    if (keys <= (uint64_t{1} << 32)) {
+    uint64_t ids = 0;  // no id is as large
+    for (const TypeRequest& type : request_.types) ids = std::max(ids, type.count);
+    if (ids <= (uint64_t{1} << 32)) {
       RunWith<uint32_t>();
     } else {
       RunWith<uint64_t>();
@@ -329,9 +326,10 @@ class NeighbourSampler {
       for (size_t t = 0; t < ends.size(); ++t) ends[t] = result_.types_[t].num_nodes;
       for (const DrawnRelation& drawn : relations_) {
         base::CheckPoint();
-        const size_t expanded = drawn.expanded_type;
-        const uint64_t edges = DrawHop(hop, drawn, begins[expanded], ends[expanded]);
-        Relabel<Key>(drawn, edges);
+        const size_t begin = begins[drawn.expanded_type];
+        const size_t end = ends[drawn.expanded_type];
+        const uint64_t edges = DrawHop(hop, drawn, begin, end);
+        Relabel<Key>(drawn, begin, end, edges);
       }
       for (size_t t = 0; t < ends.size(); ++t) {
         result_.types_[t].hop_nodes.push_back(result_.types_[t].num_nodes - ends[t]);
@@ -355,46 +353,25 @@ class NeighbourSampler {
     }
   }
 
-  // Every occurrence of a seed is a node of its own; the table knows the first.
   template <class Key>
-  void AddSeeds() {
-    size_t tree = 0;
-    for (size_t t = 0; t < request_.types.size(); ++t) {
-      AddSeedsOf<Key>(t, tree);
-      tree += request_.types[t].seeds.size();
-    }
+  Discovery<Key> NodesOf(size_t type) {
+    return {result_.work_->types[type], result_.types_[type].num_nodes, request_.disjoint};
   }
 
   template <class Key>
-  void AddSeedsOf(size_t type, size_t first_tree) {
-    const std::span<const int64_t> seeds = request_.types[type].seeds;
-    const size_t count = seeds.size();
-    TypeNodes& work = result_.work_->types[type];
-    IdTable<Key>& table = work.table<Key>();
-    work.nodes.Reserve(count + 1);
-    work.occurrence.Reserve(2 * count + 1);
-    uint32_t* const repeats = work.occurrence.data() + count;  // of the seed that is first at i
-    if (request_.disjoint) work.tree.Reserve(count + 1);
-    table.Reset(count);
-    base::CheckedLoop loop;
-    for (size_t i = 0; i < count; ++i) {
-      loop.Next();
-      const auto id = static_cast<uint64_t>(seeds[i]);
-      const auto local = static_cast<LocalId>(i);
-      work.nodes[i] = id;
+  void AddSeeds() {
+    const size_t trees = request_.NumSeeds();
+    size_t first_tree = 0;
+    for (size_t t = 0; t < request_.types.size(); ++t) {
+      const std::span<const int64_t> seeds = request_.types[t].seeds;
       if (request_.disjoint) {
-        const size_t tree = first_tree + i;
-        work.occurrence[i] = 0;
-        work.tree[i] = static_cast<LocalId>(tree);
-        table.FindOrInsert(TreeKey(type, tree, id), local);
-        continue;
+        NodesOf<Key>(t).AddRoots(seeds, first_tree, trees);
+      } else {
+        NodesOf<Key>(t).AddSeeds(seeds);
       }
-      const LocalId first = table.FindOrInsert(id, local);
-      repeats[i] = 0;
-      work.occurrence[i] = first == local ? 0 : ++repeats[first];
+      result_.types_[t].hop_nodes.push_back(seeds.size());
+      first_tree += seeds.size();
     }
-    result_.types_[type].num_nodes = count;
-    result_.types_[type].hop_nodes.push_back(count);
   }
 
   uint64_t DrawHop(uint64_t hop, const DrawnRelation& drawn, size_t begin, size_t end) {
@@ -431,84 +408,23 @@ class NeighbourSampler {
     return drawer.Draw();
   }
 
-  // Gives the nodes of the drawn edges their local ids. In one thread and in edge order, because
-  // local ids are numbers of discovery. Merging in order beats a parallel table with atomics, whose
-  // order would also depend on the threads.
+  // Gives the neighbours of the drawn edges of the nodes [begin, end) their local ids.
   template <class Key>
-  void Relabel(const DrawnRelation& drawn, size_t edges) {
-    const size_t type = drawn.found_type;
+  void Relabel(const DrawnRelation& drawn, size_t begin, size_t end, size_t edges) {
     Relation& relation = result_.relations_[drawn.number];
-    Type& found = result_.types_[type];
-    TypeNodes& work = result_.work_->types[type];
-    RelationEdges& to = result_.work_->relations[drawn.number];
-    IdTable<Key>& table = work.table<Key>();
-    const size_t before = found.num_nodes;
+    Workspace& work = *result_.work_;
+    RelationEdges& to = work.relations[drawn.number];
     to.neighbours.Reserve(relation.num_edges + edges, relation.num_edges);
-    work.nodes.Reserve(before + edges + 1, before);
-    MakeRoom(type, table, before + edges);
-    const uint64_t* const keys = result_.work_->drawn.data();
-    LocalId* const locals = to.neighbours.data() + relation.num_edges;
-    uint64_t* const nodes = work.nodes.data();
-    for (size_t begin = 0; begin < edges; begin += base::CheckedLoop::kItems) {
-      if (begin > 0) base::CheckPoint();
-      const size_t end = std::min(begin + base::CheckedLoop::kItems, edges);
-      auto next = static_cast<LocalId>(found.num_nodes);
-      for (size_t e = begin; e < end; ++e) {
-        if (e + kTableAhead < edges) table.Prefetch(keys[e + kTableAhead]);
-        locals[e] = table.FindOrInsert(keys[e], next);
-        // Without a branch that would be guessed wrong half the time: a key that is not new is
-        // overwritten by the next one that is.
-        nodes[next] = keys[e];
-        next += locals[e] == next;
-      }
-      found.num_nodes = next;
-    }
+    NodesOf<Key>(drawn.found_type)
+        .Add({.neighbours = {work.drawn.data(), edges},
+              .locals = to.neighbours.data() + relation.num_edges,
+              .expanded = work.types[drawn.expanded_type],
+              .begin = begin,
+              .end = end,
+              .first_edge = to.first_edge.data()});
     relation.num_edges += edges;
     relation.hop_edges.push_back(edges);
     num_edges_ += edges;
-    if (request_.disjoint) SplitKeys(type, before);
-  }
-
-  // The key of a node of a disjoint sample: an id may come once in each tree.
-  uint64_t TreeKey(size_t type, uint64_t tree, uint64_t id) const {
-    return tree * request_.types[type].count + id;
-  }
-
-  // Makes ids and trees of the keys of the nodes from number `first` on.
-  void SplitKeys(size_t type, size_t first) {
-    constexpr size_t kGrain = 16384;
-    const uint64_t count = request_.types[type].count;
-    const size_t nodes = result_.types_[type].num_nodes;
-    TypeNodes& work = result_.work_->types[type];
-    work.tree.Reserve(nodes, first);
-    lease_.For(nodes - first, kGrain, [&](int, size_t begin, size_t end) {
-      uint64_t tree = 0;
-      uint64_t base = 0;  // the least key of that tree
-      for (size_t i = first + begin; i < first + end; ++i) {
-        const uint64_t key = work.nodes[i];
-        if (key - base >= count) {  // nodes of a tree mostly come together: divisions are few
-          tree = key / count;
-          base = tree * count;
-        }
-        work.nodes[i] = key - base;
-        work.tree[i] = static_cast<LocalId>(tree);
-      }
-    });
-  }
-
-  template <class Table>
-  void MakeRoom(size_t type, Table& table, size_t count) {
-    if (table.HasRoomFor(count)) return;
-    table.Reset(count);
-    const TypeNodes& work = result_.work_->types[type];
-    const size_t num_nodes = result_.types_[type].num_nodes;
-    const auto key = [&](size_t i) {
-      return request_.disjoint ? TreeKey(type, work.tree[i], work.nodes[i]) : work.nodes[i];
-    };
-    base::ForEach(num_nodes, [&](size_t i) {
-      if (i + kTableAhead < num_nodes) table.Prefetch(key(i + kTableAhead));
-      table.FindOrInsert(key(i), static_cast<LocalId>(i));
-    });
   }
 
   const SeedTimes* Seeds() const { return request_.temporal ? &seed_times_ : nullptr; }

@@ -21,8 +21,9 @@ constexpr uint64_t SearchKey(T number) {
 // In a damaged file whose numbers do not rise it is some position in the range. The caller reads
 // the blocks, until it is done. x and the bounds are SearchKey()s.
 //
-// Where a block lies is guessed in turns from the size of x, because ids and edge counts are spread
-// evenly more often than not (two or three reads in a row of a million), and by halving, which
+// Where a block lies is guessed from the size of x, because ids and times are spread evenly more
+// often than not (two or three reads in a row of a million). The second guess lies between a block
+// that was close and the far end, and is mostly right. Every fourth block halves the range, which
 // bounds the number of reads.
 template <class T>
 class RowSearch {
@@ -69,7 +70,7 @@ class RowSearch {
     if (ends_to_see_ > 0) {
       --ends_to_see_;
     } else {
-      guess_ = !guess_;
+      turn_ = turn_ == kHalvingTurn ? 0 : turn_ + 1;
     }
     if (!done()) ChooseBlock();
   }
@@ -78,6 +79,8 @@ class RowSearch {
   // In blocks of at most so many numbers the smaller ones are counted instead of halving: a cache
   // line of 4-byte ids.
   static constexpr uint64_t kCounted = 16;
+  // Of turns that begin with 0 and are guesses otherwise.
+  static constexpr int kHalvingTurn = 3;
 
   uint64_t CountBelow(const T* numbers, uint64_t count) const {
     if (count > kCounted) {
@@ -90,12 +93,15 @@ class RowSearch {
     return below;
   }
 
-  // size * numerator / denominator, of which the fraction is below one.
+  // About size * numerator / denominator, of which the fraction is below one; below `size`. In
+  // floating point, because a division of 64-bit integers takes several times as long; half of a
+  // number fits into a signed integer, which is converted in one instruction.
   static uint64_t Part(uint64_t size, uint64_t numerator, uint64_t denominator) {
-    if (std::bit_width(size) + std::bit_width(numerator) <= 64) {
-      return size * numerator / denominator;  // a quick division
-    }
-    return static_cast<uint64_t>(static_cast<unsigned __int128>(size) * numerator / denominator);
+    const auto half = [](uint64_t number) {
+      return static_cast<double>(static_cast<int64_t>(number >> 1));
+    };
+    const double part = half(size) * half(numerator) / (half(denominator) + 1);
+    return std::min(2 * static_cast<uint64_t>(static_cast<int64_t>(part)), size - 1);
   }
 
   void ChooseBlock() {
@@ -106,7 +112,7 @@ class RowSearch {
       return;
     }
     uint64_t middle = begin_ + (end_ - begin_) / 2;
-    if (guess_ && low_ < x_ && x_ < high_) {
+    if (turn_ < kHalvingTurn && low_ < x_ && x_ < high_) {
       middle = begin_ + Part(end_ - begin_, x_ - low_, high_ - low_);
     }
     // Sections of the file start on a page, so that a block that starts at a multiple of its size
@@ -124,7 +130,7 @@ class RowSearch {
   uint64_t low_ = 0;    // no number in the range is below
   uint64_t high_ = 0;   // none is above
   bool equal_ = false;
-  bool guess_ = true;
+  int turn_ = 0;
   int ends_to_see_ = 0;  // 2: the last block comes next, then the first
 };
 

@@ -39,30 +39,36 @@ struct NarrowedRows {
   }
 };
 
+// A row to search. Its first and its last time, if they were looked at.
+struct SearchedRow {
+  size_t number;
+  int64_t first;
+  int64_t last;
+};
+
 // A search that ends at the first slot after `time`, which is not the last time that there is.
 template <class Source>
-RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& row, int64_t time) {
+RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& row, int64_t time,
+                               int64_t first, int64_t last) {
   constexpr uint64_t kBlock = Source::kBlockBytes / sizeof(int64_t);
-  if constexpr (Source::kLoadsStay) {  // both ends were looked at just now
-    const auto key = [&](uint64_t slot) { return SearchKey(store::ReadOnce(in.times() + slot)); };
-    return RowSearch<int64_t>(in.times(), row.begin, row.end, SearchKey(time) + 1, key(row.begin),
-                              key(row.end - 1), kBlock);
+  const uint64_t x = SearchKey(time) + 1;
+  if constexpr (Source::kLoadsStay) {
+    return {in.times(), row.begin, row.end, x, SearchKey(first), SearchKey(last), kBlock};
   }
-  return RowSearch<int64_t>::WithoutBounds(in.times(), row.begin, row.end, SearchKey(time) + 1,
-                                           kBlock);
+  return RowSearch<int64_t>::WithoutBounds(in.times(), row.begin, row.end, x, kBlock);
 }
 
-// Searches the rows with these numbers, each in a lane (row_lanes.h): the end of what is eligible,
+// Searches these rows, each in a lane (row_lanes.h): the end of what is eligible,
 // then, with a window, its begin.
 template <class Source>
 class TimeSearcher {
  public:
-  TimeSearcher(const NarrowedRows& in, Source& source, std::span<const size_t> numbers)
-      : in_(in), source_(source), numbers_(numbers) {}
+  TimeSearcher(const NarrowedRows& in, Source& source, std::span<const SearchedRow> rows)
+      : in_(in), source_(source), rows_(rows) {}
 
   struct Lane {
     typename Source::Asked asked;
-    size_t row;
+    SearchedRow row;
     RowSearch<int64_t> search;
     TimeRange eligible;
     uint64_t end;
@@ -70,13 +76,15 @@ class TimeSearcher {
   };
 
   bool Begin(Lane& lane, size_t number) {
-    lane.row = numbers_[number];
-    lane.eligible = in_.Eligible(lane.row);
+    lane.row = rows_[number];
+    lane.eligible = in_.Eligible(lane.row.number);
     lane.has_end = false;
-    const store::SlotRange row{in_.begins[lane.row], in_.begins[lane.row] + in_.degrees[lane.row]};
+    const uint64_t begin = in_.begins[lane.row.number];
+    const store::SlotRange row{begin, begin + in_.degrees[lane.row.number]};
     lane.end = row.end;
     if (lane.eligible.latest == std::numeric_limits<int64_t>::max()) return FindBegin(lane);
-    lane.search = SearchAfter<Source>(in_, row, lane.eligible.latest);
+    lane.search =
+        SearchAfter<Source>(in_, row, lane.eligible.latest, lane.row.first, lane.row.last);
     return Search(lane);
   }
 
@@ -84,7 +92,7 @@ class TimeSearcher {
     const std::span<const int64_t> block = lane.search.block();
     const int64_t* const times = source_.Items(lane.asked, block);
     if (!std::is_sorted(times, times + block.size())) [[unlikely]] {
-      in_.ThrowUnordered(lane.row);
+      in_.ThrowUnordered(lane.row.number);
     }
     lane.search.Take(times);
     return Search(lane);
@@ -105,31 +113,32 @@ class TimeSearcher {
         lane.end = lane.search.position();
       }
     }
-    const uint64_t begin = in_.begins[lane.row];
+    const uint64_t begin = in_.begins[lane.row.number];
     if (lane.eligible.earliest == kNoTime || begin == lane.end) return End(lane, begin);
-    lane.search = SearchAfter<Source>(in_, {begin, lane.end}, lane.eligible.earliest - 1);
+    lane.search = SearchAfter<Source>(in_, {begin, lane.end}, lane.eligible.earliest - 1,
+                                      lane.row.first, lane.row.last);
     return Search(lane);
   }
 
   bool End(const Lane& lane, uint64_t begin) const {
-    in_.Keep(lane.row, std::min(begin, lane.end), lane.end);
+    in_.Keep(lane.row.number, std::min(begin, lane.end), lane.end);
     return false;
   }
 
   const NarrowedRows& in_;
   Source& source_;
-  const std::span<const size_t> numbers_;
+  const std::span<const SearchedRow> rows_;
 };
 
 template <class Source>
-void SearchRows(const NarrowedRows& in, Source& source, std::span<const size_t> numbers) {
-  TimeSearcher<Source> searcher(in, source, numbers);
-  RunLanes<typename TimeSearcher<Source>::Lane>(source, searcher, 0, numbers.size(), Source::kSide);
+void SearchRows(const NarrowedRows& in, Source& source, std::span<const SearchedRow> rows) {
+  TimeSearcher<Source> searcher(in, source, rows);
+  RunLanes<typename TimeSearcher<Source>::Lane>(source, searcher, 0, rows.size(), Source::kSide);
 }
 
 // Most rows of most graphs need no search: they are short, or all or nothing of them is eligible.
-// Narrows those among [begin, end) and returns the numbers of the others. For rows in memory.
-base::WorkVector<size_t> NarrowPlainRows(const NarrowedRows& in, size_t begin, size_t end) {
+// Narrows those among [begin, end) and returns the others. For rows in memory.
+base::WorkVector<SearchedRow> NarrowPlainRows(const NarrowedRows& in, size_t begin, size_t end) {
   constexpr size_t kAhead = 16;
   constexpr uint64_t kShort = 16;
   const int64_t* const times = in.times();
@@ -137,7 +146,7 @@ base::WorkVector<size_t> NarrowPlainRows(const NarrowedRows& in, size_t begin, s
     __builtin_prefetch(times + in.begins[i]);
     if (in.degrees[i] > 1) __builtin_prefetch(times + in.begins[i] + in.degrees[i] - 1);
   };
-  base::WorkVector<size_t> left;
+  base::WorkVector<SearchedRow> left;
   for (size_t i = begin; i < std::min(begin + kAhead, end); ++i) prefetch(i);
   for (size_t i = begin; i < end; ++i) {
     if (i + kAhead < end) prefetch(i + kAhead);
@@ -166,7 +175,7 @@ base::WorkVector<size_t> NarrowPlainRows(const NarrowedRows& in, size_t begin, s
       if (!ordered) in.ThrowUnordered(i);
       in.Keep(i, in.begins[i] + std::min(before, upto), in.begins[i] + upto);
     } else {
-      left.push_back(i);
+      left.push_back({i, first, last});
     }
   }
   return left;
@@ -178,9 +187,9 @@ void Narrow(const NarrowedRows& in, base::ThreadLease& lease, size_t count) {
                   if constexpr (Source::kLoadsStay) {
                     SearchRows(in, source, NarrowPlainRows(in, begin, end));
                   } else {
-                    base::WorkVector<size_t> all;
+                    base::WorkVector<SearchedRow> all;
                     for (size_t i = begin; i < end; ++i) {
-                      if (in.degrees[i] > 0) all.push_back(i);
+                      if (in.degrees[i] > 0) all.push_back({.number = i, .first = 0, .last = 0});
                     }
                     SearchRows(in, source, all);
                   }

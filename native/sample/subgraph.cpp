@@ -145,7 +145,6 @@ template <class Id, class Table>
 void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
                                 std::span<const uint64_t> excluded, Edges* found) const {
   const uint64_t node = expanded_.nodes[piece.node];
-  const uint64_t first_key = Tree(piece.node) * rows_.adjacency.neighbour_bound;
   size_t until_check = base::CheckedLoop::kItems;
   for (uint64_t slot = piece.slots.begin; slot < piece.slots.end; ++slot) {
     if (--until_check == 0) [[unlikely]] {
@@ -154,8 +153,8 @@ void SubgraphBuilder::FindEdges(const Table& table, const Piece& piece, std::spa
     }
     const uint64_t id = store::ReadOnce(&ids[slot - piece.slots.begin]);
     rows_.CheckNeighbour(node, slot, id);
-    const LocalId local = table.Find(first_key + id);
-    if (local == Table::kNone) continue;
+    const LocalId local = table.Find(id);
+    if (local == kNoLocalId) continue;
     if (!excluded.empty() && std::binary_search(excluded.begin(), excluded.end(), slot)) continue;
     found->push_back({piece.node, local, slot});
   }
@@ -206,7 +205,10 @@ std::unordered_map<LocalId, ExcludedEdges::Slots> SubgraphBuilder::ExcludedSlots
 
 template <class Key>
 void SubgraphBuilder::Induce(uint64_t max_edges, uint64_t before) const {
-  const IdTable<Key>& table = found_.table<Key>();
+  const LocalIds<Key>& local_ids = found_.local_ids<Key>();
+  const auto table = [&](LocalId node) {
+    return disjoint_ ? local_ids.in_trees.Of(Tree(node)) : local_ids.all.view();
+  };
   const base::WorkVector<Piece> pieces = Pieces();
   const auto excluded = ExcludedSlots();
   const auto excluded_of = [&](LocalId node) -> std::span<const uint64_t> {
@@ -232,7 +234,8 @@ void SubgraphBuilder::Induce(uint64_t max_edges, uint64_t before) const {
           Found more{begin, {}};
           // Rows may be long: with too many edges, which is an error, no further one is read.
           for (size_t i = begin; i < end && more.edges.size() <= max_edges; ++i) {
-            FindEdges(table, pieces[i], ids(i), excluded_of(pieces[i].node), &more.edges);
+            FindEdges(table(pieces[i].node), pieces[i], ids(i), excluded_of(pieces[i].node),
+                      &more.edges);
           }
           const std::lock_guard lock(mutex);
           total += more.edges.size();

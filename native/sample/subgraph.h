@@ -51,8 +51,8 @@ class SubgraphBuilder {
   Edges WithReversesOf(const SubgraphBuilder& other) const;
 
   // Replaces the edges by all between the nodes, of one tree if the sample is disjoint. A neighbour
-  // that is a repeated seed is its first occurrence, as in the draws. The table of keys of type Key
-  // knows all nodes. Throws InputError for more than max_edges, of which `before` are of other
+  // that is a repeated seed is its first occurrence, as in the draws. The tables with keys of type
+  // Key know all nodes. Throws InputError for more than max_edges, of which `before` are of other
   // relations.
   template <class Key>
   void Induce(uint64_t max_edges, uint64_t before) const;

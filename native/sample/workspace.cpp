@@ -42,8 +42,7 @@ bool DropIdleWorkspace() {
 }  // namespace
 
 size_t TypeNodes::bytes() const {
-  return nodes.bytes() + occurrence.bytes() + tree.bytes() + narrow_table.bytes() +
-         wide_table.bytes();
+  return nodes.bytes() + occurrence.bytes() + tree.bytes() + narrow.bytes() + wide.bytes();
 }
 
 size_t RelationEdges::bytes() const {

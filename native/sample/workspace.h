@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "sample/id_table.h"
 #include "sample/labor_pick.h"
+#include "sample/tree_tables.h"
 #include "sample/uniform_pick.h"
 #include "sample/weighted_pick.h"
 
@@ -25,21 +26,30 @@ struct ThreadScratch {
   base::WorkVector<uint64_t> row_slots;
 };
 
+// From global to local id, for nodes of one type. A call uses one of both.
+template <class Key>
+struct LocalIds {
+  IdTable<Key> all;
+  TreeTables<Key> in_trees;  // of a disjoint sample
+
+  size_t bytes() const { return all.bytes() + in_trees.bytes(); }
+};
+
 // The nodes of one type in the sample so far: seeds, then by discovery. Positions are local ids.
 struct TypeNodes {
   base::Buffer<uint64_t> nodes;       // global ids
   base::Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
   base::Buffer<LocalId> tree;         // of a disjoint sample: the seed that a node was found from
-  // From global to local id; keys of a disjoint sample tell trees apart. A call uses one of them.
-  IdTable<uint32_t> narrow_table;
-  IdTable<uint64_t> wide_table;
+  // From global to local id. A call uses the keys that all ids of the graph fit into.
+  LocalIds<uint32_t> narrow;
+  LocalIds<uint64_t> wide;
 
   template <class Key>
-  IdTable<Key>& table() {
+  LocalIds<Key>& local_ids() {
     if constexpr (sizeof(Key) == sizeof(uint32_t)) {
-      return narrow_table;
+      return narrow;
     } else {
-      return wide_table;
+      return wide;
     }
   }
 
@@ -66,7 +76,7 @@ struct Workspace {
   base::Buffer<uint64_t> row_begin;
   base::Buffer<uint64_t> row_degree;
   base::Buffer<uint32_t> short_by;  // edges that zero weights left out
-  base::Buffer<uint64_t> drawn;     // keys of the neighbours: their global ids, unless disjoint
+  base::Buffer<uint64_t> drawn;     // global ids of the neighbours
 
   std::vector<ThreadScratch> scratch;
 

@@ -1,0 +1,73 @@
+// Local ids: the nodes of one type, numbered in the order of their discovery.
+//
+// Seeds come first, then the neighbours of the drawn edges, in the order of the edges. Each id has
+// one number; each id in each tree has, if the sample is disjoint. All of it happens in one thread,
+// because it decides about an order. Merging in order beats a parallel table with atomics, whose
+// order would also depend on the threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sample/workspace.h"
+
+namespace graphzero::sample {
+
+// The edges that one hop drew along one relation, those of an expanded node after those of the
+// node before it.
+struct DiscoveredEdges {
+  std::span<const uint64_t> neighbours;  // global ids
+  LocalId* locals;                       // to fill: the local id of each
+  // The nodes [begin, end) were expanded. Their type may be the one whose nodes are discovered.
+  const TypeNodes& expanded;
+  size_t begin;
+  size_t end;
+  const uint64_t* first_edge;  // as RelationEdges has it, of each expanded node
+};
+
+// `Key` is a type that all ids fit into. Keeps what it knows in `nodes`, of which the first
+// `num_nodes` exist.
+template <class Key>
+class Discovery {
+ public:
+  Discovery(TypeNodes& nodes, uint64_t& num_nodes, bool disjoint)
+      : nodes_(nodes),
+        tables_(nodes.local_ids<Key>()),
+        num_nodes_(num_nodes),
+        disjoint_(disjoint) {}
+
+  // Makes every occurrence of a seed a node. An id that is a neighbour later is its first one.
+  void AddSeeds(std::span<const int64_t> seeds);
+  // In a disjoint sample of so many trees, seed i is the root of tree first_tree + i.
+  void AddRoots(std::span<const int64_t> seeds, size_t first_tree, size_t num_trees);
+
+  // Gives the neighbours of these edges their local ids and adds those that are new.
+  void Add(const DiscoveredEdges& edges);
+
+ private:
+  // Consecutive edges of one tree.
+  struct Run {
+    LocalId tree;
+    size_t begin;
+    size_t end;
+
+    size_t size() const { return end - begin; }
+  };
+
+  // The next run with edges, from expanded node `*node` on, which becomes the one after the run; an
+  // empty run if there is none.
+  static Run NextRun(const DiscoveredEdges& edges, size_t* node);
+  void AddTreeByTree(const DiscoveredEdges& edges);
+  // Neighbours [begin, end), which one table has, or will have.
+  void AddRange(const typename IdTable<Key>::View& table, const DiscoveredEdges& edges,
+                size_t begin, size_t end);
+  void MakeRoom(size_t count);
+
+  TypeNodes& nodes_;
+  LocalIds<Key>& tables_;
+  uint64_t& num_nodes_;
+  const bool disjoint_;
+};
+
+}  // namespace graphzero::sample

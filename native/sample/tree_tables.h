@@ -1,0 +1,94 @@
+// From global node id to local id in each tree of a disjoint sample.
+//
+// Trees share no node, so each has a table of its own. All lie in one array. A tree of a few
+// hundred nodes has a table of a few kilobytes: edges come tree by tree, and while those of one
+// tree are given their local ids, its table is in the first cache. One table for all trees would
+// need the tree in its keys, and nearly every look into it would miss the second cache.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "base/threads.h"
+#include "sample/id_table.h"
+
+namespace graphzero::sample {
+
+// Working memory that is kept between calls; used by one thread at a time.
+template <class Key>
+class TreeTables {
+ public:
+  using View = typename IdTable<Key>::View;
+  using ConstView = typename IdTable<Key>::ConstView;
+
+  // Makes so many trees, without ids.
+  void Reset(size_t trees) {
+    tables_.Reserve(trees);
+    base::ForEach(trees, [&](size_t tree) { tables_[tree] = {}; });
+    entries_.Reserve(size_t{1} << kLeast);
+    Table none;
+    ViewOf(none).Clear();
+    used_ = size_t{1} << kLeast;
+  }
+
+  // Makes room for `more` ids in the table of a tree. Ends the life of all views.
+  //
+  // A table that grows is copied to the end of the array and at least doubles, so that all that a
+  // tree has left behind takes no more than its table does. Small ones get twice the room that they
+  // need, because more relations than one find nodes of a type in a hop.
+  void MakeRoom(LocalId tree, size_t more) {
+    Table& table = tables_[tree];
+    const size_t ids = table.ids + more;
+    if (table.begin > 0 && Log2CapacityFor(ids) <= table.log2_capacity) return;
+    const int log2_capacity = Log2CapacityFor(ids) + (table.ids > 0 && ids <= kFewIds);
+    Table grown{used_, table.ids, log2_capacity};
+    entries_.Reserve(used_ + (size_t{1} << log2_capacity), used_);
+    used_ += size_t{1} << log2_capacity;
+    const View to = ViewOf(grown);
+    to.Clear();
+    // Entries are in the order of their hashes, nearly, and so they are in both tables: this goes
+    // through both from front to back.
+    const IdEntry<Key>* const from = entries_.data() + table.begin;
+    base::ForEach(size_t{1} << table.log2_capacity, [&](size_t i) {
+      if (from[i].local != kNoLocalId) to.FindOrInsert(from[i].key, from[i].local);
+    });
+    table = grown;
+  }
+
+  // Says that so many ids, at most those there was room made for, were inserted.
+  void Added(LocalId tree, size_t ids) { tables_[tree].ids += static_cast<LocalId>(ids); }
+
+  View Of(LocalId tree) { return ViewOf(tables_[tree]); }
+  ConstView Of(LocalId tree) const {
+    const Table& table = tables_[tree];
+    return {entries_.data() + table.begin, table.log2_capacity};
+  }
+
+  size_t bytes() const { return tables_.bytes() + entries_.bytes(); }
+
+ private:
+  static constexpr int kLeast = 1;
+  static constexpr size_t kFewIds = 1024;
+
+  // Trees without ids share the first entries, which stay free.
+  struct Table {
+    uint64_t begin = 0;
+    LocalId ids = 0;
+    int log2_capacity = kLeast;
+  };
+
+  // At most two thirds full, and with a free entry.
+  static int Log2CapacityFor(size_t ids) {
+    return std::max(kLeast, std::countr_zero(std::bit_ceil(ids + ids / 2 + 1)));
+  }
+
+  View ViewOf(const Table& table) { return {entries_.data() + table.begin, table.log2_capacity}; }
+
+  base::Buffer<Table> tables_;
+  base::Buffer<IdEntry<Key>> entries_;
+  size_t used_ = 0;  // of the entries
+};
+
+}  // namespace graphzero::sample
