@@ -279,7 +279,8 @@ class Connection:
             self._reconnecting = self._opener.is_worth_another(session, error)
             reconnects = self._reconnecting
             if isinstance(error, SessionEnded) and not (self._pending or self._unsent):
-                self._untold = error
+                # Without the frames that it came from, which may hold the last batch.
+                self._untold = SessionEnded(*error.args)
         if not reconnects:
             self._fail_pending(self._opener.with_advice(error))
         elif is_kept_from_users():  # the session's own thread, which has nothing else to do

@@ -105,6 +105,9 @@ class GrpcStream:
                 if self._failure is not None:
                     raise self._failure
         except grpc.RpcError as error:
+            # gRPC's error is the call itself. With this frame, which has the call and the last
+            # message, it would be a cycle that keeps a batch until the garbage collector comes.
+            error.with_traceback(None)
             raise exception_of(error, self._address, answered=self._answered) from None
         finally:
             self._handle = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,6 +100,14 @@ class DaemonProcess:
 
         wait_until(is_there_or_never_will_be, lambda: f"{text!r} in\n{self.output()}")
         assert text in self.output(), f"the daemon ended without {text!r}:\n{self.output()}"
+
+    @property
+    def tcp_address(self) -> str:
+        """That of `--listen 127.0.0.1:0`, with the port it got."""
+        self.wait_for_output("listening on 127.0.0.1:")
+        found = re.search(r"listening on (127\.0\.0\.1:\d+) ", self.output())
+        assert found is not None, self.output()
+        return found[1]
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:

@@ -127,8 +127,7 @@ def test_sessions_are_ended_with_the_key_of_the_lock_file_only(
     wrong = (METADATA_NAME, "0" * 64)
     assert call_end(daemon.address, None, wrong) == grpc.StatusCode.PERMISSION_DENIED
     assert call_end(daemon.address, None, key) == grpc.StatusCode.NOT_FOUND
-    wait_until(lambda: "listening on 127.0.0.1:" in daemon.output(), "the address")
-    tcp = daemon.output().split("listening on ")[-1].split()[0]
+    tcp = daemon.tcp_address
     assert call_end(tcp, None, key) == grpc.StatusCode.PERMISSION_DENIED
     over_tcp = run_graphzero("sessions", tcp, "--end", 1)
     assert over_tcp.returncode == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -42,13 +41,6 @@ def secure_options(certificate: tuple[Path, Path], tmp_path: Path) -> list[str]:
     ]
 
 
-def tcp_address(daemon: Any) -> str:
-    daemon.wait_for_output("listening on 127.0.0.1:")
-    found = re.search(r"listening on (127\.0\.0\.1:\d+)", daemon.output())
-    assert found is not None
-    return found[1]
-
-
 def test_health_is_told_without_a_token_on_socket_and_tcp(
     start_daemon: Callable[..., Any],
     dataset: Path,
@@ -63,7 +55,7 @@ def test_health_is_told_without_a_token_on_socket_and_tcp(
     session = raw(daemon.address)
     with (
         grpc.insecure_channel(f"unix://{daemon.socket}", OWN_CONNECTION) as local,
-        grpc.secure_channel(tcp_address(daemon), trust, OWN_CONNECTION) as secure,
+        grpc.secure_channel(daemon.tcp_address, trust, OWN_CONNECTION) as secure,
     ):
         watches = []
         for channel in (local, secure):
@@ -94,7 +86,7 @@ def test_ping_goes_by_the_environment_alone(
 ) -> None:
     daemon = start_daemon(dataset, *secure_options)
     known = {
-        "GRAPHZERO_ADDRESS": tcp_address(daemon),
+        "GRAPHZERO_ADDRESS": daemon.tcp_address,
         "GRAPHZERO_ROOT_CERTIFICATE": str(certificate[0]),
         "GRAPHZERO_TOKEN": TOKEN,
     }

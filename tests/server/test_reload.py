@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import ssl
@@ -105,10 +104,7 @@ def test_token_and_certificate_are_replaced_while_trainers_go_on(
         *("--listen", "127.0.0.1:0", "--token-file", str(token_file)),
         *("--tls-certificate", str(certificate), "--tls-key", str(key)),
     )
-    daemon.wait_for_output("listening on 127.0.0.1:")
-    found = re.search(r"listening on (127\.0\.0\.1:\d+)", daemon.output())
-    assert found is not None
-    address = found[1]
+    address = daemon.tcp_address
     old, old_root = certificate.read_text(), tmp_path / "old.pem"
     old_root.write_text(old)
     assert shown_certificate(address).split() == old.split()
