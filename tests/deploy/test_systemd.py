@@ -21,6 +21,8 @@ import graphzero as gz
 import pytest
 from waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.slow
+
 UNIT = Path(__file__).parents[2] / "deploy/graphzero-server.service"
 MANAGER = Path("/lib/systemd/systemd")
 # It asks whether the machine was started by systemd.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -277,13 +278,25 @@ def test_a_database_of_relbench_before_release_3(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_folder_of_relbench_is_named(
-    tmp_path: Path, old: str, new: str, message: str
+    tmp_path: Path, old: str, new: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)  # as for users who have no PyYAML
     folder = write_relbench(tmp_path / "rel-tiny")
     (folder / "manifest.yaml").write_text(MANIFEST.replace(old, new, 1))
     with pytest.raises(InputError) as caught:
         gz.import_folder(folder, tmp_path / "ds")
     assert message in str(caught.value)
+
+
+def test_yaml_that_is_beyond_this_reader_goes_to_pyyaml(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    folder = write_relbench(tmp_path / "rel-tiny")
+    manifest = folder / "manifest.yaml"
+    manifest.write_text("!!map\n" + manifest.read_text())
+    gz.import_folder(folder, tmp_path / "ds")
+    manifest.write_text("name: [a, b\n")
+    with pytest.raises(InputError, match="not readable as YAML"):
+        gz.import_folder(folder, tmp_path / "other")
 
 
 def test_yaml_as_programs_write_it_is_read() -> None:

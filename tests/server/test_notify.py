@@ -55,6 +55,7 @@ def test_the_watchdog_is_fed_as_long_as_the_daemon_serves(
     assert [manager() for _ in range(4)] == [{"READY": "1"}, *3 * [{"WATCHDOG": "1"}]]
     daemon.process.send_signal(signal.SIGTERM)
     assert any(manager() == {"STOPPING": "1"} for _ in range(100))
+    assert daemon.process.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize(
