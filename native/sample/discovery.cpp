@@ -66,6 +66,13 @@ void Discovery<Key>::AddTreeByTree(const DiscoveredEdges& edges) {
   TreeTables<Key>& tables = tables_.in_trees;
   base::CheckedLoop loop;
   size_t node = edges.begin;
+  size_t wanted = 0;
+  for (Run run = NextRun(edges, &node); run.size() > 0; run = NextRun(edges, &node)) {
+    loop.Next();
+    wanted += tables.Wanted(run.tree, run.size());
+  }
+  tables.Reserve(wanted);
+  node = edges.begin;
   for (Run next = NextRun(edges, &node); next.size() > 0;) {
     loop.Next();
     const Run run = next;

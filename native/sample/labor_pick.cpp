@@ -1,10 +1,15 @@
 #include "sample/labor_pick.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
 #include "sample/weighted_pick.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace graphzero::sample {
 namespace {
@@ -15,6 +20,9 @@ constexpr double KeptFor(uint64_t most) { return 2.0 * static_cast<double>(most)
 constexpr double kWider = 4;
 // Positions that the first pass decides about together.
 constexpr size_t kTogether = 16;
+// Among at most so many, counting the smaller ones of each is quicker than dividing them: it takes
+// vectors and no branch, and leaves them in the order of their positions.
+constexpr size_t kRanked = 96;
 
 double WeightSum(std::span<const float> weights, uint64_t* positive) {
   double sum = 0;
@@ -29,16 +37,55 @@ double WeightSum(std::span<const float> weights, uint64_t* positive) {
   return sum;
 }
 
+// Bit i says whether upper[i] <= limit, for i below kTogether. Which slots are small cannot be
+// foreseen, so that a branch for each would cost more than all the rest of a row.
+uint32_t SmallAmong(const uint32_t* upper, uint32_t limit) {
+#if defined(__SSE2__)
+  // Comparisons of vectors take numbers as signed: turning the upper bit keeps the order.
+  const __m128i turn = _mm_set1_epi32(std::numeric_limits<int32_t>::min());
+  const __m128i most = _mm_xor_si128(_mm_set1_epi32(static_cast<int32_t>(limit)), turn);
+  const auto larger = [&](size_t i) {
+    const __m128i found = _mm_loadu_si128(reinterpret_cast<const __m128i*>(upper + i));
+    return _mm_cmpgt_epi32(_mm_xor_si128(found, turn), most);
+  };
+  const __m128i low = _mm_packs_epi32(larger(0), larger(4));
+  const __m128i high = _mm_packs_epi32(larger(8), larger(12));
+  return ~static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high))) & 0xffffu;
+#else
+  uint32_t small = 0;
+  for (uint32_t i = 0; i < kTogether; ++i) small |= (upper[i] <= limit ? 1u : 0u) << i;
+  return small;
+#endif
+}
+
+// Whether any of kTogether ids is that before it.
+template <class Id>
+bool AnyRepeats(const Id* ids) {
+#if defined(__SSE2__)
+  if constexpr (sizeof(Id) == sizeof(uint32_t)) {
+    const auto equal = [&](size_t i) {
+      const auto load = [](const Id* from) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+      };
+      return _mm_cmpeq_epi32(load(ids + i), load(ids + i - 1));
+    };
+    const __m128i any =
+        _mm_or_si128(_mm_or_si128(equal(0), equal(4)), _mm_or_si128(equal(8), equal(12)));
+    return _mm_movemask_epi8(any) != 0;
+  }
+#endif
+  uint32_t any = 0;
+  for (size_t i = 0; i < kTogether; ++i) any |= ids[i] == *(ids + i - 1) ? 1u : 0u;
+  return any != 0;
+}
+
 // Calls keep(i) for the positions with upper[i] <= limit, in order.
 template <class Keep>
 void ForSmall(const uint32_t* upper, size_t count, uint32_t limit, const Keep& keep) {
   size_t begin = 0;
   for (; begin + kTogether <= count; begin += kTogether) {
-    uint32_t any = 0;
-    for (size_t i = 0; i < kTogether; ++i) any |= upper[begin + i] <= limit ? 1u : 0u;
-    if (any == 0) continue;
-    for (size_t i = begin; i < begin + kTogether; ++i) {
-      if (upper[i] <= limit) keep(i);
+    for (uint32_t small = SmallAmong(upper + begin, limit); small != 0; small &= small - 1) {
+      keep(begin + static_cast<size_t>(std::countr_zero(small)));
     }
   }
   for (size_t i = begin; i < count; ++i) {
@@ -76,9 +123,7 @@ void LaborPicker::NumberRuns(std::span<const Id> ids, const LaborNumbers& number
   uint64_t run = 0;
   for (size_t begin = 1; begin < ids.size(); begin += kTogether) {
     const size_t end = std::min(begin + kTogether, ids.size());
-    uint32_t any = 0;
-    for (size_t i = begin; i < end; ++i) any |= ids[i] == ids[i - 1] ? 1u : 0u;
-    if (any == 0) {
+    if (end - begin == kTogether && !AnyRepeats(ids.data() + begin)) {
       run = 0;
       continue;
     }
@@ -153,12 +198,13 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
     std::nth_element(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(most - 1),
                      kept_.end());
     for (uint64_t i = 0; i < most; ++i) positions[i] = kept_[i].position;
+    std::sort(positions, positions + most);
   }
-  std::sort(positions, positions + most);
   return {most};
 }
 
 bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
+  if (small_.size() <= kRanked) return TakeByRank(most, positions);
   const auto last = small_.begin() + static_cast<std::ptrdiff_t>(most - 1);
   std::nth_element(small_.begin(), last, small_.end());
   const uint64_t largest = *last >> 32;
@@ -166,6 +212,27 @@ bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
       std::any_of(last + 1, small_.end(), [&](uint64_t other) { return other >> 32 == largest; });
   if (tied) return false;
   for (uint64_t i = 0; i < most; ++i) positions[i] = small_[i] & UINT32_MAX;
+  std::sort(positions, positions + most);
+  return true;
+}
+
+bool LaborPicker::TakeByRank(uint64_t most, uint64_t* positions) {
+  const size_t count = small_.size();
+  std::array<int32_t, kRanked> turned;  // signed, in the same order, for vectors
+  for (size_t i = 0; i < count; ++i) {
+    turned[i] = static_cast<int32_t>(static_cast<uint32_t>(small_[i] >> 32) ^ 0x80000000u);
+  }
+  std::array<uint64_t, kRanked + 1> found;
+  size_t taken = 0;
+  for (size_t i = 0; i < count; ++i) {
+    int32_t smaller = 0;
+    for (size_t j = 0; j < count; ++j) smaller += turned[j] < turned[i] ? 1 : 0;
+    found[taken] = small_[i] & UINT32_MAX;
+    taken += static_cast<uint64_t>(smaller) < most ? 1 : 0;
+  }
+  // More than `most`: the last of them is tied with others.
+  if (taken != most) return false;
+  std::copy_n(found.begin(), most, positions);
   return true;
 }
 

@@ -78,8 +78,10 @@ class LaborPicker {
   template <class Id>
   LaborPicked PickByWeight(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                            uint64_t* positions);
-  // Takes the smallest of small_, unless lower halves have to decide about the last one.
+  // Take the smallest of small_, in the order of their positions, unless lower halves have to
+  // decide about the last one.
   bool TakeByUpper(uint64_t most, uint64_t* positions);
+  bool TakeByRank(uint64_t most, uint64_t* positions);
   template <class Id>
   void Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers);
 

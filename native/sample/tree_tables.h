@@ -33,6 +33,15 @@ class TreeTables {
     used_ = size_t{1} << kLeast;
   }
 
+  // Entries that MakeRoom() would add to the array.
+  size_t Wanted(LocalId tree, size_t more) const {
+    const Table& table = tables_[tree];
+    return HasRoom(table, more) ? 0 : size_t{1} << Log2Grown(table, more);
+  }
+  // Makes the array long enough for so many more entries, all at once: an array that grew step by
+  // step would be copied each time, and for that moment take its memory twice.
+  void Reserve(size_t entries) { entries_.Reserve(used_ + entries, used_); }
+
   // Makes room for `more` ids in the table of a tree. Ends the life of all views.
   //
   // A table that grows is copied to the end of the array and at least doubles, so that all that a
@@ -40,9 +49,8 @@ class TreeTables {
   // need, because more relations than one find nodes of a type in a hop.
   void MakeRoom(LocalId tree, size_t more) {
     Table& table = tables_[tree];
-    const size_t ids = table.ids + more;
-    if (table.begin > 0 && Log2CapacityFor(ids) <= table.log2_capacity) return;
-    const int log2_capacity = Log2CapacityFor(ids) + (table.ids > 0 && ids <= kFewIds);
+    if (HasRoom(table, more)) return;
+    const int log2_capacity = Log2Grown(table, more);
     Table grown{used_, table.ids, log2_capacity};
     entries_.Reserve(used_ + (size_t{1} << log2_capacity), used_);
     used_ += size_t{1} << log2_capacity;
@@ -82,6 +90,14 @@ class TreeTables {
   // At most two thirds full, and with a free entry.
   static int Log2CapacityFor(size_t ids) {
     return std::max(kLeast, std::countr_zero(std::bit_ceil(ids + ids / 2 + 1)));
+  }
+
+  static bool HasRoom(const Table& table, size_t more) {
+    return table.begin > 0 && Log2CapacityFor(table.ids + more) <= table.log2_capacity;
+  }
+  static int Log2Grown(const Table& table, size_t more) {
+    const size_t ids = table.ids + more;
+    return Log2CapacityFor(ids) + (table.ids > 0 && ids <= kFewIds);
   }
 
   View ViewOf(const Table& table) { return {entries_.data() + table.begin, table.log2_capacity}; }

@@ -88,7 +88,7 @@ def guide_cases() -> Iterator[Any]:
         yield pytest.param(guide, marks=marks, id=name_of(guide))
 
 
-@pytest.mark.parametrize("guide", guide_cases())
+@pytest.mark.parametrize("guide", list(guide_cases()))
 def test_every_example_runs(guide: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     pytest.importorskip("torch")
     for language, code in blocks_of(guide):

@@ -241,7 +241,7 @@ def test_a_failing_disk_fails_the_request_and_nothing_else(
         assert client.sample([3], fanout=[5], columns=["y"]).y is not None
     assert daemon.process.poll() is None
     # Whoever looks after the daemon reads its log, not the trainers'.
-    logged = [line for line in daemon.output().splitlines() if "ERROR session 1, request" in line]
+    logged = [line for line in daemon.output().splitlines() if "ERROR session 1 of" in line]
     assert len(logged) == 2
     assert all("Input/output" in line and "x.gd" in line for line in logged)
 

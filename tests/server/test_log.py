@@ -144,10 +144,12 @@ def test_quiet_levels_leave_sessions_out_and_a_reload_brings_them_back(
     file.write_text('log-level = "error"\n')
     daemon = start_daemon(dataset, "--config", str(file))
     raw(daemon.address, client_name="first").close()
+    wait_until(lambda: not daemon_stats(daemon.address).sessions, "the end of the first session")
     file.write_text('log-level = "info"\nlog-format = "json"\n')
     daemon.process.send_signal(1)
     daemon.wait_for_output("from now on: --log-level info instead of error")
     raw(daemon.address, client_name="second").close()
     daemon.wait_for_output("opened by second on")
     assert "first" not in daemon.output()
-    assert json.loads(daemon.output().splitlines()[-1])["client"] == "second"
+    [opened] = [line for line in daemon.output().splitlines() if "opened by second" in line]
+    assert json.loads(opened)["client"] == "second"
