@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("GRAPHZERO_EXITS", "1"))
 DEADLINE_S = 60  # against a hang; nothing is measured
 

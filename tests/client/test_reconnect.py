@@ -26,6 +26,8 @@ from graphzero.client.session import Session
 from graphzero.files.publish import new_dataset
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FANOUT = [3, 2]
 
 

@@ -31,6 +31,8 @@ from graphzero.server.network.listen import ListenConfig, prepare_socket_directo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.slow
+
 NOBODY = 65534
 
 
@@ -128,7 +130,6 @@ def test_a_second_signal_ends_it_at_once_and_leaves_nothing_behind(
     session.close()
 
 
-@pytest.mark.slow
 def test_stopping_under_load_leaves_no_tracebacks(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:

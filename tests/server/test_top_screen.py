@@ -16,6 +16,8 @@ from graphzero.proto import graphzero_pb2 as pb
 from terminal import Terminal
 from waiting import DEADLINE_S
 
+pytestmark = pytest.mark.slow
+
 FAULT = "from graphzero import _engine; _engine.set_read_fault('x.gd', -5)"
 
 
