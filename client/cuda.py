@@ -24,8 +24,10 @@ def require() -> None:
 
 def is_in_use() -> bool:
     """Whether this process uses CUDA already; asking initialises nothing."""
-    torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.cuda.is_initialized())
+    # Another thread may be in the middle of importing torch, and then parts of it are missing.
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    is_initialized = getattr(cuda, "is_initialized", None)
+    return is_initialized is not None and bool(is_initialized())
 
 
 def is_cuda(device: Any) -> bool:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import graphzero as gz
@@ -20,6 +22,7 @@ import torch
 from contents import batch_contents, typed_contents
 from daemon_watch import Watch
 from forking import in_child
+from graphzero.client import cuda as cuda_calls
 from graphzero.client import pinned
 from recording_cuda import RecordingCuda
 from typed_dataset import RATES, TypedData, write_typed_dataset
@@ -295,3 +298,19 @@ def test_links_of_a_graph_without_types_keep_the_rule(
         cuda.run()
         assert batch_contents(copied) == expected
         wait_until(lambda: held() == 0, "every block went back")
+
+
+@pytest.mark.parametrize("imported", [[], ["cuda"]])
+def test_batches_come_while_another_thread_imports_torch(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch, imported: list[str]
+) -> None:
+    halfway = ModuleType("torch")
+    for name in imported:
+        setattr(halfway, name, ModuleType(f"torch.{name}"))
+    with gz.connect(daemon.address) as client:
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "torch", halfway)
+            assert not cuda_calls.is_in_use()
+            future = client.sample_async(range(50), fanout=[3])
+            wait_until(future.done, "a batch")
+        assert future.result().batch_size == 50

@@ -100,8 +100,8 @@ def dtype_name(dtype: Any) -> str:
 
 def is_tensor(value: Any) -> bool:
     """True for a torch tensor, without importing torch: if it is one, torch is imported."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)  # none while it is being imported
+    return tensor is not None and isinstance(value, tensor)
 
 
 def pieces_of(array: Any) -> Iterator[Any]:
