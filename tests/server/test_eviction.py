@@ -21,6 +21,8 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from graphzero.transport.admin_key import METADATA_NAME, lock_path, read_admin_key
 from waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.slow
+
 NOBODY = 65534
 
 

@@ -18,6 +18,8 @@ from graphzero.server.settings.options import OPTIONS
 from graphzero.server.settings.reload import CHANGEABLE, reload_options
 from waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def reload(daemon: Any, *told: str) -> None:
     """Returns when the daemon has reloaded, and has told these things on the way."""
