@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from graphzero.base.extras import require_pyg
-from graphzero.base.lazy_torch import import_torch
+from graphzero.client.batch_memory import BatchMemory
 from graphzero.client.layers import Layer, dgl_blocks, nested_layers
-from graphzero.client.pinned import HeldBlock, copying
+from graphzero.client.pinned import HeldBlock
 from graphzero.client.results import Reply, Tensor
 from graphzero.client.tensors import (
-    as_numpy,
-    as_torch,
-    clone,
     pack,
-    require_accelerator,
-    to_device,
     unpack,
     users_tensor,
 )
@@ -30,7 +24,7 @@ _TOPOLOGY = (
 )  # fmt: skip
 
 
-class Batch(SampleResult):
+class Batch(BatchMemory, SampleResult):
     """A sampled subgraph with the columns of its nodes and edges, as the daemon made it.
 
     The fields of the subgraph are those of SampleResult, which SampledSubgraph has too, its twin
@@ -101,51 +95,12 @@ class Batch(SampleResult):
         """For loaders: what they know of the links of a batch."""
         self._held().update(fields)
 
-    def numpy(self) -> Batch:
-        """The same batch with NumPy arrays over the same memory."""
-        self._hand_out()
-        return self._map(as_numpy)
-
-    def to(self, device: Any, non_blocking: bool = False) -> Batch:
-        """The batch on a torch device. On the device where it is already, the same tensors.
-
-        With non_blocking=True the copies to a GPU go on while this returns, on its current stream,
-        and this batch may be dropped at once: its block waits for them (see connect(pin=)).
-        """
-        import_torch("a device needs torch")
-        with copying(self._block, device):
-            return self._map(lambda tensor: to_device(tensor, device, non_blocking))
-
-    def pin_memory(self) -> Batch:
-        """A copy in page-locked memory, from which copies to a GPU do not block.
-
-        Raises RuntimeError where torch finds no GPU or other accelerator.
-        """
-        require_accelerator()
-        self._hand_out()  # torch gives tensors that are pinned already as they are
-        return self._map(lambda tensor: as_torch(tensor).pin_memory())
-
-    def clone(self) -> Batch:
-        """A copy in memory of its own, which costs the daemon nothing however long it is kept."""
-        return self._map(clone)
-
     def release(self) -> None:
         """Drops the batch's own references, so that the block is free once no other view is left.
 
         The tensors cannot be had from the batch any more. Releasing twice is harmless.
         """
         self._tensors = self._block = None
-
-    def __enter__(self) -> Batch:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.release()
 
     def to_pyg(self) -> Any:
         """A torch_geometric.data.Data over the same tensors; needs PyG.
@@ -213,10 +168,6 @@ class Batch(SampleResult):
         if isinstance(value, Tensor):
             value = held[name] = users_tensor(value, self._upcast)
         return value
-
-    def _hand_out(self) -> None:
-        if self._block is not None:
-            self._block.hand_out()
 
     def _map(self, change: Callable[[Any], Any]) -> Batch:
         return Batch({name: change(self._tensor(name)) for name in self}, **self._facts())

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, TypeVar
 
 from graphzero.base.extras import require_pyg
-from graphzero.base.lazy_torch import import_torch
-from graphzero.client.pinned import HeldBlock, copying
+from graphzero.client.batch_memory import BatchMemory
+from graphzero.client.pinned import HeldBlock
 from graphzero.client.results import Reply, Tensor
 from graphzero.client.tensors import (
-    as_numpy,
-    as_torch,
-    clone,
     pack,
-    require_accelerator,
-    to_device,
     unpack,
     users_tensor,
 )
@@ -74,7 +68,7 @@ class BatchEdges(_Lazy, EdgeFields):
     """Edges of one relation in a batch, with their columns."""
 
 
-class TypedBatch(TypedResult):
+class TypedBatch(BatchMemory, TypedResult):
     """A sampled subgraph of a graph with types, with columns, as the daemon made it.
 
     It reads like PyG's HeteroData, see TypedResult; columns are fields of their type or relation:
@@ -126,31 +120,6 @@ class TypedBatch(TypedResult):
         for name, tensor in fields.items():
             setattr(self, name, tensor)
 
-    def numpy(self) -> TypedBatch:
-        """The same batch with NumPy arrays over the same memory."""
-        self._hand_out()
-        return self._map(as_numpy)
-
-    def to(self, device: Any, non_blocking: bool = False) -> TypedBatch:
-        """The batch on a torch device. On the device where it is already, the same tensors; see
-        Batch.to()."""
-        import_torch("a device needs torch")
-        with copying(self._block, device):
-            return self._map(lambda tensor: to_device(tensor, device, non_blocking))
-
-    def pin_memory(self) -> TypedBatch:
-        """A copy in page-locked memory, from which copies to a GPU do not block.
-
-        Raises RuntimeError where torch finds no GPU or other accelerator.
-        """
-        require_accelerator()
-        self._hand_out()  # torch gives tensors that are pinned already as they are
-        return self._map(lambda tensor: as_torch(tensor).pin_memory())
-
-    def clone(self) -> TypedBatch:
-        """A copy in memory of its own, which costs the daemon nothing however long it is kept."""
-        return self._map(clone)
-
     def release(self) -> None:
         """Drops the batch's own references, so that the block is free once no other view is left.
 
@@ -160,17 +129,6 @@ class TypedBatch(TypedResult):
             fields._drop()
         self._set_link_fields(dict.fromkeys(_LINK_FIELDS))
         self._block = None
-
-    def __enter__(self) -> TypedBatch:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.release()
 
     def to_pyg(self) -> Any:
         """A torch_geometric.data.HeteroData over the same tensors; needs PyG.
@@ -204,10 +162,6 @@ class TypedBatch(TypedResult):
         if any(fields._tensors is None for _, fields in self._stores()):
             return "TypedBatch(released)"
         return super().__repr__()
-
-    def _hand_out(self) -> None:
-        if self._block is not None:
-            self._block.hand_out()
 
     def _links(self) -> dict[str, Any]:
         tensors = {name: getattr(self, name) for name in _LINK_FIELDS}

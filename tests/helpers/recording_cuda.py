@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import torch
-from graphzero.client import batch, typed_batch
+from graphzero.client import batch_memory
 from waiting import DEADLINE_S
 
 
@@ -75,8 +75,7 @@ class RecordingCuda:
             "synchronize": self._synchronize,
         }.items():
             monkeypatch.setattr(torch.cuda, name, call)
-        for module in (batch, typed_batch):
-            monkeypatch.setattr(module, "to_device", self.copy)
+        monkeypatch.setattr(batch_memory, "to_device", self.copy)
 
     def count(self, call: str) -> int:
         return self.log.count(call)
