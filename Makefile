@@ -1,15 +1,19 @@
 # Everything a developer runs. Each target sets up what it needs in .venv, nothing else on the
 # machine is touched. Variables: PYTHON (the interpreter to use), PYTEST_ARGS (e.g. "-k format -x"),
-# BENCH_ARGS (e.g. "--edges 5M --repeat 9"), TEST_PROCESSES.
+# BENCH_ARGS (e.g. "--edges 5M --repeat 9"), TEST_PROCESSES, FUZZ_SECONDS, SOAK_S, MUTANTS (words of names).
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+FUZZ_SECONDS ?= 600
+MUTANTS ?=
+SOAK_S ?= 600
 # Many tests wait for a daemon, so one more than there are processors.
 TEST_PROCESSES ?= $(shell expr $$(nproc) + 1)
 
 VENV := .venv
 PEERS := .venv-peers
+RAY := .venv-ray
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 INSTALLED := $(VENV)/.installed-requirements
@@ -19,7 +23,7 @@ STUB := native/graphzero/_engine.pyi
 # Folders are among the sources because their time stamps change when a file is added or removed.
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE \
   $(shell find native server client proto -name __pycache__ -prune -o -print 2>/dev/null)
-CPP_SOURCES := $(shell find native -name third_party -prune -o \( -name '*.h' -o -name '*.cpp' \) -print)
+CPP_SOURCES := $(shell find native tests/fuzz tests/portability -name third_party -prune -o \( -name '*.h' -o -name '*.cpp' \) -print)
 
 # The tools of .venv (cmake, ninja, graphzero) come first for everything that is run from here.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -94,11 +98,22 @@ format: $(INSTALLED) ## rewrite Python and C++ sources in the project's format
 	@$(BIN)/clang-format -i $(CPP_SOURCES)
 
 .PHONY: crash
-crash: $(PACKAGE) ## kill conversions, trainers and daemons at random moments, and attack a daemon, for a quarter of an hour
-	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=100 GRAPHZERO_HOSTILE_S=10 \
+crash: $(PACKAGE) ## kill conversions, trainers and daemons, at random moments and at each fail point, attack a daemon, and let everything run out; an hour
+	@GRAPHZERO_KILLS=500 GRAPHZERO_CLIENT_KILLS=1000 GRAPHZERO_DAEMON_KILLS=200 GRAPHZERO_PEER_KILLS=200 GRAPHZERO_HOSTILE_S=10 \
 	  GRAPHZERO_CHANGED_ROUNDS=20 GRAPHZERO_CUTS=200 GRAPHZERO_PAUSE_S=100 GRAPHZERO_EXITS=20 GRAPHZERO_LEFT_EPOCHS=150 \
-	  GRAPHZERO_FORKS=200 $(PYTEST) -s --timeout 3600 tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
-	  tests/client/test_fork.py tests/base/test_fork.py $(PYTEST_ARGS)
+	  GRAPHZERO_FORKS=200 $(PYTEST) -s --timeout 7200 tests/crash tests/sample/test_changing_files.py tests/client/test_exit.py \
+	  tests/client/test_fork.py tests/base/test_fork.py tests/base/test_thread_limit.py tests/compile/test_convert_cli.py \
+	  tests/compile/test_features_publish.py $(PYTEST_ARGS)
+
+.PHONY: fuzz
+fuzz: $(PACKAGE) ## fuzz readers, parsers, descriptions and the wire for FUZZ_SECONDS and 100,000 messages; installs clang where it may
+	@$(BIN)/python -m pip install -qq --requirement tests/fuzz/requirements.txt
+	@$(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS)
+	@GRAPHZERO_WIRE_MESSAGES=100000 $(PYTEST) -s --timeout 7200 tests/fuzz/test_wire.py $(PYTEST_ARGS)
+
+.PHONY: mutants
+mutants: $(PACKAGE) ## break the engine on purpose, one way at a time, and see whether the tests notice
+	@$(BIN)/python tests/mutation/run_mutants.py $(MUTANTS)
 
 # Without the slow tests, which name their way to read or are about none.
 .PHONY: test-paths
@@ -122,6 +137,12 @@ test-peers: $(PACKAGE) $(PEERS)/.installed ## compare with PyG's own loaders and
 	  $(PYTEST) tests/client/test_pyg_peer.py tests/client/test_pyg_typed_peer.py tests/client/test_pyg_sampler.py tests/client/test_layers.py tests/client/test_typed_dgl.py \
 	  tests/inputs/test_objects.py $(PYTEST_ARGS)
 
+.PHONY: test-ray
+test-ray: $(PACKAGE) $(RAY)/.installed ## train with Ray on several nodes on this machine, of which some die; installs Ray (260 MB); nothing is skipped
+	@echo "==> Training with Ray"
+	@GRAPHZERO_NO_SKIPS=1 RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/$(RAY) \
+	  $(PYTEST) tests/ray tests/examples/test_ray_examples.py $(PYTEST_ARGS)
+
 .PHONY: test-deploy
 test-deploy: $(PACKAGE) ## check deploy/ with all there is to check it: schemas, systemd, promtool, prometheus; nothing is skipped
 	@$(BIN)/python -m pip install -qq --requirement tests/deploy/requirements.txt
@@ -133,13 +154,19 @@ test-pyg: $(PACKAGE) ## run PyG's own tests of its loaders over graphzero: PYG=C
 	@cd "$(PYG)" && PYTHONPATH="$(CURDIR)/tests/helpers:$(CURDIR)/tests/client:$$PYTHONPATH" $(CURDIR)/$(BIN)/python -P -m pytest \
 	  -p pyg_own_tests -p no:cacheprovider -o addopts= --import-mode=importlib -q -ra test $(PYTEST_ARGS)
 
+.PHONY: test-aarch64
+test-aarch64: $(PACKAGE) ## compile the sampler for aarch64, run it by QEMU, and compare its bytes; installs both where it may (as root, by apt-get)
+	@command -v aarch64-linux-gnu-g++ qemu-aarch64 > /dev/null || { echo "==> Installing g++-aarch64-linux-gnu and qemu-user" && \
+	  apt-get install -qq -y --no-install-recommends g++-aarch64-linux-gnu qemu-user > /dev/null; }
+	@GRAPHZERO_NO_SKIPS=1 $(PYTEST) tests/portability $(PYTEST_ARGS)
+
 .PHONY: sanitize
 sanitize: $(PACKAGE) ## run the engine under GCC's address, undefined-behaviour and thread sanitizers
 	@$(BIN)/python tests/sanitizers/run.py
 
 .PHONY: soak
-soak: $(PACKAGE) ## let eight trainers run for a minute and see whether the daemon grows
-	@GRAPHZERO_SOAK_S=60 $(PYTEST) -s tests/crash/test_soak.py $(PYTEST_ARGS)
+soak: $(PACKAGE) ## let six trainers come and go for SOAK_S seconds and see whether the daemon grows; report in build/soak
+	@GRAPHZERO_SOAK_S=$(SOAK_S) $(PYTEST) -s tests/crash/test_soak.py $(PYTEST_ARGS)
 
 .PHONY: bench-convert
 bench-convert: $(PACKAGE) ## compare convert with GraphZero 0.2.0 and pandas + scipy
@@ -154,18 +181,30 @@ bench-parquet: $(PACKAGE) ## compare convert with reading all of a Parquet file 
 bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loader
 	@$(BIN)/python tests/benchmarks/adapters.py $(BENCH_ARGS)
 
-.PHONY: bench-serving
-bench-serving: $(PACKAGE) ## compare serving with the engine alone and, given BENCH_ARGS, with peers
-	@$(BIN)/python tests/benchmarks/serving/run.py $(BENCH_ARGS)
+.PHONY: bench
+bench: $(PACKAGE) ## measure everything beside DGL and PyG, which it installs; report in build/bench/report (25 minutes)
+	@$(BIN)/python tests/benchmarks/run.py $(BENCH_ARGS)
+
+.PHONY: bench-quick
+bench-quick: $(PACKAGE) ## the same on small sizes, in a few minutes
+	@$(BIN)/python tests/benchmarks/run.py --size quick $(BENCH_ARGS)
+
+.PHONY: bench-readme
+bench-readme: $(INSTALLED) ## store the report of make bench and write the README's figures from it
+	@$(BIN)/python tests/benchmarks/report/readme.py build/bench/report/report.json
+
+.PHONY: bench-compare
+bench-compare: $(PACKAGE) ## show what changed in speed since another revision, built beside this one: BASE=REVISION
+	@$(BIN)/python tests/benchmarks/compare.py $(or $(BASE),HEAD) $(BENCH_ARGS)
 
 .PHONY: bench-observed
 bench-observed: $(PACKAGE) ## measure what it costs the daemon to be counted, scraped and looked at (--browser: in Chromium here)
-	@$(BIN)/python tests/benchmarks/serving/observed.py $(BENCH_ARGS)
+	@$(BIN)/python tests/benchmarks/loaders/observed.py $(BENCH_ARGS)
 
 .PHONY: bench-out-of-core
-bench-out-of-core: $(PACKAGE) ## compare reading beyond memory with the disk and with mappings (as root, with fio)
+bench-out-of-core: $(PACKAGE) ## compare rows, graphs and walks beyond memory with the disk and with mappings (as root, with fio)
 	@mkdir -p build/bench/out_of_core
-	@for run in rows:rows topology:topology walks:topology end_to_end:end_to_end; do \
+	@for run in rows:rows topology:topology walks:topology; do \
 	  $(BIN)/python tests/benchmarks/out_of_core/$${run%:*}.py \
 	    --directory build/bench/out_of_core/$${run#*:} $(BENCH_ARGS) || exit 1; \
 	done
@@ -177,7 +216,7 @@ stubs: $(PACKAGE) ## write the type stub of the native module anew
 
 .PHONY: clean
 clean: ## remove everything that make created
-	@rm -rf $(VENV) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(PEERS) $(RAY) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find native server tests -name __pycache__ -type d -exec rm -rf {} +
 
 $(INSTALLED): tests/requirements.txt
@@ -187,13 +226,17 @@ $(INSTALLED): tests/requirements.txt
 	@$(BIN)/python -m pip install -qq --requirement tests/requirements.txt
 	@touch $@
 
-# torch-sparse is built against the torch of .venv, and found beside it. DGL has another torch.
+# tests/benchmarks/common/peers.py says what is in them.
 $(PEERS)/.installed: $(INSTALLED) tests/peers-pyg.txt tests/peers-dgl.txt
 	@echo "==> Creating $(PEERS) (only once, takes minutes: it compiles torch-sparse and installs another torch)"
-	@rm -rf $(PEERS)
-	@$(BIN)/python -m pip install -qq --no-build-isolation --no-deps --target $(PEERS)/pyg --requirement tests/peers-pyg.txt
-	@$(PYTHON) -m venv $(PEERS)/dgl
-	@$(PEERS)/dgl/bin/python -m pip install -qq --requirement tests/peers-dgl.txt
+	@$(BIN)/python tests/benchmarks/common/peers.py --require
+	@touch $@
+
+# Found beside .venv, whose torch and pandas it uses.
+$(RAY)/.installed: $(INSTALLED) tests/ray.txt
+	@echo "==> Creating $(RAY) (only once)"
+	@rm -rf $(RAY)
+	@$(BIN)/python -m pip install -qq --no-deps --target $(RAY) --requirement tests/ray.txt
 	@touch $@
 
 # A wheel and not an editable install: tests see what users get. build/ keeps the objects, so only

@@ -256,7 +256,11 @@ class Connection:
             pending = self._pending.get(request_id)
             if pending is None:  # it was given up: dropping the reply releases its block
                 return None
-            if pending.ran_out_in_our_absence(answer) and self._session is not None:
+            patience = self._opener.patience
+            again = pending.ran_out_in_our_absence(answer) or pending.waits_for_a_peer(
+                answer, patience.retry_timeout
+            )
+            if again and self._session is not None:
                 self._ask_again(request_id, pending, self._session)
                 return None
             del self._pending[request_id]

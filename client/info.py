@@ -31,6 +31,7 @@ class ColumnInfo:
     """What a row belongs to: "node", "edge" (by edge id), or "ids": the values are node ids; or
     "categories": row i is what code i of another column stands for."""
     byte_size: int
+    """Of the file."""
     value_names: tuple[str, ...] = ()
     """Names of the values of a row, as the table had them that it was made of; none of a column
     whose names take more than 64 KiB."""
@@ -38,6 +39,9 @@ class ColumnInfo:
     """If values are times: "D", "s", "ms", "us" or "ns" since 1970, in UTC."""
     categories: str | None = None
     """If values are codes of categories: the column that has these. See Client.categories()."""
+    quantised: str | None = None
+    """If the file stores one byte for each value, as what: "q8" or "q8[float16]". `dtype` is of the
+    values."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,7 @@ def _column(message: graphzero_pb2.Column) -> ColumnInfo:
         tuple(message.value_names),
         message.time_unit or None,
         message.categories or None,
+        message.quantised or None,
     )
 
 

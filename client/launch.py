@@ -2,7 +2,8 @@
 
 Its socket has a name made from the directory, so every process of this user finds the same one.
 Processes that race take turns at a lock file; whoever comes second finds the daemon running. It is
-detached from the process that started it and leaves when nobody has been connected for a while.
+detached from the process that started it and leaves when nobody has been connected for a while;
+or it is tied to that process and leaves with it, which suits who watches over it (client/ray/).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,9 +41,21 @@ IDLE_EXIT_S = 60
 _POLL_S = 0.02
 _LOG_TAIL_BYTES = 4000
 
+_TIED = (sys.executable, "-m", "graphzero.client.tied_process")
 
-def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Address:
-    """The address of a daemon that serves `directory`, started if there is none."""
+
+def ensure_daemon(
+    directory: str | os.PathLike[str],
+    *,
+    timeout: float,
+    options: Sequence[str] = ("--idle-exit", str(IDLE_EXIT_S)),
+    tied: bool = False,
+) -> Address:
+    """The address of a daemon that serves `directory`, started if there is none.
+
+    options: of the daemon's command line, beside the directory and the socket.
+    tied: it ends with the thread that called this.
+    """
     data = Path(directory).resolve()
     if not is_directory(data):
         if data.exists():
@@ -66,7 +79,9 @@ def ensure_daemon(directory: str | os.PathLike[str], *, timeout: float) -> Addre
     with _turn(own.with_suffix(".starting")):
         _let_former_daemon_leave(own, deadline)
         if not _listens(own):
-            _start(data, own, deadline)
+            command = [*server_command(), "--data", str(data), "--socket", str(own), *options]
+            tie = [*_TIED, str(os.getpid())] if tied else []
+            _start(data, [*tie, *command], own, deadline)
     return Address(f"unix:{own}")
 
 
@@ -152,12 +167,12 @@ class _Outliving(subprocess.Popen[bytes]):
         return
 
 
-def _start(data: Path, path: Path, deadline: float) -> None:
+def _start(data: Path, command: Sequence[str], path: Path, deadline: float) -> None:
+    """Runs the command, which serves `data`, until something listens at `path`."""
     log = path.with_suffix(".log")
-    command = [*_server_command(), "--data", str(data), "--socket", str(path)]
     with log.open("wb") as output:
         process = _Outliving(
-            [*command, "--idle-exit", str(IDLE_EXIT_S)],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -178,7 +193,7 @@ def _start(data: Path, path: Path, deadline: float) -> None:
     threading.Thread(target=process.wait, name="graphzero-daemon", daemon=True).start()
 
 
-def _server_command() -> list[str]:
+def server_command() -> list[str]:
     """The installed command; the module itself where scripts are not installed."""
     installed = Path(sysconfig.get_path("scripts")) / "graphzero-server"
     found = str(installed) if installed.exists() else shutil.which("graphzero-server")

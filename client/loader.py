@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -15,9 +16,16 @@ from graphzero.base.numbers import whole_number
 from graphzero.client.calls import AnyBatch
 from graphzero.client.link_batches import LinksOfBatch, batch_of_links
 from graphzero.client.loader_items import LoaderItems, LoaderOptions
-from graphzero.client.loader_state import count_in_state, require_fitting_state
+from graphzero.client.loader_state import (
+    OnResize,
+    count_in_state,
+    drift_of,
+    require_fitting_state,
+    resumed_progress,
+)
 from graphzero.client.messages import SampleOptions, Seeds, sample_messages
-from graphzero.client.order import batch_seed, require_rank
+from graphzero.client.order import batch_seed
+from graphzero.client.ranks import require_same_on_all_ranks
 from graphzero.client.request import RAN_OUT, Request, RequestFuture
 from graphzero.client.seed_batches import Progress
 from graphzero.client.temporal import TimedDraws
@@ -56,7 +64,6 @@ class Loader:
         options: LoaderOptions,
     ) -> None:
         whole_number(options.prefetch, "prefetch", least=0)
-        require_rank(options.rank, options.world_size)
         resolve_seed(options.seed)  # its range
         self._client = client
         self._options = options
@@ -67,11 +74,13 @@ class Loader:
             client.info().dataset, self._connection, draws, options
         )
         self._sample = replace(sample, temporal=temporal)
-        if self._drift():
+        if drift_of(self._sample.labor):
             len(self)  # or the number of a batch over all epochs is not known
         self._progress = Progress(epoch=0, handed_out=0)
         self._resume_at: Progress = self._progress
         self._running: weakref.ref[LoaderIterator] | None = None
+        self._made_in = os.getpid()
+        self._meet_ranks(self._progress)
 
     def __len__(self) -> int:
         """Batches of a whole epoch: the same on every rank."""
@@ -80,6 +89,7 @@ class Loader:
     def __iter__(self) -> LoaderIterator:
         self._end_running("a newer iter() of this loader ended this one")
         start = self._resume_at
+        self._meet_ranks(start)
         self._progress = start
         self._resume_at = Progress(start.epoch + 1, 0)
         iterator = LoaderIterator(self, start)
@@ -116,20 +126,16 @@ class Loader:
             "batch_size": self._options.batch_size,
             "shuffle": self._options.shuffle,
             "drop_last": self._options.drop_last,
-            "world_size": self._options.world_size,
+            "world_size": self._options.place.world_size,
             "seeds": self._seed_batches.digest(),
-            **self._drift(),
+            **drift_of(self._sample.labor),
         }
 
-    def _drift(self) -> dict[str, Any]:
-        """What the numbers of a batch depend on beside its place and the seed."""
-        labor = self._sample.labor
-        if labor is None or labor.batch_dependency == 1:
-            return {}
-        return {"batch_dependency": labor.batch_dependency}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any], *, on_resize: OnResize = "error") -> None:
         """Makes the next iter() go on after the last batch that the saved loader handed out.
+
+        A state of another number of ranks is taken at the end of an epoch. In the middle of one it
+        is a ValueError, or with on_resize="next_epoch" the rest of that epoch is left out.
 
         Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
         goes through other seeds or in another way: the next batch could not be the same.
@@ -137,17 +143,25 @@ class Loader:
         require_fitting_state(
             state,
             self.state_dict(),
-            same=("batch_size", "shuffle", "drop_last", "world_size", *self._drift()),
+            same=("batch_size", "shuffle", "drop_last", *drift_of(self._sample.labor)),
             digest="seeds",
             loader="Loader",
         )
         seed = resolve_seed(count_in_state(state, "seed"))
-        progress = Progress(count_in_state(state, "epoch"), count_in_state(state, "batches"))
+        batches = self._seed_batches.with_seed(seed)
+        progress = resumed_progress(state, batches, self._options.place.world_size, on_resize)
         self._end_running("load_state_dict() of this loader ended this iterator")
         self._seed = seed
-        self._seed_batches = self._seed_batches.with_seed(seed)
-        self._progress = self._seed_batches.normal(progress)
-        self._resume_at = self._progress
+        self._seed_batches = batches
+        self._progress = self._resume_at = progress
+
+    def _meet_ranks(self, start: Progress) -> None:
+        """Of ranks that were found: raises unless all of them begin in the same place."""
+        place = self._options.place
+        # A forked child has the parent's process group, and must not use it.
+        if place.found and place.world_size > 1 and os.getpid() == self._made_in:
+            own = {**self.state_dict(), "epoch": start.epoch, "batches": start.handed_out}
+            require_same_on_all_ranks(own)
 
     def _end_running(self, reason: str) -> None:
         running = self._running() if self._running is not None else None
@@ -155,8 +169,8 @@ class Loader:
             running.close(reason)
 
     def _submit(self, seeds: Seeds, epoch: int, step: int) -> RequestFuture[AnyBatch]:
-        options = self._options
-        drawn_by = batch_seed(self._seed, epoch, step, options.rank, options.world_size)
+        options, place = self._options, self._options.place
+        drawn_by = batch_seed(self._seed, epoch, step, place.rank, place.world_size)
         messages = sample_messages(seeds, self._sample_of(epoch, step), drawn_by)
         deadline = self._connection.deadline(options.timeout)
         make = self._client._make_batch
@@ -169,8 +183,8 @@ class Loader:
         labor = self._sample.labor
         if labor is None or labor.batch_dependency == 1:
             return self._sample
-        world_size = self._options.world_size
-        number = (epoch * len(self) + step) * world_size + self._options.rank
+        place = self._options.place
+        number = (epoch * len(self) + step) * place.world_size + place.rank
         return replace(self._sample, labor=labor.of_batch(self._seed, number))
 
 

@@ -9,6 +9,7 @@ from graphzero.base.ids import Ids
 from graphzero.client.calls import ClientCalls
 from graphzero.client.column_choice import Columns
 from graphzero.client.links import split_links
+from graphzero.client.ranks import Rank, place_of
 from graphzero.client.request import Call
 from graphzero.client.temporal import TimedDraws
 from graphzero.embedded.labor import Sampler, labor_of_loader
@@ -42,8 +43,8 @@ class LoaderCalls(ClientCalls):
         shuffle: bool = False,
         seed: int = 0,
         drop_last: bool = False,
-        rank: int = 0,
-        world_size: int = 1,
+        rank: Rank = 0,
+        world_size: int | None = None,
         prefetch: int = 2,
         batch_sampler: Iterable[Any] | None = None,
         columns: Columns | None = None,
@@ -67,7 +68,10 @@ class LoaderCalls(ClientCalls):
         original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
         drop_last: leave out what does not fill a batch on every rank.
-        rank, world_size: this trainer's place among those that share an epoch.
+        rank, world_size: this trainer's place among those that share an epoch. rank="auto" takes it
+        from torch's process group if there is one, from Ray Train, or from torchrun's environment;
+        where ranks can ask each other, each makes this loader, and other data or arguments on one
+        of them are an error.
         prefetch: batches in the making ahead of the one in use.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
         batch_size, shuffle and drop_last; of a graph with types, of what sample() takes as seeds.
@@ -104,8 +108,7 @@ class LoaderCalls(ClientCalls):
                 shuffle=shuffle,
                 seed=seed,
                 drop_last=drop_last,
-                rank=rank,
-                world_size=world_size,
+                place=place_of(rank, world_size),
                 prefetch=prefetch,
                 timeout=timeout,
             ),
@@ -130,8 +133,8 @@ class LoaderCalls(ClientCalls):
         shuffle: bool = False,
         seed: int = 0,
         drop_last: bool = False,
-        rank: int = 0,
-        world_size: int = 1,
+        rank: Rank = 0,
+        world_size: int | None = None,
         prefetch: int = 2,
         columns: Columns | None = None,
         replace: bool = False,
@@ -193,8 +196,7 @@ class LoaderCalls(ClientCalls):
                 shuffle=shuffle,
                 seed=seed,
                 drop_last=drop_last,
-                rank=rank,
-                world_size=world_size,
+                place=place_of(rank, world_size),
                 prefetch=prefetch,
                 timeout=timeout,
             ),

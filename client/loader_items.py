@@ -10,6 +10,7 @@ from graphzero.client.connection import Connection
 from graphzero.client.info import DatasetInfo
 from graphzero.client.messages import TemporalOptions
 from graphzero.client.order import EpochPlan, SeedOrder
+from graphzero.client.ranks import Place
 from graphzero.client.seed_batches import BatchItems, OrderedBatches, SamplerBatches, SeedBatches
 from graphzero.client.seeds import seed_list
 from graphzero.client.temporal import TimedDraws, sampler_temporal_options, temporal_options
@@ -23,8 +24,7 @@ class LoaderOptions:
     shuffle: bool
     seed: int
     drop_last: bool
-    rank: int
-    world_size: int
+    place: Place
     prefetch: int
     timeout: float | None
 
@@ -95,8 +95,8 @@ def ordered_batches(
     plan = EpochPlan(
         num_seeds=len(items),
         batch_size=require_batch_size(options),
-        rank=options.rank,
-        world_size=options.world_size,
+        rank=options.place.rank,
+        world_size=options.place.world_size,
         drop_last=options.drop_last,
         what=what,
     )

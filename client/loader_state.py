@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from graphzero.client.errors import DatasetChanged
+from graphzero.client.seed_batches import Progress, SeedBatches
+from graphzero.embedded.labor import Labor
+
+OnResize: TypeAlias = Literal["error", "next_epoch"]
+"""What to do with a state from the middle of an epoch of another number of ranks."""
 
 # Those of the data and of the draws, which no argument of a loader can change.
-_OF_THE_DATA = ("dataset", "sampler_version")
+OF_THE_DATA = ("dataset", "sampler_version")
 
 
 def require_fitting_state(
@@ -37,7 +42,7 @@ def require_fitting_state(
             f"the state has version {_short(state['version'])}, expected {own['version']}: it was "
             "saved by another release of graphzero"
         )
-    for key in _OF_THE_DATA:
+    for key in OF_THE_DATA:
         if state[key] != own[key]:
             raise DatasetChanged(
                 f"the state was saved with {key} {_short(state[key])}, found {own[key]}; its "
@@ -54,6 +59,42 @@ def require_fitting_state(
             f"the state was saved by a loader of other {digest} (digest {_short(state[digest])}, "
             f"found {own[digest]}): give this loader the same, in the same order"
         )
+
+
+def drift_of(labor: Labor | None) -> dict[str, int]:
+    """What the numbers of a batch depend on beside its place and the seed of the loader."""
+    if labor is None or labor.batch_dependency == 1:
+        return {}
+    return {"batch_dependency": labor.batch_dependency}
+
+
+def resumed_progress(
+    state: Mapping[str, Any], batches: SeedBatches, world_size: int, on_resize: OnResize
+) -> Progress:
+    """Where a loader of `world_size` ranks goes on, whose state may be that of other ranks.
+
+    At the end of an epoch nothing is left to divide, and the next one begins among any number of
+    ranks. In the middle of one, each rank has only its own share behind it: which seeds are left
+    is no beginning or end of the order, so that epoch cannot go on among others.
+    """
+    if on_resize not in ("error", "next_epoch"):
+        raise ValueError(f'on_resize is {on_resize!r}, expected "error" or "next_epoch"')
+    progress = Progress(count_in_state(state, "epoch"), count_in_state(state, "batches"))
+    saved = count_in_state(state, "world_size")
+    if saved == world_size:
+        return batches.normal(progress)
+    progress = batches.of_world(saved).normal(progress)
+    if progress.handed_out == 0:
+        return progress
+    if on_resize == "next_epoch":
+        return Progress(progress.epoch + 1, 0)
+    raise ValueError(
+        f"the state has world_size {saved}, this loader has {world_size}, and the state is in the "
+        f"middle of epoch {progress.epoch}, after {progress.handed_out} batches of each rank: its "
+        "rest cannot be divided among other ranks. Start as many ranks as there were, load a state "
+        "from the end of an epoch, or leave the rest out with load_state_dict(state, on_resize="
+        '"next_epoch")'
+    )
 
 
 def count_in_state(state: Mapping[str, Any], key: str) -> int:

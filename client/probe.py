@@ -16,6 +16,9 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.transport.admin_key import METADATA_NAME, read_admin_key
 from graphzero.transport.grpc_setup import import_grpc
 
+# Of one call that reads 64 MiB, behind others that do the same: a daemon that is gone shows sooner.
+_LONGEST_READ_S = 1800.0
+
 
 class DaemonCalls:
     """The calls of one channel; see open_calls()."""
@@ -55,6 +58,44 @@ class DaemonCalls:
         ended: pb.EndSessionResponse = self._call(self._stub.EndSession, request, key)
         return ended
 
+    def files(self, dataset: str = "") -> pb.ListFilesResponse:
+        """The files of a dataset that it serves; "" is the only one. Raises NotFound."""
+        found: pb.ListFilesResponse = self._call(
+            self._stub.ListFiles, pb.ListFilesRequest(dataset=dataset)
+        )
+        return found
+
+    def read_file(
+        self,
+        dataset: str,
+        fingerprint: bytes,
+        file: str,
+        offset: int,
+        size: int,
+        *,
+        checksums_only: bool = False,
+    ) -> Iterator[pb.ReadFileResponse]:
+        """Pieces of a file, or their checksums. Raises InvalidRequest if the dataset has another
+        fingerprint, RequestTimeout if it takes longer than the daemon lets a client take."""
+        request = pb.ReadFileRequest(
+            dataset=dataset,
+            expected_fingerprint=fingerprint,
+            file=file,
+            offset=offset,
+            byte_size=size,
+            checksums_only=checksums_only,
+        )
+        grpc = import_grpc()
+        call = self._stub.ReadFile(
+            request, metadata=call_metadata(self._address), timeout=_LONGEST_READ_S
+        )
+        try:
+            yield from call
+        except grpc.RpcError as error:
+            raise exception_of(error, self._address, answered=True) from None
+        finally:
+            call.cancel()  # whoever stops early does not leave the daemon writing
+
     def _admin_key(self) -> str:
         socket = self._address.socket
         if socket is None:
@@ -87,6 +128,7 @@ def open_calls(
     address: str | os.PathLike[str] | None = None,
     *,
     timeout: float = 5.0,
+    token: str | None = None,
     root_certificate: str | os.PathLike[str] | None = None,
     plaintext_token: bool = False,
     server_uid: int | None = None,
@@ -95,6 +137,7 @@ def open_calls(
     it."""
     found = find_address(
         address,
+        token=token,
         root_certificate=root_certificate,
         plaintext_token=plaintext_token,
         server_uid=server_uid,

@@ -8,11 +8,17 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from graphzero.client.deadline import Deadline
-from graphzero.client.errors import ClientError, RequestTimeout, ResourceExhausted, ServerError
+from graphzero.client.errors import (
+    ClientError,
+    RequestTimeout,
+    ResourceExhausted,
+    ServerError,
+    ServerUnavailable,
+)
 from graphzero.client.fork import leave_to_parent
 from graphzero.client.results import Reply
 from graphzero.client.threads import callbacks, is_kept_from_users
@@ -146,6 +152,7 @@ class PendingRequest:
     future: RequestFuture[Any]
     answer_by: float
     """When the daemon answers at the latest, on the monotonic clock."""
+    first_asked: float = field(default_factory=time.monotonic)
 
     def resolve(self, answer: Reply | ClientError) -> None:
         if isinstance(answer, ClientError):
@@ -168,6 +175,14 @@ class PendingRequest:
         """
         late = time.monotonic() > self.answer_by + _GRACE_S
         return late and isinstance(answer, RAN_OUT)
+
+    def waits_for_a_peer(self, answer: Reply | ClientError, retry_timeout: float | None) -> bool:
+        """Whether the daemon waited in vain for that of another part, which may come back: with
+        retry it is waited for as for the daemon itself."""
+        if retry_timeout is None or type(answer) is not ServerUnavailable:
+            return False
+        timeout_s = self.request.messages[0].timeout_ms / 1000
+        return time.monotonic() < self.first_asked + timeout_s + retry_timeout
 
 
 _to_be_called_back: set[Future[Any]] = set()

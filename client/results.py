@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
 from graphzero.base.errors import GraphZeroError
+from graphzero.base.fail_points import fail_point
 from graphzero.client.errors import ClientError, ServerError, SharedMemoryUnavailable
 from graphzero.client.pinned import HeldBlock, PinnedMemory
 from graphzero.files.dtypes import DataType
@@ -87,6 +88,7 @@ class ResultReader:
             self._pinned.end()
 
     def map_region(self, offer: RegionOffer) -> None:
+        fail_point("client.offered")
         try:
             region = _engine.RegionView.open(offer.name, offer.byte_size)
         except (OSError, GraphZeroError) as error:
@@ -94,6 +96,7 @@ class ResultReader:
             # is one when a result lies there.
             self._unseen[offer.region_id] = f"{offer.name}: {getattr(error, 'strerror', error)}"
             return
+        fail_point("client.mapped")
         self._regions[offer.region_id] = region
         self.saw_memory = True
         self._confirm_region(offer.region_id, "")
@@ -138,6 +141,7 @@ class ResultReader:
             offset=block.offset,
             size=block.byte_size,
         )
+        fail_point("client.received")
         tensors = {
             ref.name: Tensor(
                 lease.array(ref.offset, list(ref.shape), ref.dtype), _DTYPES[ref.dtype]

@@ -47,6 +47,9 @@ class SeedBatches(Protocol):
     def with_seed(self, seed: int) -> SeedBatches:
         """The same seeds in the order of another loader seed."""
 
+    def of_world(self, world_size: int) -> SeedBatches:
+        """Those of the first of so many ranks."""
+
 
 class BatchItems(Protocol):
     """What a loader goes through: seeds (seed_list.py) or links (link_batches.py) at positions 0,
@@ -94,6 +97,9 @@ class OrderedBatches:
     def with_seed(self, seed: int) -> OrderedBatches:
         return replace(self, order=replace(self.order, seed=seed))
 
+    def of_world(self, world_size: int) -> OrderedBatches:
+        return replace(self, plan=replace(self.plan, rank=0, world_size=world_size))
+
 
 @dataclass(frozen=True)
 class SamplerBatches:
@@ -132,4 +138,7 @@ class SamplerBatches:
             tell(epoch)
 
     def with_seed(self, seed: int) -> SamplerBatches:
+        return self
+
+    def of_world(self, world_size: int) -> SamplerBatches:
         return self

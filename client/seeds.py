@@ -16,10 +16,12 @@ from graphzero.client.request import Call, Request
 from graphzero.client.results import Reply
 from graphzero.client.seed_list import SeedList, SeedPart
 from graphzero.embedded.typed_arguments import seeds_by_type
+from graphzero.files.dtypes import DataType
 from graphzero.files.schema import type_text
 
-# Of the rows that are read at a time: far below any limit of a result.
-_BYTES_PER_REQUEST = 8 << 20
+# Of the rows that are read at a time. Their ids take as much again, and a daemon with little memory
+# has only a few megabytes for the ids of all requests.
+_BYTES_PER_REQUEST = 1 << 20
 
 
 def resolve_seeds(
@@ -103,7 +105,8 @@ def read_rows(
     column: ColumnInfo, rows: npt.NDArray[np.int64], deadline: Deadline
 ) -> Call[npt.NDArray[Any]]:
     """These rows of a column, in that order."""
-    row_bytes = max(column.byte_size // max(column.shape[0], 1), 8)
+    item = DataType[column.dtype.upper()].storage.itemsize
+    row_bytes = max(math.prod(column.shape[1:]) * item, 8)
     at_once = max(_BYTES_PER_REQUEST // row_bytes, 1)
     pieces = []
     for first in range(0, max(len(rows), 1), at_once):

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from graphzero import _engine
+from graphzero.base.fail_points import fail_point
 from graphzero.client.deadline import STEP_S, Deadline, awake
 from graphzero.client.errors import (
     ClientError,
@@ -250,6 +251,8 @@ class Session:
 
     def _free_now(self, block_ids: list[int]) -> list[int]:
         """Without those that a GPU may still be reading from."""
+        if block_ids:
+            fail_point("client.releasing")
         return self._pinned.free_now(block_ids) if self._pinned is not None else block_ids
 
 

@@ -10,6 +10,7 @@ from graphzero.client.calls import AnyBatch
 from graphzero.client.client import Client
 from graphzero.client.loader import Loader
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
+from graphzero.client.ranks import place_of
 from graphzero.client.signatures import require_arguments
 from torch.utils.data import IterableDataset, get_worker_info
 
@@ -33,7 +34,9 @@ class BatchDataset(IterableDataset[AnyBatch]):
     def __init__(self, data: ClientOrPlace, /, *args: Any, **options: Any) -> None:
         require_arguments("BatchDataset", Client.loader, (data, *args), options)
         self._portable_client = PortableClient(data)
-        self._arguments = args, options
+        place = place_of(options.get("rank", 0), options.get("world_size"))
+        # Fixed here: a worker that was spawned has neither torch's process group nor Ray's context.
+        self._arguments = args, {**options, "rank": place.rank, "world_size": place.world_size}
         self._loader: Loader | None = self._portable_client.client.loader(*args, **options)
         self._length = len(self._loader)
         self._epochs = _EpochClock()

@@ -15,6 +15,7 @@ import grpc
 from graphzero import _engine
 from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError
+from graphzero.base.fail_points import fail_point
 from graphzero.base.text import line_text, quoted
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import add_SamplerServiceServicer_to_server
@@ -26,6 +27,8 @@ from graphzero.server.network import listen
 from graphzero.server.network.credentials import Secrets, ServedCertificate
 from graphzero.server.network.listen import Door
 from graphzero.server.network.message_guard import MessageGuard
+from graphzero.server.peers.access import PeerAccess
+from graphzero.server.peers.directory import Peers
 from graphzero.server.process import machine
 from graphzero.server.process.banner import banner
 from graphzero.server.process.lock import SocketLock
@@ -88,7 +91,10 @@ class _Daemon:
             lock.region_prefix,
             group=listen.group_id(config.listen),
         )
-        self._service = Service(self._catalog, self._plan, config.limits, budget, lock)
+        self._peers = Peers(config.peers.peers, self._peer_token, config.peers.certificate())
+        self._service = Service(
+            self._catalog, self._plan, config.limits, budget, lock, PeerAccess(self._peers)
+        )
         self._service.set_slow_request(config.log.slow_request_s)
         self._health = health.aio.HealthServicer()
         # Two, because the options of a server hold for all of its addresses.
@@ -104,6 +110,10 @@ class _Daemon:
         self._reload_wanted = False
         self.work_goes_on = False
         """After run(): whether a worker is busy with what cannot be interrupted."""
+
+    def _peer_token(self) -> bytes | None:
+        """Daemons of one dataset have one token."""
+        return self._service.tcp_token
 
     async def run(self) -> None:
         await self._start()
@@ -126,6 +136,7 @@ class _Daemon:
         self._service.watch_memory(loop)
         for server in self._servers:
             await server.start()
+        fail_point("server.listening")
         if self._side_port is not None:
             self._side_port.start(loop)
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
@@ -172,6 +183,12 @@ class _Daemon:
         yield from (door.warning for door in doors if door.warning)
         yield from machine.warnings(self._config, self._catalog.num_files)
         yield from read_plan.problems(self._catalog.all())
+        for dataset in self._catalog.all():
+            if dataset.shard is not None and not self._peers.given:
+                yield (
+                    f"{dataset.name} is part {dataset.shard.part} of {dataset.shard.parts}, and "
+                    "there are no --peers: requests for rows of other parts will fail"
+                )
 
     def _told_to_stop(self, number: int) -> None:
         if not self._stop.is_set():
@@ -277,6 +294,7 @@ class _Daemon:
             await _handlers_end()
         left_s = max(_LAST_MOMENT_S, deadline - time.monotonic())
         worked = self._service.shutdown(left_s)
+        self._peers.close()
         reloaded = self._reloading is None or self._reloading.done()
         warmed = self._warm_start.join(_LAST_MOMENT_S)
         closed = self._side_port is None or self._side_port.stop(_LAST_MOMENT_S)

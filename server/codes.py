@@ -36,6 +36,16 @@ class UnreadableFile(Exception):
     place."""
 
 
+class PeerUnavailable(Exception):
+    """Time ran out while the daemon of another part, whose rows are needed, was waited for; names
+    it."""
+
+
+class PeerFailed(Exception):
+    """The daemon of another part refuses to give rows, or gives what was not asked for; names
+    it."""
+
+
 # The first row that fits counts, so a subclass stands before its base.
 CODES: list[tuple[type[BaseException], StatusCode]] = [
     (ProtocolViolation, StatusCode.INVALID_ARGUMENT),
@@ -43,6 +53,8 @@ CODES: list[tuple[type[BaseException], StatusCode]] = [
     (RequestTimedOut, StatusCode.DEADLINE_EXCEEDED),
     (OutOfMemory, StatusCode.RESOURCE_EXHAUSTED),
     (NotPossible, StatusCode.FAILED_PRECONDITION),
+    (PeerUnavailable, StatusCode.UNAVAILABLE),
+    (PeerFailed, StatusCode.DATA_LOSS),
     (NotFound, StatusCode.NOT_FOUND),
     (UnknownDataset, StatusCode.NOT_FOUND),
     (UnusableDataset, StatusCode.DATA_LOSS),

@@ -13,6 +13,7 @@ from typing import Any
 
 from graphzero import _engine
 from graphzero.base.errors import GraphZeroError, InputError
+from graphzero.base.fail_points import fail_point
 from graphzero.base.text import line_text, quoted, size_text
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
@@ -32,12 +33,15 @@ from graphzero.server.metrics.requests import RequestMetrics
 from graphzero.server.metrics.statistics import Sources, Statistics
 from graphzero.server.network.foreign_text import foreign_text
 from graphzero.server.network.loop_time import LoopTime
+from graphzero.server.peers.access import PeerAccess
+from graphzero.server.peers.answers import AT_A_TIME, PeerAnswers
 from graphzero.server.process.lock import SocketLock
 from graphzero.server.process.log_lines import fields
 from graphzero.server.sessions.resources import Shared
 from graphzero.server.sessions.scheduler import Scheduler
 from graphzero.server.sessions.session import TrainerSession, log_closed
 from graphzero.server.settings.config import LimitConfig
+from graphzero.server.transfers import Transfers
 from grpc import StatusCode
 
 log = logging.getLogger("graphzero.server")
@@ -72,6 +76,7 @@ class Service(SamplerServiceServicer):
         limits: LimitConfig,
         budget: _engine.MemoryBudget,
         lock: SocketLock,
+        peers: PeerAccess,
     ) -> None:
         self._catalog = catalog
         self._plan = plan
@@ -85,11 +90,12 @@ class Service(SamplerServiceServicer):
             limits=limits,
             scheduler=Scheduler(
                 limits.workers if reading else limits.threads,
-                most=limits.workers + limits.max_sessions,
+                most=_most_workers(limits),
             ),
             line=WorkingMemoryLine(limits.work_memory),
             ids=IdBudget(limits.id_memory),
             metrics=RequestMetrics(),
+            peers=peers,
         )
         self._statistics = Statistics(
             Sources(lock.instance_id, catalog, plan, self._shared, budget)
@@ -97,6 +103,8 @@ class Service(SamplerServiceServicer):
         self.history = History()
         self._sessions: dict[int, TrainerSession] = {}
         self._eviction = Eviction(self._sessions, self._close, lock.admin_key)
+        self._answers = PeerAnswers(catalog, self._shared.scheduler)
+        self._transfers = Transfers(catalog, lambda: len(self._sessions))
         self._next_session = 1
         self._last_busy = time.monotonic()
         self._draining = False
@@ -116,6 +124,7 @@ class Service(SamplerServiceServicer):
             await context.abort(*refused)
         writer, ended = None, None
         try:
+            fail_point("session.opened")
             welcome = pb.SessionResponse(request_id=request_id, welcome=self._welcome(session))
             await context.write(welcome)
             writer = asyncio.create_task(session.write_to(context))
@@ -141,7 +150,7 @@ class Service(SamplerServiceServicer):
 
     def datasets(self) -> pb.ListDatasetsResponse:
         datasets = [describe_dataset(dataset) for dataset in self._catalog.all()]
-        return pb.ListDatasetsResponse(datasets=datasets)
+        return pb.ListDatasetsResponse(datasets=datasets, sampler_version=_engine.SAMPLER_VERSION)
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Any) -> pb.GetStatsResponse:
         await self._check_token(context)
@@ -159,6 +168,21 @@ class Service(SamplerServiceServicer):
         self, request: pb.EndSessionRequest, context: Any
     ) -> pb.EndSessionResponse:
         return await self._eviction.end_one(request, context)
+
+    async def ListFiles(self, request: pb.ListFilesRequest, context: Any) -> pb.ListFilesResponse:
+        await self._check_token(context)
+        return await self._transfers.list_files(request, context)
+
+    async def ReadRows(self, request: pb.ReadRowsRequest, context: Any) -> None:
+        await self._check_token(context)
+        await self._answers.read_rows(request, context)
+
+    async def ReadFile(self, request: pb.ReadFileRequest, context: Any) -> None:
+        await self._check_token(context)
+        try:
+            await self._transfers.read_file(request, context)
+        finally:
+            self._last_busy = time.monotonic()
 
     # --- sessions ---
 
@@ -288,7 +312,7 @@ class Service(SamplerServiceServicer):
     def set_limits(self, limits: LimitConfig) -> None:
         """From now on; sessions and requests that are there stay."""
         self._limits = self._shared.limits = limits
-        self._shared.scheduler.set_most(limits.workers + limits.max_sessions)
+        self._shared.scheduler.set_most(_most_workers(limits))
 
     def set_slow_request(self, seconds: float) -> None:
         self._shared.metrics.slow_s = seconds
@@ -306,8 +330,9 @@ class Service(SamplerServiceServicer):
         self._eviction.end_idle(most_s)
 
     def idle_seconds(self) -> float:
-        """How long there has been no session."""
-        return 0.0 if self._sessions else time.monotonic() - self._last_busy
+        """How long there has been no session, and nobody who copied a dataset."""
+        busy = self._sessions or self._transfers.open
+        return 0.0 if busy else time.monotonic() - self._last_busy
 
     async def trim_memory(self) -> None:
         """Gives idle memory back; on another thread, because it is slow."""
@@ -329,6 +354,12 @@ class Service(SamplerServiceServicer):
             self._close(session)
         looked = self._statistics.close(timeout_s)
         return self._shared.scheduler.shutdown(timeout_s) and looked
+
+
+def _most_workers(limits: LimitConfig) -> int:
+    """One for each session, and one for each answer to a peer: while all requests wait for peers,
+    these may be waiting for an answer from here."""
+    return limits.workers + limits.max_sessions + AT_A_TIME
 
 
 def _log_refusal(code: StatusCode, text: str) -> None:

@@ -6,7 +6,7 @@ import base64
 import itertools
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from graphzero.base.lazy_torch import has_accelerator
+from graphzero.client.loader_state import drift_of
 from graphzero.client.messages import Seeds
 from graphzero.client.order import batch_seed
 from graphzero.client.pyg.positions import Positions, position_batches
+from graphzero.client.pyg.ranked import RankedBatches, RankedProgress
+from graphzero.client.ranks import Place
 
 if TYPE_CHECKING:
     from graphzero.client.pyg.loading import BatchLoader
@@ -49,6 +52,9 @@ class EpochProgress:
         return cls(generator_state, handed_out)
 
 
+_ALONE = Place(0, 1)
+
+
 @dataclass
 class _Order:
     """The positions of an epoch's batches from some batch on, and the seed of its draws."""
@@ -56,22 +62,35 @@ class _Order:
     positions: Iterator[Positions]
     seed: int
     first: int
-    progress: EpochProgress
+    progress: EpochProgress | RankedProgress
+    place: Place
 
 
 def new_order(loader: BatchLoader, batch_sampler: Any = None) -> _Order:
     """The next epoch, as DataLoader would begin it; or that of another batch_sampler."""
+    if loader.ranked is not None and batch_sampler is None:
+        return _ranked_order(loader.ranked, loader.ranked.begin())
     progress = EpochProgress(_generator_of(loader).get_state())
     seed = _draw_seed(loader.generator)
-    return _Order(position_batches(batch_sampler or loader.batch_sampler), seed, 0, progress)
+    positions = position_batches(batch_sampler or loader.batch_sampler)
+    return _Order(positions, seed, 0, progress, _ALONE)
 
 
-def resumed_order(loader: BatchLoader, progress: EpochProgress) -> _Order:
+def _ranked_order(ranked: RankedBatches, progress: RankedProgress) -> _Order:
+    seed, first = ranked.draw_seed(progress.epoch), progress.handed_out
+    return _Order(ranked.positions(progress), seed, first, progress, ranked.place)
+
+
+def resumed_order(loader: BatchLoader, progress: EpochProgress | RankedProgress) -> _Order:
     """The rest of an epoch, or the next one if nothing of it is left.
 
     Draws again what the epoch drew before. From a generator of the loader, which then is where it
-    was; but not from torch's global one, whose state is the user's to restore.
+    was; but not from torch's global one, whose state is the user's to restore. Ranks draw nothing
+    from either.
     """
+    if isinstance(progress, RankedProgress):
+        assert loader.ranked is not None
+        return _ranked_order(loader.ranked, progress)
     own = loader.generator is not None
     context: AbstractContextManager[Any] = nullcontext() if own else torch.random.fork_rng([])
     with context:
@@ -85,7 +104,7 @@ def resumed_order(loader: BatchLoader, progress: EpochProgress) -> _Order:
         return new_order(loader)
     progress = EpochProgress(progress.generator_state, progress.handed_out)
     rest = itertools.chain(following, positions)
-    return _Order(rest, seed, progress.handed_out, progress)
+    return _Order(rest, seed, progress.handed_out, progress, _ALONE)
 
 
 class Epoch:
@@ -107,8 +126,10 @@ class Epoch:
             None,
             **loader.neighbor_sampler.options(),
             time=loader._time(),
-            batch_sampler=_requests(loader, order, self._under_way),
+            batch_sampler=_numbered(loader, _requests(loader, order, self._under_way)),
             seed=order.seed,
+            rank=order.place.rank,
+            world_size=order.place.world_size,
             prefetch=prefetch,
             columns=loader._clients_columns(self._changes),
             timeout=loader.timeout or None,
@@ -139,10 +160,30 @@ def _requests(
 ) -> Iterator[Seeds | None]:
     yield from itertools.repeat(None, order.first)  # skipped by who resumes
     for step, positions in enumerate(order.positions, order.first):
-        seed = batch_seed(order.seed, 0, step, rank=0, world_size=1)
+        seed = batch_seed(order.seed, 0, step, order.place.rank, order.place.world_size)
         request = loader._request(positions, seed)
         under_way.append((positions, request))
         yield request
+
+
+@dataclass
+class _Counted:
+    """Requests of which there are so many."""
+
+    requests: Iterator[Seeds | None]
+    count: int
+
+    def __iter__(self) -> Iterator[Seeds | None]:
+        return self.requests
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def _numbered(loader: BatchLoader, requests: Iterator[Seeds | None]) -> Iterable[Seeds | None]:
+    """Batches that follow from each other are numbered over all epochs of a client's Loader, which
+    wants to know for it how many an epoch has. Here each iter() is a run of its own."""
+    return _Counted(requests, len(loader)) if drift_of(loader._labor()) else requests
 
 
 def _generator_of(loader: BatchLoader) -> torch.Generator:

@@ -14,9 +14,11 @@ from graphzero.client.pyg.link_items import LinkItems
 from graphzero.client.pyg.links import EndsAsSeeds, LinkFields
 from graphzero.client.pyg.loading import BatchLoader
 from graphzero.client.pyg.negatives import NegativePlan
+from graphzero.client.pyg.outputs import Output
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.pyg.sampler import GraphZeroSampler, Output, sampler_of
+from graphzero.client.pyg.sampler import GraphZeroSampler, neighbour_sampler, sampler_of
 from graphzero.client.pyg.served_data import AnyServedData, served
+from graphzero.client.ranks import Rank
 from graphzero.client.temporal import GIVEN_TIMES, GivenTimes
 from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest, Negatives
@@ -77,9 +79,13 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
         exclude_seed_edges: ExcludeSeedEdges | None = None,
         columns: Any = None,
         prefetch: int = 2,
+        rank: Rank | None = None,
+        world_size: int | None = None,
+        seed: int = 0,
         **kwargs: Any,
     ) -> None:
         refuse(custom_cls=kwargs.pop("custom_cls", None))
+        neighbours = neighbour_sampler(kwargs, neighbor_sampler)
         if neighbor_sampler is None and (edge_label_time is None) != (time_attr is None):
             given, missing = ("time_attr", "edge_label_time")[:: -1 if time_attr is None else 1]
             raise ValueError(
@@ -105,6 +111,7 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
             weight_attr=weight_attr,
             directed=directed,
             exclude_seed_edges=exclude_seed_edges,
+            sampler=neighbours,
         )
         # Under the names of arguments, as tools that rebuild a DataLoader want them.
         self.edge_label_index = edge_label_index
@@ -134,6 +141,9 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
             input_id=input_id,
             columns=columns,
             prefetch=prefetch,
+            rank=rank,
+            world_size=world_size,
+            seed=seed,
             **kwargs,
         )
 

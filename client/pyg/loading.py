@@ -12,18 +12,27 @@ import torch
 from graphzero.base.lazy_torch import has_accelerator
 from graphzero.client.batch import Batch
 from graphzero.client.client import Client
-from graphzero.client.loader_state import count_in_state, require_fitting_state
+from graphzero.client.loader_state import (
+    OnResize,
+    count_in_state,
+    drift_of,
+    require_fitting_state,
+)
 from graphzero.client.messages import Seeds
 from graphzero.client.pyg.columns import asked_columns
 from graphzero.client.pyg.data import Stores, data_of, make_bidirectional, stores_of
 from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
-from graphzero.client.pyg.parts import WEIGHTS, Key, parts_of
+from graphzero.client.pyg.outputs import Output, of_drawn_edges, stores_of_output
+from graphzero.client.pyg.parts import SCALES, WEIGHTS, Key, parts_of
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.pyg.sampler import GraphZeroSampler, Output, stores_of_output, weights_of
+from graphzero.client.pyg.ranked import RankedBatches, RankedProgress
+from graphzero.client.pyg.sampler import GraphZeroSampler
 from graphzero.client.pyg.served_data import AnyServedData, DataChanges
+from graphzero.client.ranks import Rank, require_same_on_all_ranks
 from graphzero.client.signatures import require_arguments
 from graphzero.client.temporal import GivenTimes
 from graphzero.client.typed_batch import TypedBatch
+from graphzero.embedded.labor import Labor
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.loader import LinkLoader, NodeLoader
@@ -67,6 +76,9 @@ class BatchLoader(DataLoader[int]):
         input_id: Any,
         columns: Any,
         prefetch: int,
+        rank: Rank | None,
+        world_size: int | None,
+        seed: int,
         **kwargs: Any,
     ) -> None:
         # Under the names of arguments, as tools that rebuild a DataLoader want them.
@@ -84,12 +96,19 @@ class BatchLoader(DataLoader[int]):
         self._columns = asked_columns(self.client.info().dataset, self._parts, columns)
         if num_items == 0 and kwargs.get("shuffle"):
             raise ValueError("shuffle=True, but there is nothing to shuffle: no item was given")
+        if rank is None and world_size is not None:
+            raise ValueError(f"world_size is {world_size} without rank")
+        self.ranked: RankedBatches | None = None
+        if rank is not None:
+            self.ranked = RankedBatches.of(num_items, rank, world_size, seed, kwargs)
+            kwargs["batch_sampler"] = self.ranked
         self._init_data_loader(num_items, **kwargs)
         if self.batch_sampler is None:
             raise ValueError("batch_size is None, expected a number: samples are made for batches")
         self._transforms_in_workers = bool(filter_per_worker and transform and self.num_workers)
-        self._resume_at: EpochProgress | None = None
-        self._progress: EpochProgress | None = None
+        self._resume_at: EpochProgress | RankedProgress | None = None
+        self._progress: EpochProgress | RankedProgress | None = None
+        self._meet_ranks()
         if transform is not None and self.num_workers and not self._goes_pyg_s_way():
             warnings.warn(
                 f"transform runs in this process, not in num_workers={self.num_workers} others: "
@@ -138,6 +157,7 @@ class BatchLoader(DataLoader[int]):
     def __iter__(self) -> Any:
         if self._goes_pyg_s_way():
             return DataLoader.__iter__(self)
+        self._meet_ranks()
         resume_at, self._resume_at = self._resume_at, None
         order = new_order(self) if resume_at is None else resumed_order(self, resume_at)
         self._progress = order.progress
@@ -156,41 +176,76 @@ class BatchLoader(DataLoader[int]):
         Epochs follow from the state of torch's generator. That of an epoch that has begun is here;
         later ones are the same after a restart if the loader has a generator of its own, or if
         torch's state is part of the checkpoint (torch.get_rng_state()). A sampler or batch_sampler
-        that was given keeps its own state.
+        that was given keeps its own state. Of a loader with a rank, epochs follow from its seed,
+        and the state is the same on every rank.
         """
         self._require_daemon_s_way("state_dict()")
         info = self.client.info()
-        progress = self._progress
-        if progress is None and self.generator is not None:
-            progress = EpochProgress(self.generator.get_state())
-        return {
+        common = {
             "version": _STATE_VERSION,
             "dataset": info.dataset.fingerprint,
             "sampler_version": info.sampler_version,
+            "items": self._digest(),
+            **drift_of(self._labor()),
+        }
+        progress = self._progress
+        if self.ranked is not None:
+            assert not isinstance(progress, EpochProgress)
+            return {**common, **self.ranked.state(progress)}
+        assert not isinstance(progress, RankedProgress)
+        if progress is None and self.generator is not None:
+            progress = EpochProgress(self.generator.get_state())
+        return {
+            **common,
             "batches": 0 if progress is None else progress.handed_out,
             "generator": None if progress is None else progress.encoded_state(),
             "batch_size": self.batch_size,
             "drop_last": self.drop_last,
             "sampler": type(self.sampler).__name__,
-            "items": self._digest(),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any], *, on_resize: OnResize = "error") -> None:
         """Makes the next iter() go on after the last batch that the saved loader handed out.
+
+        on_resize: for a loader with a rank, as in Loader.load_state_dict().
 
         Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
         goes through other items or in another way: the next batch could not be the same.
         """
+        way = "sampler" if self.ranked is None else "shuffle"
         require_fitting_state(
             state,
             self.state_dict(),
-            same=("batch_size", "drop_last", "sampler"),
+            same=("batch_size", "drop_last", way, *drift_of(self._labor())),
             digest="items",
             loader=type(self).__name__,
         )
+        if self.ranked is not None:
+            self._progress = self._resume_at = self.ranked.resumed(state, on_resize)
+            return
         self._progress = self._resume_at = EpochProgress.decoded(
             state["generator"], count_in_state(state, "batches")
         )
+
+    def set_epoch(self, epoch: int) -> None:
+        """Of a loader with a rank: makes `epoch` that of the next iter(). After load_state_dict()
+        in the middle of that very epoch, its rest."""
+        if self.ranked is None:
+            raise ValueError("this loader has no rank: its epochs follow from torch's generator")
+        resume_at = self._resume_at
+        if isinstance(resume_at, RankedProgress) and resume_at.epoch == epoch:
+            return
+        self.ranked.set_epoch(epoch)
+        self._resume_at = self._progress = None
+
+    def _meet_ranks(self) -> None:
+        """Of ranks that were found: raises unless all of them begin in the same place."""
+        if self.ranked is None or not self.ranked.place.found or self._goes_pyg_s_way():
+            return
+        resume_at = self._resume_at
+        assert not isinstance(resume_at, EpochProgress)
+        if self.ranked.place.world_size > 1:
+            require_same_on_all_ranks({**self.state_dict(), **self.ranked.state(resume_at)})
 
     def filter_fn(self, out: Output) -> Any:
         """Columns for what collate_fn() sampled: PyG's way to a batch, see the class."""
@@ -205,8 +260,11 @@ class BatchLoader(DataLoader[int]):
                 rows = fields.get("n_id" if of_nodes else "e_id")
                 if rows is not None:
                     fields[name] = self.client.gather(part.columns[name].name, rows)
+            drawn = of_drawn_edges(out, key) if part.edges else {}
+            if SCALES in drawn:
+                fields[SCALES] = drawn[SCALES]
             if part.edges and part.edges.has_weight_field and WEIGHTS not in fields:
-                weights = weights_of(out, key)
+                weights = drawn.get(WEIGHTS)
                 if weights is None and "e_id" in fields:  # of edges that someone else chose
                     store = self.data if key is None else self.data[key]
                     weights = store[WEIGHTS][fields["e_id"]]
@@ -236,6 +294,10 @@ class BatchLoader(DataLoader[int]):
     @abstractmethod
     def _digest(self) -> str:
         """Differs where other items would come."""
+
+    def _labor(self) -> Labor | None:
+        sampler = self.neighbor_sampler
+        return sampler.labor if isinstance(sampler, GraphZeroSampler) else None
 
     def _goes_pyg_s_way(self) -> bool:
         """Whether something is asked for that only PyG's way to a batch can do, see the class."""
@@ -302,7 +364,7 @@ class BatchLoader(DataLoader[int]):
     def _transformed(self, data: Data | HeteroData) -> Any:
         return data if self.transform is None else self.transform(data)
 
-    def _epoch_ended(self, progress: EpochProgress) -> None:
+    def _epoch_ended(self, progress: EpochProgress | RankedProgress) -> None:
         if self._progress is progress:
             self._progress = None
 

@@ -13,9 +13,11 @@ from graphzero.client.pyg.arguments import refuse
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.loading import BatchLoader
 from graphzero.client.pyg.node_items import NodeItems
+from graphzero.client.pyg.outputs import Output
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.pyg.sampler import Output, sampler_of
+from graphzero.client.pyg.sampler import neighbour_sampler, sampler_of
 from graphzero.client.pyg.served_data import AnyServedData, served
+from graphzero.client.ranks import Rank
 from graphzero.client.temporal import GivenTimes
 from graphzero.client.typed_batch import TypedBatch
 from torch_geometric.loader import NeighborLoader as PygNeighborLoader
@@ -41,6 +43,13 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     columns: which columns of nodes and edges batches have; None for all. Of a dataset with types
     also by type and relation.
     prefetch: batches that the daemon prepares ahead.
+    sampler: "labor", or a gz.Labor, makes nodes of a hop agree on whom they draw: the same fanout,
+    far fewer different nodes. Anything else is torch's, which says in which order items come. Both
+    at once: neighbor_sampler=GraphZeroSampler(..., sampler="labor").
+    rank, world_size: this trainer's place among those that share an epoch, or rank="auto", as in
+    Client.loader(). Order and draws then follow from `seed` and the number of the epoch, and not
+    from torch's generator. None: the loader does not divide its nodes, as PyG's does not; give each
+    rank its own input_nodes or a DistributedSampler.
 
     The rest is DataLoader's: batch_size, shuffle, sampler, batch_sampler, drop_last, generator,
     timeout, pin_memory. Accepted and without effect, because the daemon does that work:
@@ -52,8 +61,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     transform with filter_per_worker=True. They, transform_sampler_output, another neighbor_sampler
     and a filter_fn() of a subclass make the loader work as PyG's does: a sample, then its columns.
 
-    custom_cls raises NotImplementedError. The loader does not divide its nodes among ranks: give
-    each rank its own input_nodes or a DistributedSampler, as with PyG's.
+    custom_cls raises NotImplementedError.
     """
 
     def __init__(
@@ -79,9 +87,13 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
         original_ids: bool = False,
         columns: Any = None,
         prefetch: int = 2,
+        rank: Rank | None = None,
+        world_size: int | None = None,
+        seed: int = 0,
         **kwargs: Any,
     ) -> None:
         refuse(custom_cls=kwargs.pop("custom_cls", None))
+        neighbours = neighbour_sampler(kwargs, neighbor_sampler)
         if input_time is not None and time_attr is None and neighbor_sampler is None:
             raise ValueError(
                 "input_time is given without time_attr; expected the name of the attribute that "
@@ -99,6 +111,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
             time_attr=time_attr,
             weight_attr=weight_attr,
             directed=directed,
+            sampler=neighbours,
         )
         # Under the names of arguments, as tools that rebuild a DataLoader want them.
         self.input_nodes = input_nodes
@@ -123,6 +136,9 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
             input_id=input_id,
             columns=columns,
             prefetch=prefetch,
+            rank=rank,
+            world_size=world_size,
+            seed=seed,
             **kwargs,
         )
 

@@ -18,6 +18,8 @@ from graphzero.files.schema import RelationName
 
 WEIGHTS = "edge_weight"
 """The name that a graph's weights have in a batch."""
+SCALES = "edge_scale"
+"""What each edge of a LABOR sample by weight counts for."""
 EDGE_INDEX = "edge_index"
 
 Key: TypeAlias = str | RelationName | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from graphzero.client.batch import Batch
@@ -19,10 +19,9 @@ from graphzero.client.pyg.arguments import (
     refuse,
     subgraph_of,
 )
-from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.links import LinkPlan
 from graphzero.client.pyg.negatives import NegativePlan
-from graphzero.client.pyg.parts import Key, Part
+from graphzero.client.pyg.outputs import Output, output_of
 from graphzero.client.pyg.served_data import AnyServedData, served
 from graphzero.client.pyg.times import check_strategy, check_time_attr
 from graphzero.client.temporal import (
@@ -32,21 +31,18 @@ from graphzero.client.temporal import (
     sampler_temporal_options,
 )
 from graphzero.client.typed_batch import TypedBatch
+from graphzero.embedded.labor import Labor, Sampler, labor_of_loader
 from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
 from graphzero.embedded.sampling import resolve_seed
 from torch_geometric.sampler import (
     BaseSampler,
     EdgeSamplerInput,
-    HeteroSamplerOutput,
     NegativeSampling,
     NeighborSampler,
     NodeSamplerInput,
     NumNeighbors,
-    SamplerOutput,
 )
 from torch_geometric.sampler.base import DataType, SubgraphType
-
-Output: TypeAlias = SamplerOutput | HeteroSamplerOutput
 
 
 class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
@@ -54,11 +50,12 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     data: a client, the directory of a dataset (a daemon is started if need be), an address, or a
     ServedData or ServedHeteroData.
+    sampler: "labor", or a gz.Labor, makes nodes of a hop agree on whom they draw.
     The other arguments are those of PyG's; exclude_seed_edges is that of LinkNeighborLoader. What
     they set can be changed later, as Lightning does for evaluation: num_neighbors, replace,
-    subgraph_type, disjoint, temporal_strategy, weight_attr and sample_direction hold from the next
-    sample on. is_sorted and share_memory have no meaning here: the files are sorted, by time where
-    there are times, and belong to everyone.
+    subgraph_type, disjoint, temporal_strategy, weight_attr, sample_direction and sampler hold from
+    the next sample on. is_sorted and share_memory have no meaning here: the files are sorted, by
+    time where there are times, and belong to everyone.
     Seeds come from torch's generator, so torch.manual_seed() repeats a run.
 
     Works in workers, forked or spawned: each connects for itself.
@@ -87,6 +84,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         sample_direction: SampleDirection = "forward",
         *,
         exclude_seed_edges: ExcludeSeedEdges | None = None,
+        sampler: Sampler = "neighbour",
     ) -> None:
         # Not NeighborSampler.__init__, which copies the graph and asks for PyG's native libraries.
         self._portable_client = served(data).portable_client
@@ -112,6 +110,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         self.subgraph_type = induced_if_undirected(directed, subgraph_type)
         self.sample_direction = sample_direction
         self.weight_attr = weight_attr
+        self.sampler = sampler
 
     @property
     def client(self) -> Client:
@@ -167,6 +166,20 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         self._weight_attr = weight_attr
 
     @property
+    def sampler(self) -> Sampler:
+        return self._sampler
+
+    @sampler.setter
+    def sampler(self, sampler: Sampler) -> None:
+        self._labor = labor_of_loader(sampler)
+        self._sampler: Sampler = sampler
+
+    @property
+    def labor(self) -> Labor | None:
+        """How LABOR draws; None where every node draws by itself."""
+        return self._labor
+
+    @property
     def adds_reverses(self) -> bool:
         """Whether the sample of the daemon becomes bidirectional here: of a graph with types, where
         PyG says which relations are each other's reverse."""
@@ -175,6 +188,12 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
     def options(self) -> dict[str, Any]:
         """How it draws at this moment, in the words of Client.sample()."""
         refuse(keep_orig_edges=self.keep_orig_edges)
+        if self._labor is not None and self._weight_attr is not None and self.adds_reverses:
+            raise ValueError(
+                f"sampler is {self._sampler!r} with weight_attr={self._weight_attr!r} and "
+                "subgraph_type='bidirectional', expected 'directional': there is a scale for each "
+                "edge that was drawn, and none for its reverse"
+            )
         return {
             "fanout": self._fanout,
             "replace": bool(self.replace),
@@ -182,6 +201,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
             "subgraph": "directional" if self.adds_reverses else self._subgraph_type.value,
             "weighted": self._weight_attr is not None,
             "direction": direction_of(self._sample_direction),
+            "sampler": self._sampler,
         } | ({"temporal_strategy": self._temporal_strategy} if self.is_temporal else {})
 
     def sample_from_nodes(self, inputs: NodeSamplerInput, **kwargs: Any) -> Output:
@@ -215,7 +235,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
             disjoint=self.disjoint,
         )
         batch = self._draw(request, GIVEN_TIMES if inputs.time is not None else None)
-        output = self._with_reverses(_output(batch))
+        output = self._with_reverses(output_of(batch))
         fields = plan.fields(batch, request, inputs.label, inputs.time, len(inputs.row))
         if fields.batch is not None:
             output.batch = fields.batch.get(None, fields.batch)
@@ -231,8 +251,19 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
             else torch.as_tensor(seed).to(torch.int64)
         )
         time = "own" if self.is_temporal and seed_time is None else seed_time
-        options = self.options() | ({} if time is None else {"time": time})
-        return _output(self.client.sample(seeds, **options, columns=[], seed=_draw_seed()))
+        options = self._own_options() | ({} if time is None else {"time": time})
+        return output_of(self.client.sample(seeds, **options, columns=[], seed=_draw_seed()))
+
+    def _own_options(self) -> dict[str, Any]:
+        """options(), of a sample that no loader has numbered."""
+        if self._labor is not None and self._labor.batch_dependency > 1:
+            raise ValueError(
+                f"sampler is {self._sampler!r}, expected a batch_dependency of 1: this sample is "
+                "one by itself. Batches that follow from each other are those of "
+                "graphzero.pyg.NeighborLoader and LinkNeighborLoader, where the daemon makes them "
+                "(no worker processes, no transform_sampler_output, no filter_fn)"
+            )
+        return self.options()
 
     def _require_times(self, given: Any, what: str) -> None:
         if given is not None and not self.is_temporal:
@@ -248,10 +279,11 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         """One batch of what a loader would ask for."""
         client = self.client
         client._require_features(["links"])
-        draws = self.options()
+        draws = self._own_options()
+        del draws["sampler"]
         by_time = TimedDraws(strategy=draws.pop("temporal_strategy", "uniform"))
         temporal = sampler_temporal_options(client.info().dataset, time, by_time) if time else None
-        options = client._sample_options(**draws, columns=[], temporal=temporal)
+        options = client._sample_options(**draws, labor=self._labor, columns=[], temporal=temporal)
         asked = client._batch_request(request, options, _draw_seed(), client._deadline(None))
         return client._pool.direct().submit(asked).wait()
 
@@ -269,88 +301,23 @@ def sampler_of(
     return given
 
 
-def _output(batch: Batch | TypedBatch) -> Output:
-    # Copies: PyG keeps outputs as long as it likes, and their memory is the daemon's to lend.
-    batch = batch.clone()
-    output: Output
-    if isinstance(batch, TypedBatch):
-        nodes = {name: batch[name] for name in batch.node_types}
-        edges = {triple: batch[triple] for triple in batch.edge_types}
-        by_hop = any(batch.num_sampled_edges.values())
-        disjoint = any(fields.batch is not None for fields in nodes.values())
-        output = HeteroSamplerOutput(
-            node={name: fields.n_id for name, fields in nodes.items()},
-            row={triple: fields.edge_index[0] for triple, fields in edges.items()},
-            col={triple: fields.edge_index[1] for triple, fields in edges.items()},
-            edge={triple: fields.e_id for triple, fields in edges.items()},
-            batch={name: fields.batch for name, fields in nodes.items()} if disjoint else None,
-            num_sampled_nodes=batch.num_sampled_nodes if by_hop else None,
-            num_sampled_edges=batch.num_sampled_edges if by_hop else None,
+def neighbour_sampler(arguments: dict[str, Any], given: BaseSampler | None) -> Sampler:
+    """Takes `sampler` out of a loader's arguments for torch, if it says how neighbours are drawn.
+
+    torch has an argument of the same name, a list of items or the like, which is none of the values
+    that are meant here.
+    """
+    sampler: Any = arguments.get("sampler")
+    if not isinstance(sampler, str | Labor):
+        return "neighbour"
+    if given is not None:
+        raise ValueError(
+            f"sampler is {sampler!r} beside neighbor_sampler, which samples by its own arguments; "
+            "give it to GraphZeroSampler"
         )
-        weights = {triple: fields.edge_weight for triple, fields in edges.items()}
-        output._weighted = {triple: (output.row[triple], weights[triple]) for triple in edges}
-        return output
-    by_hop = bool(batch.num_sampled_edges)
-    output = SamplerOutput(
-        node=batch.n_id,
-        row=batch.edge_index[0],
-        col=batch.edge_index[1],
-        edge=batch.e_id,
-        batch=batch.batch,
-        num_sampled_nodes=batch.num_sampled_nodes if by_hop else None,
-        num_sampled_edges=batch.num_sampled_edges if by_hop else None,
-    )
-    # PyG's outputs have no place for weights.
-    output._weighted = {None: (output.row, batch.edge_weight)}
-    return output
-
-
-def stores_of_output(output: Output, permutation: Any, parts: Mapping[Key, Part]) -> Stores:
-    """What PyG's loaders take from the output of any sampler. Its edges are in an order of its own
-    where there is a `permutation`."""
-    if not isinstance(output, HeteroSamplerOutput):
-        edge = output.edge
-        fields = {
-            "n_id": output.node,
-            "edge_index": torch.stack([output.row, output.col]),
-            "e_id": edge if permutation is None or edge is None else permutation[edge],
-            "batch": output.batch,
-            "num_nodes": len(output.node),
-            "num_sampled_nodes": output.num_sampled_nodes,
-            "num_sampled_edges": output.num_sampled_edges,
-        }
-        return {None: _those_there(fields)}
-    none = torch.empty(0, dtype=torch.int64)  # of types and relations that were not reached
-    stores: Stores = {}
-    for key, part in parts.items():
-        if part.nodes is not None:
-            node = output.node.get(key, none)
-            stores[key] = {
-                "n_id": node,
-                "batch": (output.batch or {}).get(key),
-                "num_nodes": None if part.nodes.columns else len(node),
-                "num_sampled_nodes": (output.num_sampled_nodes or {}).get(key),
-            }
-        else:
-            edge = (output.edge or {}).get(key, none)
-            order = (permutation or {}).get(key)
-            stores[key] = {
-                "edge_index": torch.stack([output.row.get(key, none), output.col.get(key, none)]),
-                "e_id": edge if order is None or edge is None else order[edge],
-                "num_sampled_edges": (output.num_sampled_edges or {}).get(key),
-            }
-    return {key: _those_there(fields) for key, fields in stores.items()}
-
-
-def _those_there(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def weights_of(output: Output, key: Key) -> torch.Tensor | None:
-    """The weights of the edges, if these are still the edges that were drawn here."""
-    row, weights = getattr(output, "_weighted", {}).get(key, (None, None))
-    rows = output.row.get(key) if isinstance(output, HeteroSamplerOutput) else output.row
-    return weights if rows is row else None
+    del arguments["sampler"]
+    labor_of_loader(sampler)  # or it is no sampler, which its user should hear first
+    return sampler  # type: ignore[return-value]
 
 
 def _draw_seed() -> int:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/result_memory.h"
 #include "base/text.h"
 
 namespace graphzero::base {
@@ -114,6 +115,7 @@ void AddIdleWork(int64_t bytes) { idle.fetch_add(bytes); }
 WorkMemoryUsage GetWorkMemory() { return {limit.load(), used.load(), Idle()}; }
 
 void ReturnFreedMemory() {
+  SetResultMemoryLimit(0);
 #ifdef M_MMAP_THRESHOLD
   mallopt(M_MMAP_THRESHOLD, kLargeBlock);
 #endif

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/buffer.h"
+#include "base/result_memory.h"
 #include "base/threads.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
@@ -36,6 +37,13 @@ nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> WorkIds(size_t count) {
   ids->Reserve(std::max<size_t>(count, 1));
   int64_t* const data = ids->data();
   return {data, {count}, KeepAlive(std::move(ids))};
+}
+
+// Memory of a result that is kept when the array dies.
+nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> ResultBytes(size_t count) {
+  std::shared_ptr<std::byte[]> memory = base::TakeResultMemory(count);
+  auto* const data = reinterpret_cast<uint8_t*>(memory.get());
+  return {data, {count}, KeepAlive(std::move(memory))};
 }
 
 }  // namespace
@@ -76,6 +84,8 @@ void BindCall(nb::module_& m) {
   m.def("work_memory", &base::GetWorkMemory);
   m.def("calls_at_disk", &base::CallsAtDisk);
   m.def("work_ids", &WorkIds, "count"_a);
+  m.def("result_bytes", &ResultBytes, "count"_a);
+  m.def("result_memory_kept", &base::ResultMemoryKept);
   m.def("check_stopped", &base::CheckStopped);
   m.def("return_freed_memory", &base::ReturnFreedMemory,
         "Lets large blocks go back to the system when they are freed, in this whole process.");

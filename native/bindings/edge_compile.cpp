@@ -1,6 +1,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,9 +13,11 @@
 #include "bindings/text_input.h"
 #include "compile/edges/edge_arrays.h"
 #include "compile/edges/edge_chunks.h"
+#include "compile/edges/edge_renumbering.h"
 #include "compile/edges/edge_text.h"
 #include "compile/edges/edge_topology.h"
 #include "compile/edges/topology_compiler.h"
+#include "compile/order/node_order.h"
 #include "store/topology_reader.h"
 
 namespace nb = nanobind;
@@ -173,10 +176,15 @@ void CheckRelation(const store::TopologyReader& graph, uint32_t relation) {
                           " has " + std::to_string(graph.relations().size()));
 }
 
-EdgeInput GraphEdges(const store::TopologyReader& graph, uint32_t relation) {
+EdgeInput GraphEdges(const store::TopologyReader& graph, uint32_t relation,
+                     const std::shared_ptr<compile::NodeOrder>& order) {
   CheckRelation(graph, relation);
-  return {[graph, relation](const IdLimits& limits, bool) {
-    return std::make_shared<compile::TopologyEdgeSource>(graph, relation, limits);
+  compile::NewNumbers numbers{};
+  if (order) numbers = compile::NumbersOf(order, graph, relation);
+  return {[=](const IdLimits& limits, bool) -> std::shared_ptr<compile::EdgeSource> {
+    auto edges = std::make_shared<compile::TopologyEdgeSource>(graph, relation, limits);
+    if (!order) return edges;
+    return std::make_shared<compile::RenumberedEdgeSource>(std::move(edges), numbers);
   }};
 }
 
@@ -214,13 +222,13 @@ TypeSpec MakeType(const std::string& name, uint64_t count,
 
 compile::RelationInput MakeRelation(uint32_t source, const std::string& name, uint32_t target,
                                     const EdgeInput& edges, bool undirected, bool symmetric_source,
-                                    bool out, bool in, bool dedup, bool edge_ids,
-                                    const std::string& weight_name) {
+                                    bool out, bool in, bool dedup, bool distinct_source,
+                                    bool edge_ids, const std::string& weight_name) {
   return {source,
           name,
           target,
           edges.open,
-          {undirected, symmetric_source, out, in, dedup, edge_ids, weight_name}};
+          {undirected, symmetric_source, out, in, dedup, distinct_source, edge_ids, weight_name}};
 }
 
 GraphReport CompileTyped(const std::string& path, const std::vector<TypeSpec>& types,
@@ -289,11 +297,11 @@ Resources MakeResourcesForTests(uint64_t memory, int threads, const std::string&
 }
 
 TopologyOptions MakeOptions(bool undirected, bool symmetric_source, bool out, bool in, bool dedup,
-                            bool edge_ids, std::optional<uint64_t> num_nodes,
+                            bool distinct_source, bool edge_ids, std::optional<uint64_t> num_nodes,
                             const std::string& weight_name,
                             const std::optional<NodeTimeArray>& node_times,
                             const std::string& time_unit) {
-  return {{{undirected, symmetric_source, out, in, dedup, edge_ids, weight_name},
+  return {{{undirected, symmetric_source, out, in, dedup, distinct_source, edge_ids, weight_name},
            num_nodes,
            SpanOf(node_times),
            time_unit},
@@ -314,8 +322,9 @@ void BindEdgeCompile(nb::module_& m) {
 
   nb::class_<TopologyOptions>(m, "TopologyOptions")
       .def_static("make", &MakeOptions, nb::kw_only(), "undirected"_a, "symmetric_source"_a,
-                  "out"_a, "in_"_a, "dedup"_a, "edge_ids"_a, "num_nodes"_a.none(),
-                  "weight_name"_a = "", "node_times"_a.none() = nb::none(), "time_unit"_a = "");
+                  "out"_a, "in_"_a, "dedup"_a, "distinct_source"_a = false, "edge_ids"_a,
+                  "num_nodes"_a.none(), "weight_name"_a = "", "node_times"_a.none() = nb::none(),
+                  "time_unit"_a = "");
 
   nb::class_<RelationReport>(m, "RelationReport")
       .def_ro("num_edges", &RelationReport::num_edges)
@@ -352,7 +361,9 @@ void BindEdgeCompile(nb::module_& m) {
           "None, rows so far or None, bytes that it was read from, times or None), which is "
           "read by a thread of its own; it is called again if ids turn out to need 64 bits. "
           "place(row) is what messages call a row.")
-      .def_static("graph", &GraphEdges, "graph"_a, "relation"_a = 0)
+      .def_static("graph", &GraphEdges, "graph"_a, "relation"_a = 0, nb::kw_only(),
+                  "order"_a.none() = nb::none(),
+                  "`order`, one of this graph, gives the ends of its edges new numbers.")
       .def_prop_ro(
           "skipped", [](const EdgeInput& e) { return e.skips().skipped; },
           "Lines of a text that were left out when it was read.")
@@ -365,7 +376,8 @@ void BindEdgeCompile(nb::module_& m) {
   nb::class_<compile::RelationInput>(m, "RelationSpec")
       .def_static("make", &MakeRelation, "source"_a, "name"_a, "target"_a, "edges"_a, nb::kw_only(),
                   "undirected"_a = false, "symmetric_source"_a = false, "out"_a = true,
-                  "in_"_a = true, "dedup"_a = false, "edge_ids"_a = false, "weight_name"_a = "",
+                  "in_"_a = true, "dedup"_a = false, "distinct_source"_a = false,
+                  "edge_ids"_a = false, "weight_name"_a = "",
                   "`source` and `target` are numbers of types; `edges` is an EdgeInput.");
 
   m.def("compile_topology", &CompileTopology, "edges"_a, "path"_a, nb::kw_only(), "options"_a,

@@ -1,15 +1,17 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/half.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/callbacks.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
 #include "bindings/text_input.h"
-#include "compile/matrices/half.h"
 #include "compile/matrices/matrix_compiler.h"
+#include "compile/matrices/quantiser.h"
 #include "compile/matrices/row_collector.h"
 #include "store/matrix_writer.h"
 
@@ -120,12 +122,31 @@ RowCollector::Report FinishRows(RowCollector& collector, const RowBytes& fill,
   return result;
 }
 
+compile::QuantiseReport Quantise(const store::MatrixReader& source, std::string target,
+                                 const std::string& delivered, std::vector<float> low,
+                                 std::vector<float> high, std::optional<store::Quantisation> kept,
+                                 uint64_t row_align, compile::Resources resources,
+                                 const nb::object& report) {
+  const compile::QuantiseJob job{.target = std::move(target),
+                                 .delivered = DTypeOf(delivered),
+                                 .low = std::move(low),
+                                 .high = std::move(high),
+                                 .kept = std::move(kept),
+                                 .row_align = row_align,
+                                 .resources = std::move(resources)};
+  compile::QuantiseReport result;
+  RunJob(report, [&](compile::Progress* progress) {
+    result = compile::QuantiseMatrix(source, job, progress);
+  });
+  return result;
+}
+
 nb::ndarray<nb::numpy, uint16_t> ToBFloat16(const Doubles& values) {
   std::vector<uint16_t> bits(values.size());
   {
     GilRelease release;
     for (size_t i = 0; i < bits.size(); ++i) {
-      bits[i] = compile::NarrowFloat<compile::BFloat16>(values.data()[i]).bits;
+      bits[i] = base::NarrowFloat<base::BFloat16>(values.data()[i]).bits;
     }
   }
   return TakeVector(std::move(bits));
@@ -172,6 +193,22 @@ void BindMatrixCompile(nb::module_& m) {
            "row_shape"_a = std::vector<uint64_t>(), "description"_a = "")
       .def("add", &AddRows, "ids"_a, "rows"_a, "numbers"_a.none() = nb::none())
       .def("finish", &FinishRows, "fill"_a, nb::kw_only(), "report"_a.none() = nb::none());
+
+  nb::class_<compile::QuantiseReport>(m, "QuantiseReport")
+      .def_ro("quantisation", &compile::QuantiseReport::quantisation)
+      .def_prop_ro(
+          "not_finite",
+          [](const compile::QuantiseReport& r) -> std::optional<std::pair<uint64_t, uint64_t>> {
+            if (!r.not_finite) return std::nullopt;
+            return std::pair(r.not_finite->row, r.not_finite->col);
+          })
+      .def_ro("too_wide", &compile::QuantiseReport::too_wide)
+      .def_ro("low", &compile::QuantiseReport::low)
+      .def_ro("high", &compile::QuantiseReport::high);
+
+  m.def("quantise_matrix", &Quantise, "source"_a, "target"_a, nb::kw_only(), "delivered"_a, "low"_a,
+        "high"_a, "kept"_a.none() = nb::none(), "row_align"_a = 0, "resources"_a,
+        "report"_a.none() = nb::none());
 
   m.def("to_bfloat16", &ToBFloat16, "values"_a);
 }

@@ -10,12 +10,14 @@ NB_MODULE(_engine, m) {
   BindCall(m);
   BindStore(m);
   BindVerify(m);
+  BindBlocks(m);
   BindIo(m);
   BindGather(m);
   BindMatrixCompile(m);
   BindSample(m);
   BindShm(m);
   BindEdgeCompile(m);
+  BindOrder(m);
   BindIdCompile(m);
   BindTextTable(m);
   BindGenerate(m);

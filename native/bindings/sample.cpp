@@ -19,6 +19,7 @@
 #include "sample/permutation.h"
 #include "sample/random.h"
 #include "sample/random_fanout.h"
+#include "sample/row_starts_reading.h"
 #include "sample/walk.h"
 #include "sample/workspace.h"
 
@@ -150,6 +151,22 @@ std::shared_ptr<sample::DiskTopology> OpenDisk(const TopologyReader& graph) {
   return std::const_pointer_cast<sample::DiskTopology>(sample::DiskTopology::Open(graph));
 }
 
+// Degrees of consecutive rows, if where they begin is in memory; false if not.
+bool KnownDegrees(const sample::DiskTopology& disk, const TopologyReader& graph, uint32_t relation,
+                  const std::string& adjacency, uint64_t begin, const Output<int64_t>& degrees) {
+  const store::Relation& found = graph.relations().at(relation);
+  const store::Adjacency* const rows = adjacency == "in" ? found.in : found.out;
+  const sample::RowStarts* const starts = rows == nullptr ? nullptr : disk.Starts(*rows);
+  if (starts == nullptr) return false;
+  if (!base::Fits(begin, degrees.size(), 1, rows->rows)) {
+    throw std::out_of_range("rows from " + std::to_string(begin) + " on: expected fewer than " +
+                            std::to_string(rows->rows));
+  }
+  GilRelease release;
+  starts->Degrees(begin, {degrees.data(), degrees.size()});
+  return true;
+}
+
 // The counters at one moment.
 struct ReadStats {
   uint64_t calls;
@@ -158,6 +175,7 @@ struct ReadStats {
   uint64_t read_bytes;
   uint64_t read_nanoseconds;
   std::array<uint64_t, io::kLatencyBuckets> latency;
+  uint64_t row_starts_bytes;
 };
 
 ReadStats Stats(const sample::DiskTopology& disk) {
@@ -167,7 +185,8 @@ ReadStats Stats(const sample::DiskTopology& disk) {
                   counters.io.reads,
                   counters.io.read_bytes,
                   counters.io.read_nanoseconds,
-                  {}};
+                  {},
+                  disk.starts_bytes()};
   std::copy(counters.io.latency.begin(), counters.io.latency.end(), stats.latency.begin());
   return stats;
 }
@@ -420,10 +439,18 @@ void BindSample(nb::module_& m) {
       .def_ro("reads", &ReadStats::reads)
       .def_ro("read_bytes", &ReadStats::read_bytes)
       .def_ro("read_nanoseconds", &ReadStats::read_nanoseconds)
-      .def_ro("latency", &ReadStats::latency);
+      .def_ro("latency", &ReadStats::latency)
+      .def_ro("row_starts_bytes", &ReadStats::row_starts_bytes);
   nb::class_<sample::DiskTopology>(m, "DiskTopology")
       .def_static("open", &OpenDisk, "graph"_a)
-      .def("stats", &Stats);
+      .def("stats", &Stats)
+      .def("known_degrees", &KnownDegrees, "graph"_a, "relation"_a, "adjacency"_a, "begin"_a,
+           "degrees"_a);
+  nb::class_<sample::RowStartsReading>(m, "RowStartsReading")
+      .def(nb::init<TopologyReader, std::shared_ptr<sample::DiskTopology>>(), "graph"_a, "disk"_a)
+      .def("step", &sample::RowStartsReading::Step, nb::call_guard<GilRelease>())
+      .def_prop_ro("damage", &sample::RowStartsReading::damage);
+  m.def("most_row_starts_bytes", &sample::MostRowStartsBytes, "graph"_a);
 
   m.def("sample_neighbours", &SampleNeighbours, "graph"_a, "seeds"_a, "fanout"_a, nb::kw_only(),
         "adjacency"_a, "expand_targets"_a, "replace"_a, "weighted"_a, "seed"_a, "max_edges"_a,

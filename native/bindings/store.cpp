@@ -6,6 +6,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
+#include "bindings/job.h"
 #include "store/guarded_read.h"
 #include "store/matrix_reader.h"
 #include "store/publish.h"
@@ -53,6 +54,7 @@ using store::Adjacency;
 using store::MatrixReader;
 using store::TopologyReader;
 using RowBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 AnyArray View(const TopologyReader& graph, const void* data, uint64_t width,
               nb::dlpack::dtype dtype, const store::SlotRange& range) {
@@ -239,6 +241,11 @@ void BindRelation(nb::module_& m) {
 }
 
 AnyArray Tensor(const MatrixReader& matrix) {
+  if (matrix.quantisation() != nullptr) {
+    throw std::invalid_argument(matrix.file()->path() +
+                                " is quantised: its values are not in the file, expected rows to "
+                                "be read");
+  }
   std::vector<size_t> shape{matrix.rows()};
   shape.insert(shape.end(), matrix.row_shape().begin(), matrix.row_shape().end());
   // Items of a row lie one after the other; its last dimension runs fastest.
@@ -249,6 +256,25 @@ AnyArray Tensor(const MatrixReader& matrix) {
   strides[0] = static_cast<int64_t>(matrix.row_stride() / store::ItemSize(matrix.dtype()));
   return AnyArray(matrix.data(), shape.size(), shape.data(), KeepAlive(matrix.file()),
                   strides.data(), NumpyType(matrix.dtype()));
+}
+
+// Values of rows of codes, for tests: by the instructions that every processor has, or by the best
+// ones of this processor.
+void DecodeRows(const MatrixReader& matrix, const ConstBytes& codes, const RowBytes& out,
+                bool baseline) {
+  const store::Quantisation* quantisation = matrix.quantisation();
+  const uint64_t cols = matrix.cols();
+  if (quantisation == nullptr || codes.size() % cols != 0 ||
+      out.size() != codes.size() / cols * matrix.row_bytes()) {
+    throw std::invalid_argument("expected whole rows of a quantised matrix");
+  }
+  using Instructions = store::RowDecoder::Instructions;
+  const store::RowDecoder decoder(*quantisation,
+                                  baseline ? Instructions::kBaseline : store::RowDecoder::Best());
+  for (size_t row = 0; row < codes.size() / cols; ++row) {
+    decoder.Decode(reinterpret_cast<const std::byte*>(codes.data()) + row * cols,
+                   reinterpret_cast<std::byte*>(out.data()) + row * matrix.row_bytes());
+  }
 }
 
 void ReadRows(const MatrixReader& matrix, uint64_t first, const RowBytes& out) {
@@ -399,6 +425,34 @@ void BindStore(nb::module_& m) {
            "The later of each edge's time and its neighbour's.")
       .def("node_times", &NodeTimes, "type"_a = 0, "The times of a type's nodes; empty: none.");
 
+  nb::class_<store::Quantisation>(m, "Quantisation")
+      .def(
+          "__init__",
+          [](store::Quantisation* own, const std::string& delivered, std::vector<float> scales,
+             std::vector<float> offsets, double largest_error, double mean_error,
+             uint64_t clipped) {
+            const std::optional<store::DType> dtype = store::DTypeFromName(delivered);
+            if (!dtype) throw std::invalid_argument("unknown dtype '" + delivered + "'");
+            new (own) store::Quantisation{*dtype,        std::move(scales), std::move(offsets),
+                                          largest_error, mean_error,        clipped};
+          },
+          nb::kw_only(), "delivered"_a, "scales"_a, "offsets"_a, "largest_error"_a, "mean_error"_a,
+          "clipped"_a)
+      .def_prop_ro("delivered",
+                   [](const store::Quantisation& q) { return std::string(Name(q.delivered)); })
+      .def_ro("scales", &store::Quantisation::scales)
+      .def_ro("offsets", &store::Quantisation::offsets)
+      .def_ro("largest_error", &store::Quantisation::largest_error)
+      .def_ro("mean_error", &store::Quantisation::mean_error)
+      .def_ro("clipped", &store::Quantisation::clipped);
+
+  nb::class_<store::Shard>(m, "Shard")
+      .def_ro("part", &store::Shard::part)
+      .def_ro("parts", &store::Shard::parts)
+      .def_ro("block_rows", &store::Shard::block_rows)
+      .def_ro("total_rows", &store::Shard::total_rows)
+      .def_prop_ro("whole_fingerprint", [](const store::Shard& s) { return AsBytes(s.whole); });
+
   auto matrix = nb::class_<MatrixReader>(m, "Matrix");
   BindPageCache(matrix);
   matrix.def_static("open", &MatrixReader::Open, "path"_a, nb::call_guard<GilRelease>())
@@ -412,11 +466,24 @@ void BindStore(nb::module_& m) {
                    })
       .def_prop_ro("row_stride", &MatrixReader::row_stride)
       .def_prop_ro("row_bytes", &MatrixReader::row_bytes)
+      .def_prop_ro("stored_row_bytes", &MatrixReader::stored_row_bytes)
       .def_prop_ro("dtype", [](const MatrixReader& s) { return std::string(Name(s.dtype())); })
+      .def_prop_ro("stored_dtype",
+                   [](const MatrixReader& s) { return std::string(Name(s.stored_dtype())); })
+      .def_prop_ro("quantisation",
+                   [](const MatrixReader& s) -> std::optional<store::Quantisation> {
+                     if (s.quantisation() == nullptr) return std::nullopt;
+                     return *s.quantisation();
+                   })
       .def_prop_ro("role", [](const MatrixReader& s) { return static_cast<uint32_t>(s.role()); })
+      .def_prop_ro("has_rows_by_id", [](const MatrixReader& s) { return s.rows_by_id().present(); })
       .def_prop_ro("fingerprint", [](const MatrixReader& s) { return AsBytes(s.fingerprint()); })
       .def_prop_ro("file_bytes", [](const MatrixReader& s) { return s.file()->size(); })
       .def_prop_ro("sections", [](const MatrixReader& s) { return Sections(s.container()); })
+      .def_prop_ro("shard",
+                   [](const MatrixReader& s) {
+                     return s.shard() ? std::optional(*s.shard()) : std::nullopt;
+                   })
       .def_prop_ro("description",
                    [](const MatrixReader& s) {
                      const std::string text = s.description();
@@ -424,7 +491,24 @@ void BindStore(nb::module_& m) {
                    })
       .def("tensor", &Tensor)
       .def("read_rows", &ReadRows, "first"_a, "out"_a,
-           "Fills `out` with the bytes of consecutive rows, read from the file.");
+           "Fills `out` with the bytes of consecutive rows, read from the file.")
+      .def("decode_rows", &DecodeRows, "codes"_a, "out"_a, nb::kw_only(), "baseline"_a,
+           "Values of rows of codes, for tests of the instructions.");
+
+  m.def(
+      "write_shard",
+      [](const MatrixReader& whole, const std::string& path, uint64_t part, uint64_t parts,
+         uint64_t block_rows, const nb::object& report) {
+        RunJob(report, [&](compile::Progress* progress) {
+          progress->Start("sharding", whole.rows() * whole.row_stride());
+          store::WriteShard(whole, {part, parts, block_rows}, path, [progress](uint64_t bytes) {
+            progress->ThrowIfCancelled();
+            progress->Add(bytes);
+          });
+        });
+      },
+      "whole"_a, "path"_a, nb::kw_only(), "part"_a, "parts"_a, "block_rows"_a,
+      "report"_a.none() = nb::none());
 
   nb::class_<ReadingContext>(m, "ReadingContext")
       .def("__enter__", &ReadingContext::Enter)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "base/errors.h"
 #include "base/threads.h"
@@ -19,6 +20,13 @@ static_assert(kLookupGrain <= RowCache::kMostAtATime);
 // Longer rows are worth a fault each, and would need too much memory for reads under way.
 constexpr uint64_t kLongestReadRow = uint64_t{4} << 20;
 
+// Bytes of rows that another call has read, taken from the cache at a time.
+constexpr size_t kAwaitedAtATime = size_t{256} << 10;
+
+// Codes of a quantised column that a thread takes from the cache at a time, before it makes values
+// of them.
+constexpr size_t kCodesAtATime = size_t{256} << 10;
+
 // Of the rows of a small request.
 constexpr size_t kFewLooks = 8;
 
@@ -26,17 +34,28 @@ void Add(std::atomic<uint64_t>& counter, uint64_t count) {
   counter.fetch_add(count, std::memory_order_relaxed);
 }
 
-// Puts rows in their places, and into the cache if there is one.
+// Puts rows in their places, and into the cache, if there is one, as they are stored. `decoder`
+// makes values of them on the way; null leaves them as they are.
 class RowSink : public io::ItemSink {
  public:
-  RowSink(std::byte* out, size_t row_bytes, RowCache* cache, uint64_t column)
-      : out_(out), row_bytes_(row_bytes), cache_(cache), column_(column) {}
+  RowSink(std::byte* out, size_t row_bytes, size_t stored_bytes, const store::RowDecoder* decoder,
+          RowCache* cache, uint64_t column)
+      : out_(out),
+        row_bytes_(row_bytes),
+        stored_bytes_(stored_bytes),
+        decoder_(decoder),
+        cache_(cache),
+        column_(column) {}
 
   void Take(const io::WantedItem& wanted, const std::byte* data) noexcept override {
-    std::memcpy(Place(wanted), data, row_bytes_);
+    if (decoder_ != nullptr) {
+      decoder_->Decode(data, Place(wanted));
+    } else {
+      std::memcpy(Place(wanted), data, stored_bytes_);
+    }
     if (cache_ == nullptr) return;
     try {
-      cache_->Insert(column_, wanted.item, {data, row_bytes_});
+      cache_->Insert(column_, wanted.item, {data, stored_bytes_});
     } catch (const std::bad_alloc&) {
       // The row is in its place; only the next caller will have to read it again.
     }
@@ -45,14 +64,16 @@ class RowSink : public io::ItemSink {
   // Rows for the cache come from memory that nobody else can write to: the destination may be
   // shared with a trainer.
   std::byte* Destination(const io::WantedItem& wanted) noexcept override {
-    return cache_ == nullptr ? Place(wanted) : nullptr;
+    return cache_ == nullptr && decoder_ == nullptr ? Place(wanted) : nullptr;
   }
 
  private:
   std::byte* Place(const io::WantedItem& wanted) const { return out_ + wanted.place * row_bytes_; }
 
   std::byte* const out_;
-  const size_t row_bytes_;
+  const size_t row_bytes_;  // as delivered
+  const size_t stored_bytes_;
+  const store::RowDecoder* const decoder_;
   RowCache* const cache_;
   const uint64_t column_;
 };
@@ -63,7 +84,10 @@ std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path
                                      std::shared_ptr<RowCache> cache, std::string reason) {
   std::shared_ptr<Column> column(new Column(std::move(matrix), path));
   column->reason_ = std::move(reason);
-  if (column->matrix_.row_bytes() > kLongestReadRow && path != ColumnPath::kMapped) {
+  if (const store::Quantisation* quantisation = column->matrix_.quantisation()) {
+    column->decoder_.emplace(*quantisation, store::RowDecoder::Best());
+  }
+  if (column->matrix_.stored_row_bytes() > kLongestReadRow && path != ColumnPath::kMapped) {
     column->path_ = path = ColumnPath::kMapped;
     column->fallback_ = "its rows are too long to be read one by one";
   }
@@ -83,15 +107,40 @@ std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path
 }
 
 void Column::Gather(std::span<const int64_t> ids, std::byte* out, int threads) {
+  GatherAs(AsValues(), ids, out, threads);
+}
+
+void Column::GatherStored(std::span<const int64_t> ids, std::byte* out, int threads) {
+  GatherAs(AsStored(), ids, out, threads);
+}
+
+void Column::GatherAs(const Delivery& delivery, std::span<const int64_t> ids, std::byte* out,
+                      int threads) {
   CheckIds(matrix_, ids);
-  if (const io::RandomFile* file = FileFor(ids)) {
-    GatherByReading(*file, ids, out, threads);
-  } else {
+  const io::RandomFile* const file = FileFor(ids);
+  if (file != nullptr) {
+    GatherByReading(*file, ids, delivery, out, threads);
+  } else if (delivery.decoder != nullptr) {
     GatherRows(matrix_, ids, out, threads);
-    Add(counters_.mapped_rows, ids.size());
+  } else {
+    GatherStoredRows(matrix_, ids, out, threads);
   }
+  CountCall(ids.size(), file == nullptr);
+}
+
+void Column::CountCall(size_t rows, bool mapped) {
   Add(counters_.gathers, 1);
-  Add(counters_.rows, ids.size());
+  Add(counters_.rows, rows);
+  if (mapped) Add(counters_.mapped_rows, rows);
+}
+
+bool Column::TryGatherTo(std::span<const int64_t> ids, const uint64_t* places, std::byte* out,
+                         int threads) {
+  CheckIds(matrix_, ids);
+  if (FileFor(ids) != nullptr) return false;
+  GatherRowsTo(matrix_, ids, places, out, threads);
+  CountCall(ids.size(), true);
+  return true;
 }
 
 bool Column::RowsInMemory(std::span<const int64_t> ids) const {
@@ -127,32 +176,106 @@ const io::RandomFile* Column::OpenWhenCold() {
 }
 
 void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids,
-                             std::byte* out, int threads) {
+                             const Delivery& delivery, std::byte* out, int threads) {
   const io::ItemLayout layout{.base = matrix_.data_offset(),
                               .stride = matrix_.row_stride(),
-                              .bytes = static_cast<uint32_t>(matrix_.row_bytes())};
-  base::WorkVector<io::WantedItem> missing = FindMissing(ids, out, threads);
-  RowSink sink(out, matrix_.row_bytes(), cache_.get(), cache_column_);
-  io::ReadItems(file, layout, missing, sink, counters_.io);
+                              .bytes = static_cast<uint32_t>(matrix_.stored_row_bytes())};
+  base::WorkVector<io::WantedItem> missing = FindMissing(ids, delivery, out, threads);
+  RowSink sink(out, delivery.row_bytes, layout.bytes, delivery.decoder, cache_.get(),
+               cache_column_);
+  ReadMissing(file, layout, missing, sink);
 }
 
-// All rows that the cache does not have; the others are copied from it.
-base::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids, std::byte* out,
+// What others are reading is left to them (flights.h); it comes by way of the cache.
+void Column::ReadMissing(const io::RandomFile& file, const io::ItemLayout& layout,
+                         base::WorkVector<io::WantedItem>& missing, io::ItemSink& sink) {
+  if (missing.empty()) return;
+  if (!cache_ || !cache_->Usable()) {
+    io::ReadItems(file, layout, missing, sink, counters_.io, merge_gap());
+    return;
+  }
+  io::SortItems(missing);
+  Flights::Flight flight(flights_, missing, cache_->NewRowsKept(layout.bytes));
+  io::ReadItems(file, layout, missing, sink, counters_.io, merge_gap());
+  flight.End();
+  if (flight.awaited().empty()) return;
+  flight.WaitForOthers();
+  base::WorkVector<io::WantedItem> left = FindAwaited(flight.awaited(), layout.bytes, sink);
+  io::ReadItems(file, layout, left, sink, counters_.io, merge_gap());
+}
+
+// Hands over the rows that are in the cache by now; returns the others.
+base::WorkVector<io::WantedItem> Column::FindAwaited(std::span<const io::WantedItem> awaited,
+                                                     size_t stored_bytes, io::ItemSink& sink) {
+  const size_t step =
+      std::clamp<size_t>(kAwaitedAtATime / std::max<size_t>(stored_bytes, 1), 1, kLookupGrain);
+  base::WorkVector<std::byte> rows(std::min(step, awaited.size()) * stored_bytes);
+  base::WorkVector<io::WantedItem> left;
+  std::array<int64_t, kLookupGrain> ids;
+  std::array<uint32_t, kLookupGrain> missing;
+  for (size_t begin = 0; begin < awaited.size(); begin += step) {
+    base::CheckStopped();
+    const auto some = awaited.subspan(begin, std::min(step, awaited.size() - begin));
+    for (size_t i = 0; i < some.size(); ++i) ids[i] = static_cast<int64_t>(some[i].item);
+    const RowQuery query{.column = cache_column_,
+                         .ids = std::span(ids).first(some.size()),
+                         .row_bytes = stored_bytes,
+                         .out = rows.data()};
+    const auto absent = std::span(missing).first(cache_->Find(query, missing.data()));
+    std::sort(absent.begin(), absent.end());
+    auto next = absent.begin();
+    for (uint32_t i = 0; i < some.size(); ++i) {
+      if (next != absent.end() && *next == i) {
+        left.push_back(some[i]);
+        ++next;
+      } else {
+        sink.Take(some[i], rows.data() + i * stored_bytes);
+      }
+    }
+  }
+  Add(counters_.cache_hits, awaited.size() - left.size());
+  return left;
+}
+
+std::optional<io::DiskRates> Column::MeasureDisk() const {
+  if (path_ != ColumnPath::kDirect || matrix_.file()->size() < io::kLeastMeasured) return {};
+  return io::MeasureDisk(*file_);
+}
+
+void Column::SetMergeGap(uint64_t bytes) {
+  merge_gap_ = std::clamp<uint64_t>(bytes, io::kLeastGap, io::kMostGap);
+}
+
+// All rows that the cache does not have; the others are delivered from it.
+base::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids,
+                                                     const Delivery& delivery, std::byte* out,
                                                      int threads) {
   base::WorkVector<io::WantedItem> missing(ids.size());
   if (!cache_) {
     for (size_t i = 0; i < ids.size(); ++i) missing[i] = {static_cast<uint64_t>(ids[i]), i};
     return missing;
   }
-  const size_t row_bytes = matrix_.row_bytes();
+  const size_t stored_bytes = matrix_.stored_row_bytes();
+  const store::RowDecoder* const decoder = delivery.decoder;
+  const size_t grain = decoder != nullptr
+                           ? std::clamp<size_t>(kCodesAtATime / stored_bytes, 1, kLookupGrain)
+                           : kLookupGrain;
   std::atomic<size_t> count = 0;
-  base::ThreadLease(threads).For(ids.size(), kLookupGrain, [&](int, size_t begin, size_t end) {
+  base::ThreadLease(threads).For(ids.size(), grain, [&](int, size_t begin, size_t end) {
+    std::byte* const places = out + begin * delivery.row_bytes;
+    std::unique_ptr<std::byte[]> codes;
+    if (decoder != nullptr) {
+      codes = std::make_unique_for_overwrite<std::byte[]>((end - begin) * stored_bytes);
+    }
     const RowQuery query{.column = cache_column_,
                          .ids = ids.subspan(begin, end - begin),
-                         .row_bytes = row_bytes,
-                         .out = out + begin * row_bytes};
+                         .row_bytes = stored_bytes,
+                         .out = decoder != nullptr ? codes.get() : places};
     std::array<uint32_t, kLookupGrain> positions;
     const size_t misses = cache_->Find(query, positions.data());
+    if (decoder != nullptr) {
+      DecodeFound(query, std::span(positions).first(misses), *decoder, delivery.row_bytes, places);
+    }
     const size_t at = count.fetch_add(misses, std::memory_order_relaxed);
     for (size_t i = 0; i < misses; ++i) {
       const size_t place = begin + positions[i];
@@ -162,6 +285,18 @@ base::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> id
   missing.resize(count);
   Add(counters_.cache_hits, ids.size() - missing.size());
   return missing;
+}
+
+void DecodeFound(const RowQuery& query, std::span<const uint32_t> missing,
+                 const store::RowDecoder& decoder, size_t row_bytes, std::byte* out,
+                 const uint64_t* places) {
+  std::array<bool, RowCache::kMostAtATime> is_missing{};
+  for (const uint32_t i : missing) is_missing[i] = true;
+  for (size_t i = 0; i < query.ids.size(); ++i) {
+    if (is_missing[i]) continue;
+    const size_t place = places == nullptr ? i : places[i];
+    decoder.Decode(query.PlaceOf(i), out + place * row_bytes);
+  }
 }
 
 }  // namespace graphzero::gather

@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "gather/flights.h"
 #include "gather/gather.h"
 #include "gather/row_cache.h"
 #include "gather/warmth.h"
+#include "io/disk_rates.h"
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/scattered_read.h"
@@ -37,6 +39,12 @@ struct ColumnCounters {
   io::IoCounters io;
 };
 
+// Makes values of the rows that a query of stored rows has found, which are all but `missing`. That
+// of ids[i] goes to out + i * row_bytes, or to out + places[i] * row_bytes if there are places.
+void DecodeFound(const RowQuery& query, std::span<const uint32_t> missing,
+                 const store::RowDecoder& decoder, size_t row_bytes, std::byte* out,
+                 const uint64_t* places = nullptr);
+
 // Thread-safe.
 class Column {
  public:
@@ -46,20 +54,39 @@ class Column {
                                       std::shared_ptr<RowCache> cache, std::string reason);
   ~Column() { delete cold_file_.load(); }
 
-  // Copies row ids[i] to out + i * row_bytes(), without the file's row padding. Throws
+  // Delivers row ids[i] to out + i * matrix().row_bytes(), without the file's row padding: values
+  // of a quantised column are made of its codes on the way, whichever way that is. Throws
   // std::out_of_range naming the first bad id before anything is written, and IoError with file and
   // offset when a row cannot be read. At most `threads` threads copy, 0 means all that other calls
   // leave (base/threads.h); waiting for the disk takes none of them.
   void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
 
+  // The same, but rows as they are stored: the codes of a quantised column, each row of
+  // stored_row_bytes().
+  void GatherStored(std::span<const int64_t> ids, std::byte* out, int threads);
+
+  // As Gather(), but row ids[i] goes to out + places[i] * row_bytes(). False, and nothing is done,
+  // where rows are read instead of copied from the mapping: then Gather() reads many at a time.
+  bool TryGatherTo(std::span<const int64_t> ids, const uint64_t* places, std::byte* out,
+                   int threads);
+
   // Whether a few of these rows, and so probably all, lie in memory: the file's, not the cache's.
   // Does not wait for a disk. Ids that the column does not have are left out.
   bool RowsInMemory(std::span<const int64_t> ids) const;
+
+  // What the disk gives for this file; nothing on other paths than kDirect, and for files that are
+  // too short to tell. Takes a few tenths of a second. Throws IoError.
+  std::optional<io::DiskRates> MeasureDisk() const;
+  // On the path kDirect, rows with a gap of up to so many bytes between them share a read.
+  uint64_t merge_gap() const { return merge_gap_.load(std::memory_order_relaxed); }
+  void SetMergeGap(uint64_t bytes);
 
   ColumnPath path() const { return path_; }
   const std::string& reason() const { return reason_; }
   const std::string& fallback() const { return fallback_; }
   const store::MatrixReader& matrix() const { return matrix_; }
+  // Makes values of stored rows; null if the column is not quantised.
+  const store::RowDecoder* decoder() const { return decoder_ ? &*decoder_ : nullptr; }
   const ColumnCounters& counters() const { return counters_; }
   // What O_DIRECT reads are aligned to; 0 on other paths.
   uint32_t direct_align() const { return path_ == ColumnPath::kDirect ? file_->offset_align() : 0; }
@@ -68,12 +95,28 @@ class Column {
   Column(store::MatrixReader matrix, ColumnPath path) : matrix_(std::move(matrix)), path_(path) {}
   const io::RandomFile* FileFor(std::span<const int64_t> ids);
   const io::RandomFile* OpenWhenCold();
-  void GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids, std::byte* out,
-                       int threads);
-  base::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids, std::byte* out,
+  // How rows leave the column: as values, or as they are stored.
+  struct Delivery {
+    const store::RowDecoder* decoder;  // null: as they are stored
+    size_t row_bytes;
+  };
+  Delivery AsValues() const { return {decoder(), matrix_.row_bytes()}; }
+  Delivery AsStored() const { return {nullptr, matrix_.stored_row_bytes()}; }
+  void GatherByReading(const io::RandomFile& file, std::span<const int64_t> ids,
+                       const Delivery& delivery, std::byte* out, int threads);
+  void GatherAs(const Delivery& delivery, std::span<const int64_t> ids, std::byte* out,
+                int threads);
+  void CountCall(size_t rows, bool mapped);
+  void ReadMissing(const io::RandomFile& file, const io::ItemLayout& layout,
+                   base::WorkVector<io::WantedItem>& missing, io::ItemSink& sink);
+  base::WorkVector<io::WantedItem> FindAwaited(std::span<const io::WantedItem> awaited,
+                                               size_t stored_bytes, io::ItemSink& sink);
+  base::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids,
+                                               const Delivery& delivery, std::byte* out,
                                                int threads);
 
   store::MatrixReader matrix_;
+  std::optional<store::RowDecoder> decoder_;  // of a quantised column
   ColumnPath path_;
   std::string reason_;
   std::string fallback_;
@@ -84,6 +127,8 @@ class Column {
   std::atomic<const io::RandomFile*> cold_file_ = nullptr;
   std::shared_ptr<RowCache> cache_;
   uint64_t cache_column_ = 0;
+  Flights flights_;
+  std::atomic<uint64_t> merge_gap_ = io::kDirectGap;
   std::optional<Warmth> warmth_;
   ColumnCounters counters_;
 };

@@ -42,7 +42,7 @@ namespace {
 struct Source {
   const std::byte* data;
   uint64_t stride;
-  size_t row_bytes;
+  size_t row_bytes;  // as they are stored
 
   const std::byte* Row(int64_t id) const { return data + static_cast<uint64_t>(id) * stride; }
 
@@ -93,18 +93,60 @@ CopyRange Choose(size_t row_bytes) {
   return &Copy::Rows;
 }
 
+// Calls range(copy, begin, end) for ranges that make up all ids, from the threads of the call.
+template <typename Range>
+void RunRanges(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
+               int threads, const Range& range) {
+  const Source source{matrix.data(), matrix.row_stride(), matrix.stored_row_bytes()};
+  const Copy copy{source, ids, out,
+                  std::clamp(kAheadBytes / source.row_bytes, kLeastAhead, kMostAhead)};
+  const size_t grain = std::max<size_t>(1, kShareBytes / matrix.row_bytes());
+  store::ReadGuarded(*matrix.file(), [&] {
+    base::ThreadLease(threads).For(ids.size(), grain,
+                                   [&](int, size_t begin, size_t end) { range(copy, begin, end); });
+  });
+}
+
+// Calls put(row, i) for each row ids[i] as it is stored, from the threads of the call.
+template <typename Put>
+void PutRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
+             int threads, const Put& put) {
+  RunRanges(matrix, ids, out, threads,
+            [&](const Copy& copy, size_t begin, size_t end) { copy.ForRows(begin, end, put); });
+}
+
 }  // namespace
+
+void GatherStoredRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
+                      std::byte* out, int threads) {
+  const CopyRange copy_range = Choose(matrix.stored_row_bytes());
+  RunRanges(matrix, ids, out, threads,
+            [&](const Copy& copy, size_t begin, size_t end) { (copy.*copy_range)(begin, end); });
+}
 
 void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
                 int threads) {
-  const Source source{matrix.data(), matrix.row_stride(), matrix.row_bytes()};
-  const Copy copy{source, ids, out,
-                  std::clamp(kAheadBytes / source.row_bytes, kLeastAhead, kMostAhead)};
-  const CopyRange copy_range = Choose(source.row_bytes);
-  const size_t grain = std::max<size_t>(1, kShareBytes / source.row_bytes);
-  store::ReadGuarded(*matrix.file(), [&] {
-    base::ThreadLease(threads).For(
-        ids.size(), grain, [&](int, size_t begin, size_t end) { (copy.*copy_range)(begin, end); });
+  const store::Quantisation* const quantisation = matrix.quantisation();
+  if (quantisation == nullptr) return GatherStoredRows(matrix, ids, out, threads);
+  const store::RowDecoder decoder(*quantisation, store::RowDecoder::Best());
+  const size_t row_bytes = matrix.row_bytes();
+  PutRows(matrix, ids, out, threads,
+          [&](const std::byte* row, size_t i) { decoder.Decode(row, out + i * row_bytes); });
+}
+
+void GatherRowsTo(const store::MatrixReader& matrix, std::span<const int64_t> ids,
+                  const uint64_t* places, std::byte* out, int threads) {
+  const size_t row_bytes = matrix.row_bytes();
+  const store::Quantisation* const quantisation = matrix.quantisation();
+  if (quantisation == nullptr) {
+    PutRows(matrix, ids, out, threads, [&](const std::byte* row, size_t i) {
+      std::memcpy(out + places[i] * row_bytes, row, row_bytes);
+    });
+    return;
+  }
+  const store::RowDecoder decoder(*quantisation, store::RowDecoder::Best());
+  PutRows(matrix, ids, out, threads, [&](const std::byte* row, size_t i) {
+    decoder.Decode(row, out + places[i] * row_bytes);
   });
 }
 

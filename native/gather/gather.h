@@ -12,7 +12,7 @@ namespace graphzero::gather {
 // Throws std::out_of_range naming the first id that is not a row.
 void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids);
 
-// Copies row ids[i] to out + i * row_bytes, without the file's row padding. `out` holds
+// Delivers row ids[i] to out + i * row_bytes, without the file's row padding. `out` holds
 // ids.size() * row_bytes() bytes; CheckIds() has accepted the ids. At most `threads` threads work;
 // 0 means all that other calls leave (base/threads.h).
 //
@@ -22,5 +22,14 @@ void CheckIds(const store::MatrixReader& matrix, std::span<const int64_t> ids);
 // ordinary stores (paired turns, quartiles 1.02 to 1.22), at 0.90 of the CPU time.
 void GatherRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
                 int threads);
+
+// The same, but rows as they are stored: the codes of a quantised matrix. `out` holds ids.size() *
+// stored_row_bytes() bytes.
+void GatherStoredRows(const store::MatrixReader& matrix, std::span<const int64_t> ids,
+                      std::byte* out, int threads);
+
+// Delivers row ids[i] to out + places[i] * row_bytes.
+void GatherRowsTo(const store::MatrixReader& matrix, std::span<const int64_t> ids,
+                  const uint64_t* places, std::byte* out, int threads);
 
 }  // namespace graphzero::gather

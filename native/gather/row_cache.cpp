@@ -20,6 +20,7 @@ namespace {
 // Enough that threads rarely meet, and each of them large enough to hold a fair mixture.
 constexpr uint64_t kMostShards = 64;
 constexpr uint64_t kFewestShardBytes = uint64_t{1} << 20;
+constexpr uint64_t kSmallPart = 10;  // of the memory, for the small log
 constexpr uint32_t kMostUses = 3;
 // Rows that one insertion may send around again before it takes a used one.
 constexpr int kMostSecondChances = 64;
@@ -38,7 +39,7 @@ uint64_t ShardCount(uint64_t capacity) {
 class RowCache::Shard {
  public:
   explicit Shard(std::span<std::byte> memory) {
-    const size_t small = memory.size() / 10 / RowLog::kUnit * RowLog::kUnit;
+    const size_t small = memory.size() / kSmallPart / RowLog::kUnit * RowLog::kUnit;
     small_ = RowLog(memory.first(small));
     main_ = RowLog(memory.subspan(small));
   }
@@ -65,7 +66,7 @@ class RowCache::Shard {
         }
       }
       for (const uint32_t i : group) {
-        if (!CopyOut(key(i), {query.out + i * query.row_bytes, query.row_bytes})) {
+        if (!CopyOut(key(i), {query.PlaceOf(i), query.row_bytes})) {
           missing[misses++] = i;
         }
       }
@@ -203,6 +204,10 @@ RowCache::~RowCache() = default;
 
 // Their number is a power of two.
 size_t RowCache::ShardOf(uint64_t hash) const { return hash & (shards_.size() - 1); }
+
+uint64_t RowCache::NewRowsKept(size_t row_bytes) const {
+  return capacity_ / kSmallPart / (RowLog::UnitsFor(row_bytes) * RowLog::kUnit);
+}
 
 bool RowCache::Usable() const { return forks_ == base::ForkCount(); }
 

@@ -28,12 +28,17 @@ struct RowCacheUsage {
   uint64_t rows;
 };
 
-// Rows of one column: those with `ids` go one behind the other to `out`.
+// Rows of one column: those with `ids` go one behind the other to `out`, or where `places` says.
 struct RowQuery {
   uint64_t column;  // from NewColumn()
   std::span<const int64_t> ids;
   size_t row_bytes;
   std::byte* out;
+  const uint64_t* places = nullptr;  // of each id, counted in rows
+
+  std::byte* PlaceOf(size_t i) const {
+    return out + (places == nullptr ? i : places[i]) * row_bytes;
+  }
 };
 
 // Thread-safe. In a forked child it is empty and stays so: another thread of the parent may have
@@ -59,11 +64,14 @@ class RowCache {
   void Insert(uint64_t column, uint64_t row, std::span<const std::byte> data);
 
   RowCacheUsage usage() const;
+  // About so many rows of that length that came one after the other are still there.
+  uint64_t NewRowsKept(size_t row_bytes) const;
+  // False in a forked child.
+  bool Usable() const;
 
  private:
   class Shard;
   size_t ShardOf(uint64_t hash) const;
-  bool Usable() const;
 
   struct Unmap {
     size_t bytes;

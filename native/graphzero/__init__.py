@@ -47,6 +47,9 @@ if TYPE_CHECKING:
         import_scipy,
         import_tables,
     )
+    from graphzero.conversion.ordering import OrderReport
+    from graphzero.conversion.quantise import QuantiseReport, quantise
+    from graphzero.conversion.reorder import reorder
     from graphzero.conversion.typed_plan import TypedConversionReport
     from graphzero.embedded.features import FeatureStore
     from graphzero.embedded.graph import Graph
@@ -58,7 +61,11 @@ if TYPE_CHECKING:
     from graphzero.files.categories import Categories
     from graphzero.files.dtypes import DataType
     from graphzero.files.original_ids import OriginalIds
+    from graphzero.files.quantisation import Quantisation
     from graphzero.files.verify import VerificationReport, verify
+    from graphzero.transfer.fetch import FetchReport, fetch
+    from graphzero.transfer.push import push
+    from graphzero.transfer.shard import ShardReport, shard_dataset
 
 _HOMES = {
     "AccessDenied": "client.errors",
@@ -75,6 +82,7 @@ _HOMES = {
     "DatasetInfo": "client.info",
     "ExportReport": "exporting.export",
     "FeatureStore": "embedded.features",
+    "FetchReport": "transfer.fetch",
     "FormatError": "base.errors",
     "GenerationReport": "conversion.generate",
     "Graph": "embedded.graph",
@@ -86,7 +94,10 @@ _HOMES = {
     "Loader": "client.loader",
     "Negatives": "embedded.link_request",
     "NotFound": "client.errors",
+    "OrderReport": "conversion.ordering",
     "OriginalIds": "files.original_ids",
+    "Quantisation": "files.quantisation",
+    "QuantiseReport": "conversion.quantise",
     "RelationInfo": "client.info",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
@@ -97,6 +108,7 @@ _HOMES = {
     "ServerError": "client.errors",
     "ServerUnavailable": "client.errors",
     "SessionEnded": "client.errors",
+    "ShardReport": "transfer.shard",
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
     "TypeInfo": "client.info",
@@ -113,6 +125,7 @@ _HOMES = {
     "convert_csv_to_gd": "conversion.compile_features",
     "convert_csv_to_gl": "conversion.compile_graph",
     "export_dataset": "exporting.export",
+    "fetch": "transfer.fetch",
     "generate": "conversion.generate",
     "import_dgl": "conversion.imports",
     "import_files": "conversion.imports",
@@ -121,6 +134,10 @@ _HOMES = {
     "import_pyg": "conversion.imports",
     "import_scipy": "conversion.imports",
     "import_tables": "conversion.imports",
+    "push": "transfer.push",
+    "reorder": "conversion.reorder",
+    "quantise": "conversion.quantise",
+    "shard_dataset": "transfer.shard",
     "verify": "files.verify",
     "write_features": "conversion.compile_features",
     "write_graph": "conversion.compile_graph",
@@ -141,6 +158,7 @@ __all__ = [
     "DatasetInfo",
     "ExportReport",
     "FeatureStore",
+    "FetchReport",
     "FormatError",
     "GenerationReport",
     "Graph",
@@ -152,7 +170,10 @@ __all__ = [
     "Loader",
     "Negatives",
     "NotFound",
+    "OrderReport",
     "OriginalIds",
+    "Quantisation",
+    "QuantiseReport",
     "RelationInfo",
     "RequestCancelled",
     "RequestTimeout",
@@ -163,6 +184,7 @@ __all__ = [
     "ServerError",
     "ServerUnavailable",
     "SessionEnded",
+    "ShardReport",
     "SharedMemoryUnavailable",
     "StartFailed",
     "TypeInfo",
@@ -179,6 +201,7 @@ __all__ = [
     "convert_csv_to_gd",
     "convert_csv_to_gl",
     "export_dataset",
+    "fetch",
     "generate",
     "import_dgl",
     "import_files",
@@ -187,6 +210,10 @@ __all__ = [
     "import_pyg",
     "import_scipy",
     "import_tables",
+    "push",
+    "quantise",
+    "reorder",
+    "shard_dataset",
     "verify",
     "write_features",
     "write_graph",

@@ -58,6 +58,10 @@ def calls_at_disk() -> int: ...
 
 def work_ids(count: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
+def result_bytes(count: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+
+def result_memory_kept() -> int: ...
+
 def check_stopped() -> None: ...
 
 def return_freed_memory() -> None:
@@ -250,6 +254,43 @@ class Topology:
     def node_times(self, type: int = 0) -> NDArray:
         """The times of a type's nodes; empty: none."""
 
+class Quantisation:
+    def __init__(self, *, delivered: str, scales: Sequence[float], offsets: Sequence[float], largest_error: float, mean_error: float, clipped: int) -> None: ...
+
+    @property
+    def delivered(self) -> str: ...
+
+    @property
+    def scales(self) -> list[float]: ...
+
+    @property
+    def offsets(self) -> list[float]: ...
+
+    @property
+    def largest_error(self) -> float: ...
+
+    @property
+    def mean_error(self) -> float: ...
+
+    @property
+    def clipped(self) -> int: ...
+
+class Shard:
+    @property
+    def part(self) -> int: ...
+
+    @property
+    def parts(self) -> int: ...
+
+    @property
+    def block_rows(self) -> int: ...
+
+    @property
+    def total_rows(self) -> int: ...
+
+    @property
+    def whole_fingerprint(self) -> bytes: ...
+
 class Matrix:
     def throw_if_damaged(self) -> None: ...
 
@@ -286,10 +327,22 @@ class Matrix:
     def row_bytes(self) -> int: ...
 
     @property
+    def stored_row_bytes(self) -> int: ...
+
+    @property
     def dtype(self) -> str: ...
 
     @property
+    def stored_dtype(self) -> str: ...
+
+    @property
+    def quantisation(self) -> Quantisation | None: ...
+
+    @property
     def role(self) -> int: ...
+
+    @property
+    def has_rows_by_id(self) -> bool: ...
 
     @property
     def fingerprint(self) -> bytes: ...
@@ -301,12 +354,20 @@ class Matrix:
     def sections(self) -> list[SectionInfo]: ...
 
     @property
+    def shard(self) -> Shard | None: ...
+
+    @property
     def description(self) -> bytes: ...
 
     def tensor(self) -> NDArray: ...
 
     def read_rows(self, first: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Fills `out` with the bytes of consecutive rows, read from the file."""
+
+    def decode_rows(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], *, baseline: bool) -> None:
+        """Values of rows of codes, for tests of the instructions."""
+
+def write_shard(whole: Matrix, path: str, *, part: int, parts: int, block_rows: int, report: object | None = None) -> None: ...
 
 class ReadingContext:
     def __enter__(self) -> None: ...
@@ -370,6 +431,32 @@ def node_time_range(graph: Topology, type: int = 0) -> tuple[int, int] | None:
     """
 
 def count_isolated(graph: Topology) -> int: ...
+
+CHECKSUM_BLOCK: int = 1048576
+
+MOST_HEAD_BYTES: int = 393472
+
+def checksum(bytes: memoryview) -> int:
+    """XXH3 in 64 bits, as files have it for each block."""
+
+class BlockList:
+    @staticmethod
+    def open(path: str) -> BlockList | None:
+        """None for a file of GraphZero 0.2, which has no checksums."""
+
+    @property
+    def fingerprint(self) -> bytes: ...
+
+    @property
+    def head_bytes(self) -> int: ...
+
+    @property
+    def checksum_table(self) -> tuple[int, int, int]: ...
+
+    def data_blocks(self) -> tuple[NDArray[numpy.uint64], NDArray[numpy.uint64], NDArray[numpy.uint64]]:
+        """
+        Offsets, sizes and checksums of the blocks of all sections but the table of checksums.
+        """
 
 class IoEngine:
     @property
@@ -438,6 +525,16 @@ class ColumnStats:
     @property
     def latency(self) -> list[int]: ...
 
+class DiskRates:
+    @property
+    def reads_per_second(self) -> float: ...
+
+    @property
+    def bytes_per_second(self) -> float: ...
+
+    @property
+    def merge_gap(self) -> int: ...
+
 class Column:
     @staticmethod
     def open(matrix: Matrix, path: ColumnPath, cache: RowCache | None, reason: str) -> Column: ...
@@ -456,9 +553,41 @@ class Column:
     @property
     def direct_align(self) -> int: ...
 
+    def measure_disk(self) -> DiskRates | None: ...
+
+    @property
+    def merge_gap(self) -> int: ...
+
+    @merge_gap.setter
+    def merge_gap(self, arg: int, /) -> None: ...
+
     def stats(self) -> ColumnStats: ...
 
     def gather(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], *, threads: int = 0) -> None: ...
+
+class PlannedGather:
+    def missing_ids(self, part: int) -> bytes:
+        """Little-endian int64, of rows to be asked for."""
+
+class ShardedColumn:
+    def __init__(self, own: Column, cache: RowCache | None) -> None: ...
+
+    @property
+    def stored_row_bytes(self) -> int: ...
+
+    def plan(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> PlannedGather:
+        """
+        Delivers what the cache has of other parts' rows; `out` must live as long as this.
+        """
+
+    def gather_own(self, planned: PlannedGather) -> None: ...
+
+    def take(self, planned: PlannedGather, part: int, first: int, rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def gather_for_peer(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def counts(self) -> list[int]:
+        """Own rows, cached rows of others, remote rows, remote bytes."""
 
 class MatrixTextReport:
     @property
@@ -519,6 +648,24 @@ class RowCollector:
     def add(self, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
     def finish(self, fill: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, report: object | None = None) -> CollectedRows: ...
+
+class QuantiseReport:
+    @property
+    def quantisation(self) -> Quantisation: ...
+
+    @property
+    def not_finite(self) -> tuple[int, int] | None: ...
+
+    @property
+    def too_wide(self) -> int | None: ...
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+def quantise_matrix(source: Matrix, target: str, *, delivered: str, low: Sequence[float], high: Sequence[float], kept: Quantisation | None = None, row_align: int = 0, resources: Resources, report: object | None = None) -> QuantiseReport: ...
 
 def to_bfloat16(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint16]: ...
 
@@ -632,11 +779,26 @@ class ReadStats:
     @property
     def latency(self) -> list[int]: ...
 
+    @property
+    def row_starts_bytes(self) -> int: ...
+
 class DiskTopology:
     @staticmethod
     def open(graph: Topology) -> DiskTopology: ...
 
     def stats(self) -> ReadStats: ...
+
+    def known_degrees(self, graph: Topology, relation: int, adjacency: str, begin: int, degrees: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> bool: ...
+
+class RowStartsReading:
+    def __init__(self, graph: Topology, disk: DiskTopology) -> None: ...
+
+    def step(self) -> bool: ...
+
+    @property
+    def damage(self) -> str: ...
+
+def most_row_starts_bytes(graph: Topology) -> int: ...
 
 def sample_neighbours(graph: Topology, seeds: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fanout: Sequence[int], *, adjacency: str, expand_targets: bool, replace: bool, weighted: bool, seed: int, max_edges: int, threads: int, disjoint: bool = False, subgraph: Subgraph = Subgraph.DRAWN, exclude_sources: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, exclude_targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, labor: LaborRequest | None = None, disk: DiskTopology | None = None, forced_set: SetKind | None = None) -> NeighbourSample: ...
 
@@ -848,7 +1010,7 @@ class Resources:
 
 class TopologyOptions:
     @staticmethod
-    def make(*, undirected: bool, symmetric_source: bool, out: bool, in_: bool, dedup: bool, edge_ids: bool, num_nodes: int | None, weight_name: str = '', node_times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, time_unit: str = '') -> TopologyOptions: ...
+    def make(*, undirected: bool, symmetric_source: bool, out: bool, in_: bool, dedup: bool, distinct_source: bool = False, edge_ids: bool, num_nodes: int | None, weight_name: str = '', node_times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, time_unit: str = '') -> TopologyOptions: ...
 
 class RelationReport:
     @property
@@ -905,7 +1067,8 @@ class EdgeInput:
         """
 
     @staticmethod
-    def graph(graph: Topology, relation: int = 0) -> EdgeInput: ...
+    def graph(graph: Topology, relation: int = 0, *, order: NodeOrder | None = None) -> EdgeInput:
+        """`order`, one of this graph, gives the ends of its edges new numbers."""
 
     @property
     def skipped(self) -> int:
@@ -921,7 +1084,7 @@ class TypeSpec:
 
 class RelationSpec:
     @staticmethod
-    def make(source: int, name: str, target: int, edges: EdgeInput, *, undirected: bool = False, symmetric_source: bool = False, out: bool = True, in_: bool = True, dedup: bool = False, edge_ids: bool = False, weight_name: str = '') -> RelationSpec:
+    def make(source: int, name: str, target: int, edges: EdgeInput, *, undirected: bool = False, symmetric_source: bool = False, out: bool = True, in_: bool = True, dedup: bool = False, distinct_source: bool = False, edge_ids: bool = False, weight_name: str = '') -> RelationSpec:
         """`source` and `target` are numbers of types; `edges` is an EdgeInput."""
 
 def compile_topology(edges: EdgeInput, path: str, *, options: TopologyOptions, resources: Resources, report: object | None = None) -> TopologyReport:
@@ -930,6 +1093,58 @@ def compile_topology(edges: EdgeInput, path: str, *, options: TopologyOptions, r
 def compile_typed_topology(path: str, *, types: Sequence[TypeSpec], relations: Sequence[RelationSpec], views: Sequence[tuple[str, int]] = [], inverses: Sequence[tuple[int, int]] = [], time_unit: str = '', resources: Resources, report: object | None = None) -> TypedTopologyReport:
     """
     Writes a typed graph. `views` are (name, number of a relation), `inverses` pairs of relations. `path` must not exist.
+    """
+
+class BlockEstimate:
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def blocks(self) -> int: ...
+
+    @property
+    def cold_blocks(self) -> int: ...
+
+class NodeOrder:
+    @staticmethod
+    def make(graph: Topology, *, communities: bool, resources: Resources, report: object | None = None) -> NodeOrder:
+        """An order by communities, or by how often rows name a node."""
+
+    def numbers(self, type: int = 0) -> Annotated[NDArray[numpy.uint32], dict(writable=False)]:
+        """The new number of each node of a type."""
+
+    @property
+    def before(self) -> BlockEstimate: ...
+
+    @property
+    def after(self) -> BlockEstimate: ...
+
+    @property
+    def communities(self) -> int: ...
+
+    @property
+    def helps(self) -> bool:
+        """Whether batches would touch fewer blocks of a disk than before."""
+
+    @property
+    def byte_size(self) -> int: ...
+
+    def reorder_rows(self, type: int, column: Matrix, path: str, *, resources: Resources, report: object | None = None) -> None:
+        """Writes a column of nodes in the new order. `path` must not exist."""
+
+    def renumber_ids(self, type: int, column: Matrix, path: str, *, report: object | None = None) -> None:
+        """
+        Writes a list of nodes with their new numbers, in the order that it has.
+        """
+
+    def reorder_original_ids(self, type: int, ids: Matrix | None, path: str, *, description: str, resources: Resources, report: object | None = None) -> None:
+        """
+        Writes original ids in the new order; None: the old numbers are the original ids.
+        """
+
+def index_original_ids(ids: Matrix, path: str, *, resources: Resources, report: object | None = None) -> None:
+    """
+    Writes original ids that do not ascend with the order in which they do.
     """
 
 class IdCounts:

@@ -8,27 +8,27 @@
 namespace graphzero::io {
 namespace {
 
-// A disk gives nearly as many reads of 16 KiB in a second as of 512 bytes, so a gap of this size
-// costs less than a second read. Through the page cache every page in a gap would also push out a
-// page that somebody wants: there only items of the same or the next page share a read.
-constexpr uint64_t kDirectGap = 8192;
+// Through the page cache every page in a gap would push out a page that somebody wants: there only
+// items of the same or the next page share a read.
 constexpr uint64_t kCachedGap = 1024;
 constexpr uint64_t kPage = 4096;
+// A read has at most so many bytes, or two gaps, unless a single item is longer.
 constexpr uint64_t kMostMerged = 32768;
 constexpr uint32_t kLeastDepth = 4;
 
 class ItemJob : public CallJob {
  public:
   ItemJob(const RandomFile& file, const ItemLayout& layout, std::span<const WantedItem> wanted,
-          ItemSink& sink)
+          ItemSink& sink, uint64_t gap)
       : align_(file.offset_align()),
         memory_align_(file.memory_align()),
-        gap_(file.direct() ? kDirectGap : kCachedGap),
+        gap_(file.direct() ? gap : kCachedGap),
+        most_(std::max(kMostMerged, 2 * gap_)),
         layout_(layout),
         wanted_(wanted),
         sink_(sink) {
     // An item that starts and ends inside sectors needs one more than its length.
-    const uint64_t longest = std::max<uint64_t>(kMostMerged, layout.bytes + 2 * uint64_t{align_});
+    const uint64_t longest = std::max<uint64_t>(most_, layout.bytes + 2 * uint64_t{align_});
     slot_bytes_ = base::AlignUp(longest, kBounceAlign);
     depth_ = static_cast<uint32_t>(
         std::clamp<uint64_t>(kBounceBytes / slot_bytes_, kLeastDepth, ReadQueue::kMostDepth));
@@ -59,7 +59,7 @@ class ItemJob : public CallJob {
     for (++next_; next_ < wanted_.size(); ++next_) {
       const uint64_t grown = base::AlignUp(End(next_), align_);
       const bool near = Begin(next_) <= end + gap_ || Begin(next_) < NextPage(end - 1);
-      if (!near || grown - group.begin > kMostMerged) break;
+      if (!near || grown - group.begin > most_) break;
       needed = std::max(needed, End(next_));
       end = std::max(end, grown);
     }
@@ -95,6 +95,7 @@ class ItemJob : public CallJob {
   const uint32_t align_;
   const uint32_t memory_align_;
   const uint64_t gap_;
+  const uint64_t most_;
   const ItemLayout layout_;
   const std::span<const WantedItem> wanted_;
   ItemSink& sink_;
@@ -107,11 +108,15 @@ class ItemJob : public CallJob {
 
 }  // namespace
 
-void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<WantedItem> wanted,
-               ItemSink& sink, IoCounters& counters) {
-  if (wanted.empty()) return;
+void SortItems(std::span<WantedItem> wanted) {
   SortWanted(wanted, [](const WantedItem& a, const WantedItem& b) { return a.item < b.item; });
-  ItemJob job(file, layout, wanted, sink);
+}
+
+void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<WantedItem> wanted,
+               ItemSink& sink, IoCounters& counters, uint64_t gap) {
+  if (wanted.empty()) return;
+  SortItems(wanted);
+  ItemJob job(file, layout, wanted, sink, gap);
   job.Run(file, job.depth(), counters);
 }
 

@@ -33,9 +33,19 @@ class ItemSink {
   virtual std::byte* Destination(const WantedItem& wanted) noexcept = 0;
 };
 
+// Around the page cache, items with a gap of up to so many bytes between them share a read: unless
+// the disk was measured (disk_rates.h), a gap over which a read takes hardly longer on any disk.
+inline constexpr uint64_t kDirectGap = 8192;
+inline constexpr uint64_t kLeastGap = 4096;
+inline constexpr uint64_t kMostGap = 131072;
+
+// By their place in the file. Throws base::Stopped if the thread's call is to end.
+void SortItems(std::span<WantedItem> wanted);
+
 // Reads every wanted item, all of which the caller knows to lie in the file. Reorders `wanted`.
-// Throws IoError with the file and the offset; the sink may have got some of the items then.
+// `gap` is for files with O_DIRECT. Throws IoError with the file and the offset; the sink may have
+// got some of the items then.
 void ReadItems(const RandomFile& file, const ItemLayout& layout, std::span<WantedItem> wanted,
-               ItemSink& sink, IoCounters& counters);
+               ItemSink& sink, IoCounters& counters, uint64_t gap = kDirectGap);
 
 }  // namespace graphzero::io

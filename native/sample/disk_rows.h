@@ -3,6 +3,7 @@
 // all lanes asked for (row_lanes.h), is read at full depth.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +94,31 @@ class DiskRows {
     return reinterpret_cast<const T*>(asked.block.data());
   }
 
+  // Whether the bounds of a row of `rows`, these or others of the same file, are known without a
+  // read; they are sound then.
+  bool KnowsRow(const Rows& rows, uint64_t node, store::SlotRange* row) const {
+    const RowStarts* const starts = rows.disk->Starts(rows.adjacency);
+    if (starts == nullptr) return false;
+    *row = starts->Row(node);
+    return true;
+  }
+  // The same of the last row that begins at the slot or before.
+  bool KnowsRowOf(uint64_t slot, uint64_t* node) const {
+    const RowStarts* const starts = rows_.disk->Starts(rows_.adjacency);
+    if (starts == nullptr) return false;
+    *node = starts->RowOf(slot);
+    return true;
+  }
+
   void ReadBounds(std::span<const uint64_t> nodes, uint64_t* begins, uint64_t* degrees) const {
+    if (const RowStarts* const starts = rows_.disk->Starts(rows_.adjacency)) {
+      for (size_t first = 0; first < nodes.size(); first += base::CheckedLoop::kItems) {
+        if (first > 0) base::CheckPoint();
+        const size_t count = std::min(nodes.size() - first, base::CheckedLoop::kItems);
+        starts->Rows(nodes.subspan(first, count), begins + first, degrees + first);
+      }
+      return;
+    }
     size_t damaged = 0;
     bool sound = false;
     {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "sample/row_starts_reading.h"
 #include "store/warm.h"
 
 namespace graphzero::sample {
@@ -68,7 +69,46 @@ void InPasses(std::span<const uint64_t> items, const Read& read) {
 std::shared_ptr<const DiskTopology> DiskTopology::Open(const store::TopologyReader& graph) {
   store::ExpectRandomAccess(*graph.file());
   return std::shared_ptr<const DiskTopology>(
-      new DiskTopology(io::RandomFile::OpenCached(graph.file())));
+      new DiskTopology(graph, io::RandomFile::OpenCached(graph.file())));
+}
+
+DiskTopology::DiskTopology(const store::TopologyReader& graph, io::RandomFile file)
+    : file_(std::move(file)) {
+  std::vector<const uint64_t*> found;
+  for (const store::Adjacency* adjacency : StoredAdjacencies(graph)) {
+    found.push_back(adjacency->indptr);
+  }
+  std::sort(found.begin(), found.end());
+  for (const uint64_t* indptr : found) starts_.emplace_back(indptr);
+}
+
+DiskTopology::~DiskTopology() {
+  for (const KeptStarts& kept : starts_) delete kept.starts.load();
+}
+
+const DiskTopology::KeptStarts* DiskTopology::Kept(const store::Adjacency& adjacency) const {
+  const auto at = std::lower_bound(
+      starts_.begin(), starts_.end(), adjacency.indptr,
+      [](const KeptStarts& kept, const uint64_t* indptr) { return kept.indptr < indptr; });
+  return at != starts_.end() && at->indptr == adjacency.indptr ? &*at : nullptr;
+}
+
+void DiskTopology::Keep(const store::Adjacency& adjacency,
+                        std::unique_ptr<const RowStarts> starts) const {
+  const KeptStarts* const kept = Kept(adjacency);
+  const RowStarts* none = nullptr;
+  if (kept != nullptr && kept->starts.compare_exchange_strong(none, starts.get())) {
+    starts.release();
+  }
+}
+
+uint64_t DiskTopology::starts_bytes() const {
+  uint64_t bytes = 0;
+  for (const KeptStarts& kept : starts_) {
+    const RowStarts* const starts = kept.starts.load(std::memory_order_acquire);
+    if (starts != nullptr) bytes += starts->bytes();
+  }
+  return bytes;
 }
 
 void DiskTopology::Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,

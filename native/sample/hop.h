@@ -105,6 +105,9 @@ class HopDrawer {
   // labor_hop.cpp
   template <class Id>
   void DrawLabor();
+  // Asks for the first lines of a row, before its turn comes.
+  template <class Id>
+  void AskForRow(size_t i) const;
   template <class Id, class Items>
   void PickLabor(size_t i, const Items& row, const LaborNumbers& numbers, ThreadScratch& scratch);
   // Edges of weight zero were counted and not drawn: moves the others together, in order.

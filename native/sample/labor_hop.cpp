@@ -16,8 +16,8 @@ constexpr size_t kGrain = 128;
 constexpr size_t kCheckedRows = 32;
 // So many rows before its turn, the first lines of a row are asked for; the processor foresees the
 // others.
-constexpr size_t kRowsAhead = 6;
-constexpr size_t kLinesAhead = 4;
+constexpr size_t kRowsAhead = 4;
+constexpr size_t kLinesAhead = 16;
 constexpr size_t kCacheLine = 64;
 
 // The slots of a row that are looked at: one range, or those at both ends of it.
@@ -27,6 +27,10 @@ struct Window {
 
   uint64_t size() const { return pieces[0].size() + pieces[1].size(); }
   bool is_one_piece() const { return pieces[1].size() == 0; }
+  uint64_t SlotAt(uint64_t position) const {
+    const uint64_t first = pieces[0].size();
+    return position < first ? pieces[0].begin + position : pieces[1].begin + position - first;
+  }
 };
 
 // The window of one row, as it was read.
@@ -131,22 +135,26 @@ void HopDrawer::DrawLabor() {
     return {{{{row.begin, slot(start + most - 1 - degree) + 1}, {slot(start), row.end}}}, share};
   };
   const bool mapped = rows_.disk == nullptr;
-  ForWindows<Id>(
-      rows_, lease_, spec_.size(), spec_.weighted, window_of,
-      [&](int rank, size_t begin, size_t end, const auto& items) {
-        ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
-        for (size_t i = begin; i < end; ++i) {
-          if ((i - begin) % kCheckedRows == 0) base::CheckStopped();
-          for (size_t line = 0; mapped && i + kRowsAhead < end && line < kLinesAhead; ++line) {
-            __builtin_prefetch(rows_.Ids<Id>({}).data() + work_.row_begin[i + kRowsAhead] +
-                               line * kCacheLine / sizeof(Id));
-          }
-          PickLabor<Id>(i, items(i), numbers, scratch);
-        }
-      });
+  ForWindows<Id>(rows_, lease_, spec_.size(), spec_.weighted, window_of,
+                 [&](int rank, size_t begin, size_t end, const auto& items) {
+                   ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
+                   for (size_t i = begin; i < end; ++i) {
+                     if ((i - begin) % kCheckedRows == 0) base::CheckStopped();
+                     if (mapped && i + kRowsAhead < end) AskForRow<Id>(i + kRowsAhead);
+                     PickLabor<Id>(i, items(i), numbers, scratch);
+                   }
+                 });
 }
 template void HopDrawer::DrawLabor<uint32_t>();
 template void HopDrawer::DrawLabor<uint64_t>();
+
+template <class Id>
+void HopDrawer::AskForRow(size_t i) const {
+  const auto* const row =
+      reinterpret_cast<const std::byte*>(rows_.Ids<Id>({}).data() + work_.row_begin[i]);
+  const size_t bytes = std::min<size_t>(work_.row_degree[i] * sizeof(Id), kLinesAhead * kCacheLine);
+  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(row + at);
+}
 
 template <class Id, class Items>
 void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& numbers,
@@ -154,15 +162,22 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
   const Window& window = row.window;
   const std::span<const uint64_t> excluded = Excluded(i);
   const bool as_it_lies = window.is_one_piece() && excluded.empty();
+  auto& row_ids = scratch.row_ids<Id>();
   if (!as_it_lies) {
-    scratch.row_ids.clear();
+    row_ids.clear();
     scratch.row_weights.clear();
     scratch.row_slots.clear();
     for (size_t p = 0; p < 2; ++p) {
+      if (excluded.empty()) {
+        row_ids.insert(row_ids.end(), row.ids[p].begin(), row.ids[p].end());
+        scratch.row_weights.insert(scratch.row_weights.end(), row.weights[p].begin(),
+                                   row.weights[p].end());
+        continue;
+      }
       for (uint64_t at = 0; at < window.pieces[p].size(); ++at) {
         const uint64_t slot = window.pieces[p].begin + at;
         if (std::binary_search(excluded.begin(), excluded.end(), slot)) continue;
-        scratch.row_ids.push_back(row.ids[p][at]);
+        row_ids.push_back(row.ids[p][at]);
         if (spec_.weighted) scratch.row_weights.push_back(row.weights[p][at]);
         scratch.row_slots.push_back(slot);
       }
@@ -171,9 +186,10 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
   uint64_t* const slots = Slots() + FirstEdge(i);
   uint64_t* const drawn = work_.drawn.data() + FirstEdge(i);
   const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
-  const uint64_t begin = window.pieces[0].begin;
-  const auto slot_at = [&](uint64_t at) { return as_it_lies ? begin + at : scratch.row_slots[at]; };
-  const auto take = [&]<class Some>(const LaborRow<Some>& some) {
+  const auto slot_at = [&](uint64_t at) {
+    return excluded.empty() ? window.SlotAt(at) : scratch.row_slots[at];
+  };
+  const auto take = [&](const LaborRow<Id>& some) {
     LaborPicked picked;
     try {
       picked = scratch.labor.Pick(some, most, numbers, slots);
@@ -193,7 +209,7 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
   if (as_it_lies) {
     take(LaborRow<Id>{row.ids[0], row.weights[0], rows_.sorted});
   } else {
-    take(LaborRow<uint64_t>{scratch.row_ids, scratch.row_weights, rows_.sorted});
+    take(LaborRow<Id>{row_ids, scratch.row_weights, rows_.sorted});
   }
 }
 

@@ -6,26 +6,18 @@ namespace {
 // Words below (version, run seed, labor, type).
 constexpr uint64_t kPhases = 0;
 constexpr uint64_t kNumbers = 1;
-// The generator below number j of a period that lower halves are of.
-constexpr uint64_t kLowerHalves = 2;
-constexpr uint64_t kHashesAtHand = 16;
+// Words below a period: the keys of the hash, and lower halves.
+constexpr uint64_t kHash = 0;
+constexpr uint64_t kLowerHalves = 1;
 
 Draws TypeDraws(const LaborRequest& request, uint64_t type) {
   return RequestDraws(request.run_seed, Domain::kLabor, type);
 }
 
-struct FillKeys {
-  LaborHash first;
-  LaborHash later;
-  LaborHash phases;
-  uint32_t later_from;
-  bool two;
-};
-
 // Plain loops without branches, which become vectors of whatever width the target has. Keys are a
 // copy, and `upper` overlaps nothing: else each store could change what the next turn reads.
 template <class Id>
-[[gnu::always_inline]] inline bool Fill(const FillKeys keys, const Id* ids, size_t count,
+[[gnu::always_inline]] inline bool Fill(const LaborKeys keys, const Id* ids, size_t count,
                                         uint32_t* __restrict upper) {
   uint32_t equal = 0;
   const auto low = [&](size_t i) { return static_cast<uint32_t>(ids[i]); };
@@ -59,16 +51,16 @@ template <class Id>
 // have more. A pointer that is set once, because the resolvers that compilers make for this run
 // before sanitizers are ready.
 template <class Id>
-using FillFunction = bool (*)(const FillKeys&, const Id*, size_t, uint32_t*);
+using FillFunction = bool (*)(const LaborKeys&, const Id*, size_t, uint32_t*);
 
 template <class Id>
-bool FillAnywhere(const FillKeys& keys, const Id* ids, size_t count, uint32_t* upper) {
+bool FillAnywhere(const LaborKeys& keys, const Id* ids, size_t count, uint32_t* upper) {
   return Fill(keys, ids, count, upper);
 }
 
 #if defined(__x86_64__)
 template <class Id>
-[[gnu::target("avx2")]] bool FillAvx2(const FillKeys& keys, const Id* ids, size_t count,
+[[gnu::target("avx2")]] bool FillAvx2(const LaborKeys& keys, const Id* ids, size_t count,
                                       uint32_t* upper) {
   return Fill(keys, ids, count, upper);
 }
@@ -95,39 +87,29 @@ LaborPeriods::LaborPeriods(const LaborRequest& request, uint64_t type)
   later_from_ = static_cast<uint32_t>((((kappa - rest) << 32) + kappa - 1) / kappa);
 }
 
-LaborNumbers::Period::Period(Draws of_period) : draws(of_period) {
-  for (uint64_t j = 0; j < kHashesAtHand; ++j) hashes.emplace_back(draws.Child(j));
-}
-
 LaborNumbers::LaborNumbers(const LaborRequest& request, uint64_t type, uint64_t hop)
-    : periods_(request, type),
-      first_(TypeDraws(request, type)
-                 .Child(kNumbers)
-                 .Child(request.HopWord(hop))
-                 .Child(periods_.first())),
-      later_(TypeDraws(request, type)
-                 .Child(kNumbers)
-                 .Child(request.HopWord(hop))
-                 .Child(periods_.first() + 1)) {}
+    : LaborNumbers(LaborPeriods(request, type),
+                   TypeDraws(request, type).Child(kNumbers).Child(request.HopWord(hop))) {}
+
+LaborNumbers::LaborNumbers(const LaborPeriods& periods, Draws of_hop)
+    : periods_(periods),
+      first_(of_hop.Child(periods.first()).Child(kLowerHalves)),
+      later_(of_hop.Child(periods.first() + 1).Child(kLowerHalves)),
+      keys_{LaborHash(of_hop.Child(periods.first()).Child(kHash)),
+            LaborHash(of_hop.Child(periods.first() + 1).Child(kHash)), periods.hash(),
+            periods.later_from(), periods.two()} {}
 
 template <class Id>
 bool LaborNumbers::FillUpper(std::span<const Id> ids, uint32_t* upper) const {
   static const FillFunction<Id> fill = ChooseFill<Id>();
-  const FillKeys keys{first_.hashes[0], later_.hashes[0], periods_.hash(), periods_.later_from(),
-                      periods_.two()};
-  return fill(keys, ids.data(), ids.size(), upper);
+  return fill(keys_, ids.data(), ids.size(), upper);
 }
 template bool LaborNumbers::FillUpper(std::span<const uint32_t>, uint32_t*) const;
 template bool LaborNumbers::FillUpper(std::span<const uint64_t>, uint32_t*) const;
 
-uint32_t LaborNumbers::Upper(uint64_t id, uint64_t parallel) const {
-  const Period& period = Of(id);
-  return parallel < kHashesAtHand ? period.hashes[parallel](id)
-                                  : LaborHash(period.draws.Child(parallel))(id);
-}
-
 uint32_t LaborNumbers::Lower(uint64_t id, uint64_t parallel) const {
-  return static_cast<uint32_t>(Of(id).draws.Child(parallel).Child(kLowerHalves).Child(id).Next());
+  const Draws& draws = periods_.IsLater(id) ? later_ : first_;
+  return static_cast<uint32_t>(draws.Child(parallel).Child(id).Next());
 }
 
 uint64_t LaborWindowStart(const LaborRequest& request, const LaborPeriods& periods, Draws draws,

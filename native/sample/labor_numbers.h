@@ -3,8 +3,8 @@
 //
 // Number j of a node, for the j-th of parallel edges, has 64 bits. A row is read as a whole and few
 // of its slots are taken, so the upper half, which decides about nearly all of them, is a hash of
-// 32-bit operations that compilers make vectors of; the lower half is worked out only for slots
-// that are about to be taken.
+// 32-bit operations, eight slots at a time (labor_scan.h); the lower half is worked out only for
+// slots that are tied with others.
 //
 // Numbers belong to a run, a batch of it and `dependency` (kappa): that of node v is keyed by the
 // period floor((batch + phase(v)) / kappa), where phase(v) in [0, kappa) is a hash of v. So from
@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "sample/random.h"
 
@@ -33,24 +32,31 @@ struct LaborRequest {
 // Two rounds of multiplying and shifting (the constants are those of Wellons' lowbias32), with a
 // key before each round. Different 32-bit ids never meet.
 struct LaborHash {
+  static constexpr uint32_t kFirstFactor = 0x7feb352d;
+  static constexpr uint32_t kSecondFactor = 0x846ca68b;
+
   uint32_t first;
   uint32_t second;
   uint32_t upper;  // odd; brings in the upper half of ids that have one
+  uint32_t step;   // odd; from one of parallel edges to the next
 
   explicit LaborHash(Draws draws) {
     const uint64_t keys = draws.Next();
     first = static_cast<uint32_t>(keys);
     second = static_cast<uint32_t>(keys >> 32);
-    upper = static_cast<uint32_t>(draws.Next()) | 1;
+    const uint64_t factors = draws.Next();
+    upper = static_cast<uint32_t>(factors) | 1;
+    step = static_cast<uint32_t>(factors >> 32) | 1;
   }
 
-  [[gnu::always_inline]] uint32_t operator()(uint64_t id) const {
-    return Mix(static_cast<uint32_t>(id) + static_cast<uint32_t>(id >> 32) * upper, first, second);
+  [[gnu::always_inline]] uint32_t operator()(uint64_t id, uint64_t parallel = 0) const {
+    const uint32_t folded = static_cast<uint32_t>(id) + static_cast<uint32_t>(id >> 32) * upper;
+    return Mix(folded + static_cast<uint32_t>(parallel) * step, first, second);
   }
   [[gnu::always_inline]] static uint32_t Mix(uint32_t x, uint32_t first, uint32_t second) {
     x += first;
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = ((x ^ (x >> 15)) + second) * 0x846ca68bu;
+    x = (x ^ (x >> 16)) * kFirstFactor;
+    x = ((x ^ (x >> 15)) + second) * kSecondFactor;
     return x ^ (x >> 16);
   }
 };
@@ -75,6 +81,20 @@ class LaborPeriods {
   uint32_t later_from_ = 0;
 };
 
+// What the upper halves of numbers follow from: a hash for each of the two periods that nodes can
+// be in.
+struct LaborKeys {
+  LaborHash first;
+  LaborHash later;
+  LaborHash phases;
+  uint32_t later_from;  // nodes with such a phase hash or a larger one are in the later period
+  bool two;             // or all are in the first one
+
+  [[gnu::always_inline]] uint32_t Upper(uint64_t id, uint64_t parallel) const {
+    return two && phases(id) >= later_from ? later(id, parallel) : first(id, parallel);
+  }
+};
+
 // The numbers of the nodes of one type in one hop. Thread-safe: nothing changes.
 class LaborNumbers {
  public:
@@ -85,23 +105,17 @@ class LaborNumbers {
   template <class Id>
   bool FillUpper(std::span<const Id> ids, uint32_t* upper) const;
 
-  uint32_t Upper(uint64_t id, uint64_t parallel) const;
+  const LaborKeys& keys() const { return keys_; }
+  uint32_t Upper(uint64_t id, uint64_t parallel) const { return keys_.Upper(id, parallel); }
   uint32_t Lower(uint64_t id, uint64_t parallel) const;
 
  private:
-  // Those that are keyed by one period.
-  struct Period {
-    explicit Period(Draws of_period);
-
-    Draws draws;
-    std::vector<LaborHash> hashes;  // of the first few numbers: most parallel edges are a few
-  };
-
-  const Period& Of(uint64_t id) const { return periods_.IsLater(id) ? later_ : first_; }
+  LaborNumbers(const LaborPeriods& periods, Draws of_hop);
 
   LaborPeriods periods_;
-  Period first_;
-  Period later_;
+  Draws first_;  // of the lower halves, by period
+  Draws later_;
+  LaborKeys keys_;
 };
 
 // The first of the positions of a row that a window begins at: any of them, as likely. `draws` are

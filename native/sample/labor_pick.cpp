@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "sample/weighted_pick.h"
@@ -14,11 +15,14 @@
 namespace graphzero::sample {
 namespace {
 
-// Slots that the first pass is to keep for k that are taken.
-constexpr double KeptFor(uint64_t most) { return 2.0 * static_cast<double>(most) + 16; }
-// Too few were kept: once in many thousand rows, or where few weights make up the sum.
+// Slots that a first look is to keep for k that are taken. How many it keeps varies by the root of
+// that; it keeps too few in one row of several thousand, or where few weights make up the sum.
+double KeptFor(uint64_t most) {
+  const auto taken = static_cast<double>(most);
+  return taken + 3 * std::sqrt(taken) + 4;
+}
 constexpr double kWider = 4;
-// Positions that the first pass decides about together.
+// Positions that are decided about together.
 constexpr size_t kTogether = 16;
 // Among at most so many, counting the smaller ones of each is quicker than dividing them: it takes
 // vectors and no branch, and leaves them in the order of their positions.
@@ -110,7 +114,6 @@ template <class Id>
 void LaborPicker::FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers) {
   upper_.Reserve(row.ids.size());
   const bool any_equal = numbers.FillUpper(row.ids, upper_.data());
-  any_parallel_ = any_equal || !row.sorted;
   if (!row.sorted) {
     CountParallel(row.ids, numbers);
   } else if (any_equal) {
@@ -152,7 +155,6 @@ void LaborPicker::CountParallel(std::span<const Id> ids, const LaborNumbers& num
 
 template <class Id>
 uint64_t LaborPicker::Parallel(const LaborRow<Id>& row, uint64_t position) const {
-  if (!any_parallel_) return 0;
   if (!row.sorted) return parallel_[position];
   uint64_t before = 0;
   while (before < position && row.ids[position - before - 1] == row.ids[position]) ++before;
@@ -160,10 +162,11 @@ uint64_t LaborPicker::Parallel(const LaborRow<Id>& row, uint64_t position) const
 }
 
 template <class Id>
-void LaborPicker::Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers) {
+void LaborPicker::Keep(const LaborRow<Id>& row, const SmallSlot& slot,
+                       const LaborNumbers& numbers) {
+  const uint64_t position = slot.position;
   const uint64_t id = row.ids[position];
-  const uint64_t number =
-      (uint64_t{upper_[position]} << 32) | numbers.Lower(id, Parallel(row, position));
+  const uint64_t number = (uint64_t{slot.upper} << 32) | numbers.Lower(id, Parallel(row, position));
   if (row.weights.empty()) {
     kept_.push_back({number, id, position});
     return;
@@ -182,19 +185,15 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
     return {count};
   }
   if (most == 0) return {};
-  FillUpper(row, numbers);
-  double share = KeptFor(most) / static_cast<double>(count);
-  uint32_t limit = 0;
-  do {
-    limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
-    small_.clear();
-    ForSmall(upper_.data(), count, limit,
-             [&](size_t i) { small_.push_back((uint64_t{upper_[i]} << 32) | (i & UINT32_MAX)); });
-    share *= kWider;
-  } while (small_.size() < most);
-  if (count > UINT32_MAX || !TakeByUpper(most, positions)) {
+  if (!row.sorted) FillUpper(row, numbers);
+  for (double share = KeptFor(most) / static_cast<double>(count);; share *= kWider) {
+    const uint32_t limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
+    FindSmallSlots(row, limit, numbers);
+    if (small_count_ >= most) break;
+  }
+  if (!TakeByUpper(most, positions)) {
     kept_.clear();
-    ForSmall(upper_.data(), count, limit, [&](size_t i) { Keep(row, i, numbers); });
+    for (size_t i = 0; i < small_count_; ++i) Keep(row, small_[i], numbers);
     std::nth_element(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(most - 1),
                      kept_.end());
     for (uint64_t i = 0; i < most; ++i) positions[i] = kept_[i].position;
@@ -203,31 +202,45 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
   return {most};
 }
 
+template <class Id>
+void LaborPicker::FindSmallSlots(const LaborRow<Id>& row, uint32_t limit,
+                                 const LaborNumbers& numbers) {
+  if (row.sorted) {
+    small_count_ = FindSmall(numbers.keys(), row.ids, limit, small_);
+    return;
+  }
+  small_.Reserve(row.ids.size());
+  small_count_ = 0;
+  ForSmall(upper_.data(), row.ids.size(), limit,
+           [&](size_t i) { small_[small_count_++] = {i, upper_[i]}; });
+}
+
 bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
-  if (small_.size() <= kRanked) return TakeByRank(most, positions);
-  const auto last = small_.begin() + static_cast<std::ptrdiff_t>(most - 1);
-  std::nth_element(small_.begin(), last, small_.end());
-  const uint64_t largest = *last >> 32;
-  const bool tied =
-      std::any_of(last + 1, small_.end(), [&](uint64_t other) { return other >> 32 == largest; });
+  if (small_count_ <= kRanked) return TakeByRank(most, positions);
+  SmallSlot* const end = small_.data() + small_count_;
+  SmallSlot* const last = small_.data() + most - 1;
+  std::nth_element(small_.data(), last, end,
+                   [](const SmallSlot& a, const SmallSlot& b) { return a.upper < b.upper; });
+  const bool tied = std::any_of(last + 1, end,
+                                [&](const SmallSlot& other) { return other.upper == last->upper; });
   if (tied) return false;
-  for (uint64_t i = 0; i < most; ++i) positions[i] = small_[i] & UINT32_MAX;
+  for (uint64_t i = 0; i < most; ++i) positions[i] = small_[i].position;
   std::sort(positions, positions + most);
   return true;
 }
 
 bool LaborPicker::TakeByRank(uint64_t most, uint64_t* positions) {
-  const size_t count = small_.size();
+  const size_t count = small_count_;
   std::array<int32_t, kRanked> turned;  // signed, in the same order, for vectors
   for (size_t i = 0; i < count; ++i) {
-    turned[i] = static_cast<int32_t>(static_cast<uint32_t>(small_[i] >> 32) ^ 0x80000000u);
+    turned[i] = static_cast<int32_t>(small_[i].upper ^ 0x80000000u);
   }
   std::array<uint64_t, kRanked + 1> found;
   size_t taken = 0;
   for (size_t i = 0; i < count; ++i) {
     int32_t smaller = 0;
     for (size_t j = 0; j < count; ++j) smaller += turned[j] < turned[i] ? 1 : 0;
-    found[taken] = small_[i] & UINT32_MAX;
+    found[taken] = small_[i].position;
     taken += static_cast<uint64_t>(smaller) < most ? 1 : 0;
   }
   // More than `most`: the last of them is tied with others.
@@ -262,7 +275,9 @@ LaborPicked LaborPicker::PickByWeight(const LaborRow<Id>& row, uint64_t most,
     all = !(scaled < std::numeric_limits<double>::max());
     kept_.clear();
     for (size_t i = 0; i < count; ++i) {
-      if (weights[i] > 0 && (all || upper_[i] <= scaled * weights[i])) Keep(row, i, numbers);
+      if (weights[i] > 0 && (all || upper_[i] <= scaled * weights[i])) {
+        Keep(row, {i, upper_[i]}, numbers);
+      }
     }
     if (kept_.size() <= most) continue;
     const auto next = kept_.begin() + static_cast<std::ptrdiff_t>(most);

@@ -10,8 +10,9 @@
 // sum of w * x over the row.
 //
 // All slots are looked at and few are taken. How small the k-th number is can be foreseen, because
-// numbers are uniform: a first pass over the upper halves keeps about 2 k slots, and those are put
-// in order. Where the guess kept too few, it is made larger; it changes no result.
+// numbers are uniform: a first look at the upper halves keeps somewhat more than k slots
+// (labor_scan.h), and those are put in order. Where the guess kept too few, it is made larger; it
+// changes no result.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 #include "base/buffer.h"
 #include "sample/labor_numbers.h"
+#include "sample/labor_scan.h"
 
 namespace graphzero::sample {
 
@@ -75,6 +77,9 @@ class LaborPicker {
   template <class Id>
   LaborPicked PickUniformly(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                             uint64_t* positions);
+  // Fills small_ with the slots of a number of at most `limit`, judged by upper halves.
+  template <class Id>
+  void FindSmallSlots(const LaborRow<Id>& row, uint32_t limit, const LaborNumbers& numbers);
   template <class Id>
   LaborPicked PickByWeight(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                            uint64_t* positions);
@@ -83,13 +88,14 @@ class LaborPicker {
   bool TakeByUpper(uint64_t most, uint64_t* positions);
   bool TakeByRank(uint64_t most, uint64_t* positions);
   template <class Id>
-  void Keep(const LaborRow<Id>& row, uint64_t position, const LaborNumbers& numbers);
+  void Keep(const LaborRow<Id>& row, const SmallSlot& slot, const LaborNumbers& numbers);
 
-  base::Buffer<uint32_t> upper_;
-  bool any_parallel_ = false;
-  base::Buffer<uint32_t> parallel_;   // of rows that are not sorted: how many equal ids come before
-  base::WorkVector<uint64_t> small_;  // upper halves, with positions as lower ones
+  base::Buffer<SmallSlot> small_;
+  size_t small_count_ = 0;
   base::WorkVector<Candidate> kept_;
+  // Of rows with weights and of those that are not sorted: upper halves, and
+  base::Buffer<uint32_t> upper_;
+  base::Buffer<uint32_t> parallel_;  // if not sorted, how many equal ids come before.
   // Counts ids of rows that are not sorted: open addressing, counts of 0 are free places.
   base::WorkVector<uint64_t> counted_ids_;
   base::WorkVector<uint32_t> counts_;

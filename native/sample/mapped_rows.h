@@ -50,6 +50,10 @@ class MappedRows {
     return items.data();
   }
 
+  // Nothing is known without a look at the mapping.
+  static constexpr bool KnowsRow(const Rows&, uint64_t, store::SlotRange*) { return false; }
+  static constexpr bool KnowsRowOf(uint64_t, uint64_t*) { return false; }
+
   // begins[i] and degrees[i] of the row of nodes[i]. Needs nodes below adjacency.rows. Throws
   // FormatError for the first that is damaged.
   void ReadBounds(std::span<const uint64_t> nodes, uint64_t* begins, uint64_t* degrees) const {

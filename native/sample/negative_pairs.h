@@ -78,9 +78,9 @@ class PairDrawer {
       case Turn::kSlotId:
         return UseSlotId(n, TakeId(source_, n.asked, n.slot));
       case Turn::kRow:
-        return UseRow(n);
+        return UseRow(n, TakeBounds(n));
       case Turn::kOtherRow:
-        return UseOtherRow(n);
+        return UseOtherRow(n, TakeBounds(n));
       case Turn::kSearch:
         TakeBlock(source_, n.asked, n.search);
         return SearchOn(n);
@@ -150,6 +150,8 @@ class PairDrawer {
   // The row that a slot lies in is the last that starts at it or before; some row if the file is
   // damaged.
   bool SearchSlotRow(Lane& n) {
+    uint64_t node;
+    if (source_.KnowsRowOf(n.slot, &node)) return UseSlotRow(n, node);
     n.slot_row = RowSearch<uint64_t>(adjacency_.indptr, 1, adjacency_.rows, n.slot + 1,
                                      adjacency_.edges, Source::kBlockBytes / sizeof(uint64_t));
     return FindSlotRow(n);
@@ -160,7 +162,10 @@ class PairDrawer {
       AskBlock(source_, n.asked, n.slot_row);
       return Wait(n, Turn::kSlotRow);
     }
-    const uint64_t node = n.slot_row.position() - 1;
+    return UseSlotRow(n, n.slot_row.position() - 1);
+  }
+
+  bool UseSlotRow(Lane& n, uint64_t node) {
     if (n.damaged) {
       context_.rows.ThrowDamagedNeighbour(node, n.slot, n.draws_source ? n.source : n.target);
     }
@@ -194,6 +199,10 @@ class PairDrawer {
 
   bool AskBounds(Lane& n, const Rows* in, Turn turn) {
     n.in = in;
+    store::SlotRange row;
+    if (source_.KnowsRow(*in, RowNode(n), &row)) {
+      return turn == Turn::kRow ? UseRow(n, row) : UseOtherRow(n, row);
+    }
     source_.AskItems(n.asked, std::span(in->adjacency.indptr + RowNode(n), 2));
     return Wait(n, turn);
   }
@@ -207,8 +216,8 @@ class PairDrawer {
     return row;
   }
 
-  bool UseRow(Lane& n) {
-    n.row = TakeBounds(n);
+  bool UseRow(Lane& n, const store::SlotRange& row) {
+    n.row = row;
     switch (test_) {
       case EdgeTest::kSearch:
       case EdgeTest::kSearchOther:
@@ -224,8 +233,7 @@ class PairDrawer {
     return AskBounds(n, context_.other, Turn::kOtherRow);
   }
 
-  bool UseOtherRow(Lane& n) {
-    const store::SlotRange row = TakeBounds(n);
+  bool UseOtherRow(Lane& n, const store::SlotRange& row) {
     if (row.size() < n.row.size()) {
       n.row = row;
     } else {

@@ -154,6 +154,7 @@ class Walks {
       loop_.Next();  // a walk that always restarts never waits for a read
       w.draws = context_.StepDraws(w.step, w.number);
       if (!context_.Restarts(w.draws)) {
+        if (source_.KnowsRow(rows_, w.node, &w.row)) return UseRow(w);
         AskRow(source_, w.asked, w.node);
         return Wait(w, Turn::kRow);
       }

@@ -21,9 +21,19 @@ struct ThreadScratch {
   std::vector<float> without_excluded;  // weights of the row at hand, zero where excluded
   LaborPicker labor;
   // The row at hand, where it is not one piece of the file without excluded slots.
-  base::WorkVector<uint64_t> row_ids;
+  base::WorkVector<uint32_t> narrow_row_ids;
+  base::WorkVector<uint64_t> wide_row_ids;
   base::WorkVector<float> row_weights;
-  base::WorkVector<uint64_t> row_slots;
+  base::WorkVector<uint64_t> row_slots;  // if some are excluded
+
+  template <class Id>
+  base::WorkVector<Id>& row_ids() {
+    if constexpr (sizeof(Id) == sizeof(uint32_t)) {
+      return narrow_row_ids;
+    } else {
+      return wide_row_ids;
+    }
+  }
 };
 
 // From global to local id, for nodes of one type. A call uses one of both.

@@ -74,8 +74,11 @@ enum class SectionKind : uint32_t {
   kTimeUnit = 53,  // ASCII, one uint8 for each byte; may be ignored
   // Matrix.
   kRows = 64,
-  kRowShape = 65,     // uint64, the dimensions of a row that has several; may be ignored
-  kDescription = 66,  // UTF-8 JSON: what the values mean; may be ignored
+  kRowShape = 65,      // uint64, the dimensions of a row that has several; may be ignored
+  kDescription = 66,   // UTF-8 JSON: what the values mean; may be ignored
+  kRowsById = 67,      // rows in the order of the original ids that they hold
+  kQuantisation = 70,  // how values are made of bytes (quantisation.h)
+  kShard = 72,         // uint64, which rows of a larger matrix these are (shard.h)
 };
 
 inline constexpr uint32_t kMustUnderstand = 1;  // bit 0 of SectionEntry::flags

@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/text.h"
 #include "store/legacy_format.h"
+#include "store/shard.h"
 
 namespace graphzero::store {
 namespace {
@@ -22,6 +23,9 @@ bool KnownKind(SectionKind kind, const Magic& magic) {
     case SectionKind::kRows:
     case SectionKind::kRowShape:
     case SectionKind::kDescription:
+    case SectionKind::kRowsById:
+    case SectionKind::kQuantisation:
+    case SectionKind::kShard:
       return magic == kMatrixMagic;
     case SectionKind::kOutIndptr:
     case SectionKind::kOutIndices:
@@ -103,6 +107,12 @@ std::string SectionName(SectionKind kind) {
       return "row_shape";
     case SectionKind::kDescription:
       return "description";
+    case SectionKind::kRowsById:
+      return "rows_by_id";
+    case SectionKind::kQuantisation:
+      return "quantisation";
+    case SectionKind::kShard:
+      return "shard";
   }
   return "kind " + Number(static_cast<uint32_t>(kind));
 }
@@ -180,9 +190,11 @@ void Container::CheckHeader() const {
   if (h.section_count > kMaxSections) {
     Fail("byte 32 (section count)", Number(h.section_count), "at most " + Number(kMaxSections));
   }
-  if (h.required_flags != 0) {
+  const uint32_t known = h.magic == kMatrixMagic ? kShardedFlag : 0;
+  if ((h.required_flags & ~known) != 0) {
     Fail("byte 40 (required flags)", Number(h.required_flags),
-         "0; a newer release of graphzero-server may read it");
+         "no other bits than " + Number(known) +
+             "; a newer release of graphzero-server may read it");
   }
   if (!AllZero(h.reserved)) Fail("header reserved bytes", "a value", "zero");
   if (!base::Fits(h.table_offset, h.section_count, sizeof(SectionEntry), file_->size())) {

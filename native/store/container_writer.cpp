@@ -81,6 +81,7 @@ void ContainerWriter::Place(const SectionSpec& spec) {
   entry.kind = spec.kind;
   entry.flags = spec.optional ? 0 : kMustUnderstand;
   entry.dtype = spec.dtype;
+  entry.encoding = spec.encoding;
   entry.relation = spec.relation;
   entry.count = spec.count;
   entry.offset = end_;
@@ -102,7 +103,8 @@ void ContainerWriter::EndGrowing(uint64_t count) {
   blocks_ += base::DivideUp(stream.declared_, kChecksumBlock);
 }
 
-Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optional_flags) {
+Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optional_flags,
+                                    uint32_t required_flags) {
   std::vector<uint64_t> blocks;
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i]->remaining() != 0) throw std::logic_error("section is shorter than declared");
@@ -124,6 +126,7 @@ Fingerprint ContainerWriter::Finish(const Properties& properties, uint32_t optio
   header.table_offset = sizeof(FileHeader);
   header.section_count = static_cast<uint32_t>(entries_.size());
   header.entry_bytes = sizeof(SectionEntry);
+  header.required_flags = required_flags;
   header.optional_flags = optional_flags;
   header.properties = properties;
   header.table_checksum = base::Checksum(table);

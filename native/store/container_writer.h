@@ -55,6 +55,7 @@ struct SectionSpec {
   bool optional = false;
   // Whose section it is: a relation, or for node times a type.
   uint32_t relation = 0;
+  Encoding encoding = Encoding::kRaw;
 };
 
 // Usage: declare every section, fill each stream to its declared size, Finish().
@@ -74,7 +75,8 @@ class ContainerWriter {
 
   // Writes checksums, table and header, and makes the file durable. Returns its fingerprint.
   // Throws std::logic_error if a stream is not full.
-  Fingerprint Finish(const Properties& properties, uint32_t optional_flags);
+  Fingerprint Finish(const Properties& properties, uint32_t optional_flags,
+                     uint32_t required_flags = 0);
 
  private:
   void Place(const SectionSpec& spec);

@@ -45,6 +45,16 @@ std::string_view IdIndex::TextAt(uint64_t row) const {
   return {at, ::strnlen(at, ids_.cols())};
 }
 
+// The row whose id is the smallest but `place`.
+uint64_t IdIndex::RowInOrder(uint64_t place) const {
+  const IntegerArray& order = ids_.rows_by_id();
+  if (!order.present()) return place;
+  const uint64_t row = order[place];
+  if (row < ids_.rows()) return row;
+  throw FormatError(ids_.file()->path(), "rows_by_id item " + std::to_string(place),
+                    "row " + std::to_string(row), "a row below " + std::to_string(ids_.rows()));
+}
+
 void IdIndex::BuildTable() {
   const uint64_t mask = table_.size() - 1;
   for (uint64_t row = 0; row < ids_.rows(); ++row) {
@@ -58,7 +68,8 @@ template <class Key>
 int64_t IdIndex::Bisect(Key key) const {
   uint64_t first = 0;
   uint64_t count = ids_.rows();
-  const auto at = [this](uint64_t row) {
+  const auto at = [this](uint64_t place) {
+    const uint64_t row = RowInOrder(place);
     if constexpr (std::is_same_v<Key, int64_t>) {
       return IntegerAt(row);
     } else {
@@ -74,7 +85,8 @@ int64_t IdIndex::Bisect(Key key) const {
       count = half;
     }
   }
-  return first < ids_.rows() && at(first) == key ? static_cast<int64_t>(first) : kNoRow;
+  if (first == ids_.rows() || at(first) != key) return kNoRow;
+  return static_cast<int64_t>(RowInOrder(first));
 }
 
 template <class Key>

@@ -1,6 +1,7 @@
-// Where an original id stands in the sorted matrix of them that a renumbered graph comes with (it
-// is written by compile/ids/): its row there is its new id. Conversions look ids up, and so does a
-// daemon whose clients ask by original id.
+// Where an original id stands in the matrix of them that a renumbered graph comes with: its row
+// there is its new id. The ids ascend (compile/ids/ writes them), or the file has the order in
+// which they do (compile/order/). Conversions look ids up, and so does a daemon whose clients ask
+// by original id.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class IdIndex {
 
   bool holds_texts() const { return texts_; }
 
-  // Writes the row of each id, or kNoRow. Throws InputError if the matrix holds the other kind.
+  // Writes the row of each id, or kNoRow. Throws InputError if the matrix holds the other kind,
+  // FormatError where the file is damaged.
   void Find(std::span<const int64_t> ids, int64_t* rows) const;
   void Find(const base::TextView& ids, int64_t* rows) const;
 
@@ -33,6 +35,7 @@ class IdIndex {
   void BuildTable();
   int64_t IntegerAt(uint64_t row) const;
   std::string_view TextAt(uint64_t row) const;
+  uint64_t RowInOrder(uint64_t place) const;
   template <class Key>
   int64_t FindOne(Key key) const;
   template <class Key>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -93,11 +94,68 @@ void MatrixReader::OpenVersion1() {
   cols_ = p.cols;
   row_stride_ = p.row_stride;
   ndim_ = p.ndim;
-  dtype_ = data->dtype;
+  dtype_ = stored_dtype_ = data->dtype;
   role_ = p.role;
   data_ = container_->Bytes(*data).data();
   if (ndim_ == 2) row_shape_.push_back(cols_);
   if (const SectionEntry* shape = container_->Find(SectionKind::kRowShape)) ReadRowShape(*shape);
+  if (const SectionEntry* order = container_->Find(SectionKind::kRowsById)) OpenRowsById(*order);
+  ReadShard();
+  if (const SectionEntry* codes = container_->Find(SectionKind::kQuantisation)) {
+    ReadQuantisation(*codes);
+  }
+}
+
+void MatrixReader::ReadQuantisation(const SectionEntry& entry) {
+  const std::string& path = file_->path();
+  const bool role = role_ == Role::kNode || role_ == Role::kEdge;
+  if (stored_dtype_ != DType::kUInt8 || !role || cols_ > kMostQuantisedCols) {
+    throw FormatError(path, "quantisation",
+                      "a matrix of " + std::string(Name(stored_dtype_)) + " with " + Number(cols_) +
+                          " columns and role " + Number(static_cast<uint32_t>(role_)),
+                      "uint8 with at most " + Number(kMostQuantisedCols) +
+                          " columns and role 0 (node) or 1 (edge)");
+  }
+  if (entry.dtype != DType::kUInt8 || entry.count != QuantisationBytes(cols_)) {
+    throw FormatError(
+        path, "quantisation", Number(entry.count) + " " + std::string(Name(entry.dtype)),
+        Number(QuantisationBytes(cols_)) + " uint8 for " + Number(cols_) + " columns");
+  }
+  std::vector<std::byte> section(entry.count);
+  file_->Read(entry.offset, section);
+  const auto found = std::make_shared<Quantisation>();
+  if (!FromSection(section, cols_, found.get())) {
+    throw FormatError(path, "quantisation", "a reserved value", "zero");
+  }
+  // What is said of the whole matrix is said in every part of it.
+  const uint64_t rows = shard() == nullptr ? rows_ : shard()->total_rows;
+  const QuantisationProblem problem = FindProblem(*found, rows, cols_);
+  if (!problem.found.empty()) {
+    throw FormatError(path, "quantisation", problem.found, problem.expected);
+  }
+  dtype_ = found->delivered;
+  quantisation_ = found;
+}
+
+void MatrixReader::ReadShard() {
+  const SectionEntry* entry = container_->Find(SectionKind::kShard);
+  const bool flagged = (container_->header().required_flags & kShardedFlag) != 0;
+  if (entry == nullptr && !flagged) return;
+  if (entry == nullptr || !flagged || entry->dtype != DType::kUInt64 ||
+      entry->stored_bytes != sizeof(Shard)) {
+    throw FormatError(file_->path(), "shard", entry == nullptr ? "no section" : "a section",
+                      "one of " + Number(sizeof(Shard)) + " bytes, and the required flag of parts");
+  }
+  Shard shard{};
+  file_->Read(entry->offset, std::as_writable_bytes(std::span(&shard, 1)));
+  if (!shard.Plausible(rows_) || (role_ != Role::kNode && role_ != Role::kEdge)) {
+    throw FormatError(file_->path(), "shard",
+                      Number(rows_) + " rows as part " + Number(shard.part) + " of " +
+                          Number(shard.parts) + " in blocks of " + Number(shard.block_rows) +
+                          " of " + Number(shard.total_rows) + " rows",
+                      "numbers that fit together, of a matrix by node or by edge");
+  }
+  shard_ = shard;
 }
 
 void MatrixReader::ReadRowShape(const SectionEntry& entry) {
@@ -124,7 +182,7 @@ void MatrixReader::OpenLegacy() {
   const LegacyMatrix legacy = ReadLegacyMatrix(*file_);
   rows_ = legacy.rows;
   cols_ = legacy.cols;
-  dtype_ = legacy.dtype;
+  dtype_ = stored_dtype_ = legacy.dtype;
   row_stride_ = row_bytes();
   row_shape_.push_back(cols_);
   data_ = file_->bytes().data() + legacy.data_offset;
@@ -132,12 +190,17 @@ void MatrixReader::OpenLegacy() {
 
 void MatrixReader::ReadRows(uint64_t first, std::span<std::byte> out) const {
   const uint64_t bytes = row_bytes();
+  const uint64_t stored = stored_row_bytes();
   const uint64_t count = bytes == 0 ? 0 : out.size() / bytes;
   if (first > rows_ || count > rows_ - first) {
     throw std::out_of_range("rows " + Number(first) + " to " + Number(first + count) +
                             " are outside " + file_->path() + ", which has " + Number(rows_));
   }
-  if (bytes == row_stride_) return file_->Read(data_offset() + first * bytes, out);
+  if (bytes == row_stride_ && !quantisation_) {
+    return file_->Read(data_offset() + first * bytes, out);
+  }
+  std::optional<RowDecoder> decoder;
+  if (quantisation_) decoder.emplace(*quantisation_, RowDecoder::Best());
   constexpr uint64_t kAtOnce = uint64_t{1} << 20;
   const uint64_t step = std::max<uint64_t>(1, kAtOnce / row_stride_);
   std::vector<std::byte> padded(std::min(step, count) * row_stride_);
@@ -146,9 +209,25 @@ void MatrixReader::ReadRows(uint64_t first, std::span<std::byte> out) const {
     file_->Read(data_offset() + (first + row) * row_stride_,
                 std::span(padded).first(now * row_stride_));
     for (uint64_t i = 0; i < now; ++i) {
-      std::memcpy(out.data() + (row + i) * bytes, padded.data() + i * row_stride_, bytes);
+      const std::byte* from = padded.data() + i * row_stride_;
+      std::byte* to = out.data() + (row + i) * bytes;
+      if (decoder) {
+        decoder->Decode(from, to);
+      } else {
+        std::memcpy(to, from, stored);
+      }
     }
   }
+}
+
+void MatrixReader::OpenRowsById(const SectionEntry& entry) {
+  const bool integers = entry.dtype == DType::kUInt32 || entry.dtype == DType::kUInt64;
+  if (!integers || entry.encoding != Encoding::kRaw || entry.count != rows_) {
+    throw FormatError(file_->path(), "rows_by_id",
+                      Number(entry.count) + " " + std::string(Name(entry.dtype)),
+                      Number(rows_) + " uint32 or uint64, one for each row");
+  }
+  rows_by_id_ = {container_->Bytes(entry).data(), static_cast<uint32_t>(ItemSize(entry.dtype))};
 }
 
 std::string MatrixReader::description() const {

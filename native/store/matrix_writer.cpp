@@ -25,6 +25,10 @@ std::vector<SectionSpec> SectionsOf(const MatrixShape& shape) {
   if (const uint64_t count = shape.description.size()) {
     sections.push_back({SectionKind::kDescription, DType::kUInt8, count, count, /*optional=*/true});
   }
+  if (shape.quantisation) {
+    const uint64_t bytes = QuantisationBytes(shape.cols);
+    sections.push_back({SectionKind::kQuantisation, DType::kUInt8, bytes, bytes});
+  }
   if (shape.rows) {
     sections.push_back(
         {SectionKind::kRows, shape.dtype, *shape.rows, *shape.rows * shape.row_stride});
@@ -32,6 +36,25 @@ std::vector<SectionSpec> SectionsOf(const MatrixShape& shape) {
     sections.push_back({SectionKind::kRows, shape.dtype, 0, kGrowing});
   }
   return sections;
+}
+
+void CheckQuantised(const MatrixShape& shape) {
+  const Quantisation& quantisation = *shape.quantisation;
+  const bool role = shape.role == Role::kNode || shape.role == Role::kEdge;
+  if (shape.dtype != DType::kUInt8 || !role || shape.cols > kMostQuantisedCols ||
+      quantisation.scales.size() != shape.cols || quantisation.offsets.size() != shape.cols) {
+    throw std::invalid_argument("found a quantised matrix of " + std::string(Name(shape.dtype)) +
+                                " with " + std::to_string(shape.cols) + " columns and " +
+                                std::to_string(quantisation.scales.size()) +
+                                " scales, expected uint8 of nodes or edges, a "
+                                "scale and an offset for each column, and at most " +
+                                std::to_string(kMostQuantisedCols));
+  }
+  const QuantisationProblem problem =
+      FindProblem(quantisation, shape.rows.value_or(UINT64_MAX), shape.cols);
+  if (!problem.found.empty()) {
+    throw std::invalid_argument("found " + problem.found + ", expected " + problem.expected);
+  }
 }
 
 }  // namespace
@@ -57,6 +80,7 @@ void CheckShape(const MatrixShape& shape) {
         "found a description of " + std::to_string(shape.description.size()) +
         " bytes, expected at most " + std::to_string(kMostDescriptionBytes));
   }
+  if (shape.quantisation) CheckQuantised(shape);
   const uint64_t item = ItemSize(shape.dtype);
   if (shape.cols > shape.row_stride / item || shape.row_stride % item != 0) {
     throw std::invalid_argument("found a row stride of " + std::to_string(shape.row_stride) +
@@ -122,7 +146,18 @@ void MatrixWriter::ReserveRows(uint64_t rows) {
   container_.ReserveGrowing(rows * shape_.row_stride);
 }
 
+void MatrixWriter::SetErrors(double largest, double mean, uint64_t clipped) {
+  if (!shape_.quantisation) throw std::logic_error("the matrix is not quantised");
+  shape_.quantisation->largest_error = largest;
+  shape_.quantisation->mean_error = mean;
+  shape_.quantisation->clipped = clipped;
+}
+
 Fingerprint MatrixWriter::Finish() {
+  if (shape_.quantisation) {
+    CheckQuantised(shape_);
+    container_.stream(QuantisationPlace()).Append(ToSection(*shape_.quantisation));
+  }
   if (!shape_.rows) {
     shape_.rows = rows_written_;
     container_.EndGrowing(rows_written_);

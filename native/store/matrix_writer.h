@@ -10,6 +10,7 @@
 
 #include "store/container_writer.h"
 #include "store/matrix_format.h"
+#include "store/quantisation.h"
 
 namespace graphzero::store {
 
@@ -23,6 +24,8 @@ struct MatrixShape {
   // Of rows with several dimensions: these, whose product is cols; ndim is 2 then.
   std::vector<uint64_t> row_shape = {};
   std::string description = {};  // JSON about the values, see FORMAT.md; empty for none
+  // Of a quantised matrix, whose dtype is uint8 then and whose rows are codes.
+  std::optional<Quantisation> quantisation = {};
 
   uint64_t row_bytes() const { return cols * ItemSize(dtype); }
 };
@@ -46,6 +49,9 @@ class MatrixWriter {
   // Throws IoError, std::invalid_argument.
   void ReserveRows(uint64_t rows);
 
+  // What quantising lost, once that is known. Only of a quantised matrix.
+  void SetErrors(double largest, double mean, uint64_t clipped);
+
   // Makes the file durable. Throws std::logic_error if rows are missing.
   Fingerprint Finish();
 
@@ -53,10 +59,12 @@ class MatrixWriter {
   uint64_t rows_written() const { return rows_written_; }
 
  private:
-  // The rows come last.
+  // The rows come last, before them what quantising means.
+  size_t QuantisationPlace() const {
+    return (shape_.row_shape.empty() ? 0u : 1u) + (shape_.description.empty() ? 0u : 1u);
+  }
   SectionStream& Rows() {
-    return container_.stream((shape_.row_shape.empty() ? 0u : 1u) +
-                             (shape_.description.empty() ? 0u : 1u));
+    return container_.stream(QuantisationPlace() + (shape_.quantisation ? 1u : 0u));
   }
 
   MatrixShape shape_;

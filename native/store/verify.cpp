@@ -216,8 +216,10 @@ std::vector<std::string> Verify(const MatrixReader& opened, const VerifyOptions&
     const SectionEntry* rows = container->Find(SectionKind::kRows);
     for (const SectionEntry& s : container->sections()) {
       if (&s == container->Find(SectionKind::kChecksums)) continue;
-      extents.push_back(
-          SectionExtent(s, PlainTitle, &s == rows ? CheckMatrix(matrix) : BlockCheck{}));
+      BlockCheck check;
+      if (&s == rows) check = CheckMatrix(matrix);
+      if (s.kind == SectionKind::kRowsById) check = CheckRowsById(matrix);
+      extents.push_back(SectionExtent(s, PlainTitle, std::move(check)));
     }
     for (Extent& gap : Gaps(*container, PlainTitle)) extents.push_back(std::move(gap));
   } else {

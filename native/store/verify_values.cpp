@@ -381,14 +381,45 @@ BlockCheck CheckNodesByTime(const NodeType& type) {
   };
 }
 
+BlockCheck CheckRowsById(const MatrixReader& ids) {
+  return [ids](uint64_t first, std::span<const std::byte> bytes) -> std::optional<Finding> {
+    const IntegerArray& order = ids.rows_by_id();
+    if (auto finding = CheckBelow(bytes, order.width, ids.rows(), first)) return finding;
+    const uint64_t begin = first / order.width;
+    const auto row = [&](uint64_t i) -> uint64_t {
+      if (i < begin) return order[i];
+      return order.width == 4 ? Items<uint32_t>(bytes)[i - begin]
+                              : Items<uint64_t>(bytes)[i - begin];
+    };
+    const auto rising = [&](uint64_t a, uint64_t b) {
+      const std::byte* left = ids.data() + a * ids.row_stride();
+      const std::byte* right = ids.data() + b * ids.row_stride();
+      // Texts are in the order of their bytes; the zeros after their ends come first in it.
+      if (ids.dtype() != DType::kInt64) return std::memcmp(left, right, ids.cols()) < 0;
+      int64_t values[2];
+      std::memcpy(&values[0], left, sizeof values[0]);
+      std::memcpy(&values[1], right, sizeof values[1]);
+      return values[0] < values[1];
+    };
+    // Rows whose ids rise strictly are all different: so many are all there are.
+    for (uint64_t i = std::max<uint64_t>(begin, 1); i < begin + bytes.size() / order.width; ++i) {
+      const uint64_t before = row(i - 1);
+      if (before < ids.rows() && rising(before, row(i))) continue;
+      return Finding{"item " + Number(i), "row " + Number(row(i)) + " after row " + Number(before),
+                     "rows in the order of their ids, each once"};
+    }
+    return std::nullopt;
+  };
+}
+
 BlockCheck CheckMatrix(const MatrixReader& matrix) {
-  const ByteRule padding{matrix.row_stride(), matrix.row_bytes(), matrix.row_stride(), 0,
+  const ByteRule padding{matrix.row_stride(), matrix.stored_row_bytes(), matrix.row_stride(), 0,
                          "0 in the padding"};
-  const ByteRule bools{matrix.row_stride(), 0, matrix.row_bytes(), 1, "0 or 1"};
+  const ByteRule bools{matrix.row_stride(), 0, matrix.stored_row_bytes(), 1, "0 or 1"};
   const uint64_t stride = matrix.row_stride();
-  const bool padded = stride != matrix.row_bytes();
+  const bool padded = stride != matrix.stored_row_bytes();
   const bool ids = matrix.role() == Role::kIds;
-  const DType dtype = matrix.dtype();
+  const DType dtype = matrix.stored_dtype();
   if (!padded && !ids && dtype != DType::kBool) return {};
   return [=](uint64_t first, std::span<const std::byte> bytes) -> std::optional<Finding> {
     if (padded) {

@@ -44,6 +44,8 @@ BlockCheck CheckNodesByTime(const NodeType& type);
 
 // Padding of rows, and the values where not all bits are a value; empty if all is allowed.
 BlockCheck CheckMatrix(const MatrixReader& matrix);
+// Original ids must rise strictly in the order of `rows_by_id`.
+BlockCheck CheckRowsById(const MatrixReader& ids);
 
 BlockCheck CheckZero();
 

@@ -15,6 +15,7 @@ from graphzero.server.compute.lookup import FindComputation, GatherComputation
 from graphzero.server.compute.recipe import Recipes, labor_of_request
 from graphzero.server.compute.sample import SampleComputation
 from graphzero.server.compute.walk import WalkComputation
+from graphzero.server.peers.access import PeerAccess
 
 __all__ = [
     "MOST_BRIEF_BYTES",
@@ -27,16 +28,21 @@ __all__ = [
 
 
 def make_computation(
-    dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: Ids, max_edges: int
+    dataset: Dataset,
+    recipes: Recipes,
+    request: pb.SessionRequest,
+    ids: Ids,
+    max_edges: int,
+    peers: PeerAccess,
 ) -> Computation:
     kind = request.WhichOneof("body")
     if kind == "sample":
         sample = request.sample
         recipe, sizes = recipes.of(sample)
         labor = labor_of_request(sample)
-        return SampleComputation(dataset, recipe, sizes, ids, sample.seed, max_edges, labor)
+        return SampleComputation(dataset, recipe, sizes, ids, sample.seed, max_edges, labor, peers)
     if kind == "walk":
         return WalkComputation(dataset, request.walk, ids)
     if kind == "find_nodes":
         return FindComputation(dataset, request.find_nodes, ids)
-    return GatherComputation(dataset, request.gather, ids)
+    return GatherComputation(dataset, request.gather, ids, peers)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound
+from graphzero.server.codes import NotFound, NotPossible
 from graphzero.server.compute.layout import Layout, Placement
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -54,5 +54,11 @@ def array_in(block: Any, placement: Placement) -> Any:
     return block.array(placement.offset, list(placement.shape), placement.dtype)
 
 
-def gather_into(column: ColumnFile, ids: Ids, block: Any, placement: Placement) -> None:
-    column.reader.gather(ids, block.array(placement.offset, [placement.byte_size], "uint8"))
+def require_whole(column: ColumnFile, name: str, what: str) -> ColumnFile:
+    """Raises NotPossible for a column of which this daemon has one part, if it is needed whole."""
+    if column.shard is not None:
+        raise NotPossible(
+            f"column {name!r} is dealt to {column.shard.parts} parts, expected one that is whole "
+            f"everywhere, {what}: shard the dataset with --keep {name}"
+        )
+    return column

@@ -23,6 +23,8 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
     kind = request.WhichOneof("body")
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
+        if column is not None and column.shard is not None:
+            return False  # its rows may be elsewhere
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
     # What is long takes long to read: not even that is done here.
     if kind != "sample" or request.sample.ByteSize() > _BRIEF_MESSAGE:
@@ -31,6 +33,8 @@ def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids
         recipe, sizes = recipes.of(request.sample)
         work = recipe.most_work(sizes, ids)
     except Exception:  # which it will be refused with when it runs
+        return False
+    if any(gathered.column.shard is not None for gathered in recipe.gathered):
         return False
     return work is not None and work[0] <= _BRIEF_NODES and work[1] <= _BRIEF_BYTES
 

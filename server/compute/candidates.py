@@ -11,14 +11,14 @@ from graphzero import _engine
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType
-from graphzero.server.compute.base import Ids, column_of
+from graphzero.server.compute.base import Ids, column_of, require_whole
 
 
 def candidate_column(dataset: Dataset, name: str) -> ColumnFile | None:
     """The column of that name, which must tell nodes; None for no name."""
     if not name:
         return None
-    column = column_of(dataset, name)
+    column = require_whole(column_of(dataset, name), name, "to draw negatives from")
     is_mask = column.role == "node" and column.dtype is DataType.BOOL and column.row_bytes == 1
     if column.role != "ids" and not is_mask:
         raise ValueError(

@@ -8,12 +8,15 @@ from graphzero.files.dataset import Dataset
 from graphzero.files.schema import type_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.compute.base import Computation, Ids, array_in, column_of, gather_into
+from graphzero.server.compute.base import Computation, Ids, array_in, column_of
+from graphzero.server.compute.gathering import BatchGather
+from graphzero.server.peers.access import PeerAccess
 
 
 class GatherComputation(Computation):
-    def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids) -> None:
+    def __init__(self, dataset: Dataset, request: pb.Gather, ids: Ids, peers: PeerAccess) -> None:
         super().__init__(dataset)
+        self._peers = peers
         self._name = request.column
         self._store = column_of(dataset, request.column)
         self._ids = ids
@@ -23,7 +26,9 @@ class GatherComputation(Computation):
         self._placement = self.layout.add(self._name, self._store.dtype.label, shape)
 
     def fill(self, block: Any) -> None:
-        gather_into(self._store, self._ids, block, self._placement)
+        gather = BatchGather(self.dataset, self._peers, block)
+        gather.add(self._store, self._ids, self._placement)
+        gather.run()
 
 
 class FindComputation(Computation):

@@ -21,9 +21,11 @@ from graphzero.embedded.link_seeds import (
 from graphzero.embedded.typed_sampling import draw_typed
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.compute.base import Computation, Ids, TypedIds, array_in, gather_into
+from graphzero.server.compute.base import Computation, Ids, TypedIds, array_in
+from graphzero.server.compute.gathering import BatchGather
 from graphzero.server.compute.layout import Placement
 from graphzero.server.compute.recipe import Gathered, SampleRecipe, SeedSizes
+from graphzero.server.peers.access import PeerAccess
 
 _NO_IDS: Ids = np.empty(0, np.int64)
 
@@ -47,8 +49,10 @@ class SampleComputation(Computation):
         seed: int,
         max_edges: int,
         labor: Labor | None,
+        peers: PeerAccess,
     ) -> None:
         super().__init__(dataset)
+        self._peers = peers
         self._recipe = recipe
         self._sizes = sizes
         self._ids = ids
@@ -147,11 +151,13 @@ class SampleComputation(Computation):
             array_in(block, placement)[:] = values
         for number, ids in self._seeds:
             rows["seed", number] = ids
+        gather = BatchGather(self.dataset, self._peers, block)
         for found, placement in self._gathers:
             key = (found.of, found.owner)
             if key not in rows:
                 rows[key] = self._drawn.nodes_of(found.owner) if found.of == "node" else _NO_IDS
-            gather_into(found.column, rows[key], block, placement)
+            gather.add(found.column, rows[key], placement)
+        gather.run()
 
     def _fill_edges(
         self, block: Any, number: int, places: EdgePlaces, rows: dict[tuple[str, int], Ids]

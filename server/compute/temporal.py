@@ -16,7 +16,7 @@ from graphzero.files.dtypes import DataType
 from graphzero.files.schema import type_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotPossible
-from graphzero.server.compute.base import Ids, TypedIds, column_of
+from graphzero.server.compute.base import Ids, TypedIds, column_of, require_whole
 
 _STRATEGIES = (pb.TEMPORAL_STRATEGY_UNSPECIFIED, pb.TEMPORAL_STRATEGY_LAST)
 
@@ -96,6 +96,7 @@ class TemporalRecipe:
 
 def _time_column(dataset: Dataset, name: str, number: int) -> ColumnFile:
     column, schema = column_of(dataset, name), dataset.schema
+    require_whole(column, name, "to take times from")
     is_of_type = schema.owner_of(split_key(name)[0]) == ("type", number) or not schema.typed
     if column.role != "node" or column.dtype is not DataType.INT64 or len(column.shape) != 1:
         raise ValueError(

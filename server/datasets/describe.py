@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphzero.files.column_file import ColumnFile
+from graphzero.files.column_types import quantised_type
 from graphzero.files.dataset import Dataset
 from graphzero.files.paths import CATEGORIES_SUFFIX
 from graphzero.files.schema import Relation
@@ -40,6 +41,9 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
         time_unit=schema.time_unit,
         has_times=any(found.has_times for found in schema.relations),
         has_node_times=not schema.typed and schema.types[0].has_times,
+        shard=None
+        if dataset.shard is None
+        else pb.Shard(part=dataset.shard.part, parts=dataset.shard.parts),
         columns=[
             pb.Column(
                 name=name,
@@ -50,6 +54,9 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
                 value_names=_value_names(column),
                 time_unit=column.description.unit or "",
                 categories=f"{name}{CATEGORIES_SUFFIX}" if column.description.categories else "",
+                quantised=quantised_type(column.quantisation.delivered)
+                if column.quantisation is not None
+                else "",
             )
             for name, column in dataset.columns.items()
         ],

@@ -7,7 +7,7 @@ batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,18 +17,20 @@ from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_keys import split_key
 from graphzero.files.dataset import Dataset
 from graphzero.files.topology_file import TopologyFile
+from graphzero.server.datasets.pace import Pace
 
 _NODES_AT_A_TIME = 1 << 20  # 8 MiB of offsets
-_BYTES_AT_A_TIME = 4 << 20  # of rows
+# Of rows that are read at a time: while requests wait for the disk, so few that they hardly notice.
+_BYTES_AT_A_TIME = 2 << 20
+_BYTES_BETWEEN_REQUESTS = 128 << 10
+_SHARE_OF_DISK = 0.1  # of its time, while requests wait
 _HIGHEST_DEGREE = 1 << 16  # nodes with more edges are counted together at this degree
 _ROW_OVERHEAD = 32  # bytes that the cache takes for a row beside the row, at most
 _SHARE_OF_CACHE = 0.9  # the rest is for rows that turn out to be hot
 
 
-def fill(
-    cache: _engine.RowCache, datasets: Sequence[Dataset], stopped: Callable[[], bool]
-) -> int | None:
-    """How many rows went to the free part of the cache; None if `stopped` said so. Raises OSError.
+def fill(cache: _engine.RowCache, datasets: Sequence[Dataset], pace: Pace) -> int | None:
+    """How many rows went to the free part of the cache; None if it was stopped. Raises OSError.
 
     Datasets get equal shares, and in each the columns of a node stand or fall together.
     """
@@ -42,7 +44,7 @@ def fill(
             share = room / len(kept) * (found.bytes_asked / wanted if wanted else 0)
             for nodes in hot_nodes(found.graph, max(0, int(share) // found.node_bytes), found.type):
                 for column in found.columns:
-                    if not _keep(column, nodes, stopped):
+                    if not _keep(column, nodes, pace):
                         return None
                     rows += len(nodes)
     return rows
@@ -59,7 +61,7 @@ class _KeptType:
     @property
     def node_bytes(self) -> int:
         """What the cache takes for a node."""
-        return sum(column.row_bytes + _ROW_OVERHEAD for column in self.columns)
+        return sum(column.stored_row_bytes + _ROW_OVERHEAD for column in self.columns)
 
     @property
     def bytes_asked(self) -> int:
@@ -103,14 +105,29 @@ def _degrees(graph: TopologyFile, type: int) -> Iterator[tuple[int, npt.NDArray[
     for begin in range(0, count, _NODES_AT_A_TIME):
         degree = np.zeros(min(_NODES_AT_A_TIME, count - begin), np.int64)
         for offsets in sections:
-            width = np.dtype(offsets.dtype).itemsize
-            place = offsets.offset + begin * width
-            bounds = np.fromfile(graph.path, offsets.dtype, len(degree) + 1, offset=place)
-            if len(bounds) <= len(degree):  # another file by now, which is shorter
+            found = _degrees_of(graph, offsets, begin, len(degree))
+            if found is None:
                 return
             # A damaged file gives wild degrees here, and errors to those who sample.
-            degree += np.clip(np.diff(bounds.astype(np.int64)), 0, _HIGHEST_DEGREE)
+            degree += np.clip(found, 0, _HIGHEST_DEGREE)
         yield begin, np.minimum(degree, _HIGHEST_DEGREE)
+
+
+def _degrees_of(
+    graph: TopologyFile, offsets: _engine.SectionInfo, begin: int, count: int
+) -> npt.NDArray[np.int64] | None:
+    """Edges of each of these nodes in one relation; None if the file is another by now, which is
+    shorter."""
+    adjacency = offsets.name.removesuffix(".indptr")
+    degrees = np.empty(count, np.int64)
+    if graph.disk is not None and graph.disk.known_degrees(
+        graph.topology, offsets.relation, adjacency, begin, degrees
+    ):
+        return degrees
+    width = np.dtype(offsets.dtype).itemsize
+    place = offsets.offset + begin * width
+    bounds = np.fromfile(graph.path, offsets.dtype, count + 1, offset=place)
+    return np.diff(bounds.astype(np.int64)) if len(bounds) > count else None
 
 
 def _offsets_of_rows(graph: TopologyFile, type: int) -> list[_engine.SectionInfo]:
@@ -132,19 +149,24 @@ def _offsets_of_rows(graph: TopologyFile, type: int) -> list[_engine.SectionInfo
 def _kept_types(dataset: Dataset) -> list[_KeptType]:
     columns: dict[int, list[ColumnFile]] = {}
     for key, column in dataset.columns.items():
-        if column.role == "node" and column.reader.path == _engine.ColumnPath.DIRECT:
+        is_direct = column.reader.path == _engine.ColumnPath.DIRECT
+        # Of a part, only the rows that are its own could be read here.
+        if column.role == "node" and is_direct and column.shard is None:
             number = dataset.schema.number_of(split_key(key)[0])
             columns.setdefault(number, []).append(column)
     return [_KeptType(dataset.graph, number, found) for number, found in columns.items()]
 
 
-def _keep(column: ColumnFile, nodes: npt.NDArray[np.int64], stopped: Callable[[], bool]) -> bool:
+def _keep(column: ColumnFile, nodes: npt.NDArray[np.int64], pace: Pace) -> bool:
     """Reads the rows, by which they get into the cache; False if it was stopped."""
-    step = max(1, _BYTES_AT_A_TIME // column.row_bytes)
-    out = np.empty(min(step, len(nodes)) * column.row_bytes, np.uint8)
-    for begin in range(0, len(nodes), step):
-        if stopped():
+    out = np.empty(max(_BYTES_AT_A_TIME, column.row_bytes), np.uint8)
+    begin = 0
+    while begin < len(nodes):
+        if pace.stopped:
             return False
-        piece = nodes[begin : begin + step]
+        size = _BYTES_BETWEEN_REQUESTS if pace.requests_wait() else _BYTES_AT_A_TIME
+        piece = nodes[begin : begin + max(1, size // column.row_bytes)]
         column.reader.gather(piece, out[: len(piece) * column.row_bytes], threads=1)
+        begin += len(piece)
+        pace.give_way(_SHARE_OF_DISK)
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphzero import _engine
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_io import path_text
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
@@ -31,9 +32,11 @@ def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
                 read_byte_size=read.read_bytes,
                 read_us=read.read_nanoseconds // 1000,
                 read_latency=read.latency,
+                row_starts_byte_size=read.row_starts_bytes,
             )
         for name, column in dataset.columns.items():
             counted = column.reader.stats()
+            _, hits, remote, received = column.sharded.counts() if column.sharded else [0] * 4
             yield pb.ColumnStats(
                 dataset=dataset.name,
                 column=name,
@@ -43,12 +46,21 @@ def _column_stats(datasets: Iterable[Dataset]) -> Iterator[pb.ColumnStats]:
                 rows=counted.rows,
                 mapped_rows=counted.mapped_rows,
                 cache_hits=counted.cache_hits,
-                row_byte_size=column.matrix.row_bytes,
+                row_byte_size=column.stored_row_bytes,
                 reads=counted.reads,
                 read_byte_size=counted.read_bytes,
                 read_us=counted.read_nanoseconds // 1000,
                 read_latency=counted.latency,
+                merge_gap_byte_size=_merge_gap(column),
+                remote_rows=hits + remote,
+                remote_cache_hits=hits,
+                remote_byte_size=received,
             )
+
+
+def _merge_gap(column: ColumnFile) -> int:
+    is_direct = column.reader.path == _engine.ColumnPath.DIRECT
+    return column.reader.merge_gap if is_direct else 0
 
 
 def row_cache_stats(
@@ -58,14 +70,17 @@ def row_cache_stats(
     if cache is None:
         return None
     usage = cache.usage()
-    direct = [c for c in columns if c.path == path_text(_engine.ColumnPath.DIRECT)]
+    known = list(columns)
+    direct = [c for c in known if c.path == path_text(_engine.ColumnPath.DIRECT)]
     return pb.RowCacheStats(
         capacity_byte_size=usage.capacity_bytes,
         used_byte_size=usage.used_bytes,
         index_byte_size=usage.index_bytes,
         rows=usage.rows,
-        hits=sum(column.cache_hits for column in direct),
-        misses=sum(map(_misses, direct)),
+        hits=sum(column.cache_hits for column in direct)
+        + sum(column.remote_cache_hits for column in known),
+        misses=sum(map(_misses, direct))
+        + sum(column.remote_rows - column.remote_cache_hits for column in known),
     )
 
 

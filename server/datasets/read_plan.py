@@ -23,35 +23,41 @@ class ReadPlan:
     def __init__(self, config: IoConfig, memory: MemoryDivision) -> None:
         self._config = config
         self._memory = memory
+        self._row_starts = 0
         self.row_cache: _engine.RowCache | None = None
 
     def make(self, datasets: Sequence[Dataset]) -> list[DatasetPlan]:
         # After a reload the daemon itself holds some: that must not make files look too large.
         memory = min(self._memory.available, available_memory() + self._memory.daemon)
-        return plan_reading(datasets, memory, self._config.feature_io, self._config.topology_io)
+        plans = plan_reading(datasets, memory, self._config.feature_io, self._config.topology_io)
+        self._row_starts = sum(plan.graph.row_starts for plan in plans)
+        return plans
 
     def apply(self, plan: DatasetPlan, dataset: Dataset) -> None:
         """For a dataset that nobody uses yet."""
         dataset.graph.read_by(plan.graph)
         for name, column in dataset.columns.items():
             path = plan.columns[name]
-            column.read_by(path, self._cache_for(path.path))
+            remote = self._cache() if column.shard is not None else None
+            column.read_by(path, self._cache_for(path.path), remote)
         dataset.residency.possible = not reads_files([dataset])
 
     def _cache_for(self, path: _engine.ColumnPath) -> _engine.RowCache | None:
-        size = self._config.row_cache
-        if path != _engine.ColumnPath.DIRECT or size == 0:
-            return None
-        if self.row_cache is None:
-            self.row_cache = _engine.RowCache(size)
+        return self._cache() if path == _engine.ColumnPath.DIRECT else None
+
+    def _cache(self) -> _engine.RowCache | None:
+        if self.row_cache is None and self._config.row_cache:
+            self.row_cache = _engine.RowCache(self._memory.row_cache_beside(self._row_starts))
         return self.row_cache
 
 
 def reads_files(datasets: Iterable[Dataset]) -> bool:
-    """Whether requests will wait for the disk all the time, not only until memory is warm."""
+    """Whether requests will wait for the disk or for other daemons all the time, not only until
+    memory is warm."""
     waiting = (_engine.ColumnPath.CACHED, _engine.ColumnPath.DIRECT)
     return any(
         dataset.graph.reading.from_disk
+        or dataset.shard is not None
         or any(column.reader.path in waiting for column in dataset.columns.values())
         for dataset in datasets
     )
@@ -80,7 +86,13 @@ def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) ->
     in_memory, others = [], []
     for dataset in datasets:
         graph = dataset.graph
-        ways = [(graph.path.name, graph.reading.path, graph.reading.reason, graph.reading.fits)]
+        reason = graph.reading.reason
+        if graph.reading.row_starts:
+            reason += f"; row starts of up to {size_text(graph.reading.row_starts)} in memory"
+        elif graph.reading.from_disk:
+            starts = size_text(graph.most_row_starts_bytes)
+            reason += f"; row starts of up to {starts} are too large to be kept in memory"
+        ways = [(graph.path.name, graph.reading.path, reason, graph.reading.fits)]
         for name, column in dataset.columns.items():
             rows = column.reader
             fits = rows.path == _engine.ColumnPath.ADAPTIVE

@@ -1,7 +1,9 @@
-"""Reads the files that fit into memory once, in order, in the background; of columns that do not
-fit, the rows that will be asked for most, as far as the row cache has room.
+"""Reads ahead in the background what requests will need: of graphs that do not fit into memory,
+where rows begin; the files that do fit, once and in order; of columns that do not, the rows that
+will be asked for most, as far as the row cache has room.
 
-Trainers need not wait for it: what is not there yet is read when it is asked for.
+Trainers need not wait for it: what is not there yet is read when it is asked for, and then goes
+first (pace.py).
 """
 
 from __future__ import annotations
@@ -13,17 +15,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphzero import _engine
+from graphzero.base.error_text import error_text
+from graphzero.base.errors import FormatError
 from graphzero.base.resources import available_memory
-from graphzero.base.text import size_text
+from graphzero.base.text import short_count_text, size_text
 from graphzero.files.dataset import Dataset
 from graphzero.files.paths import COLUMN_SUFFIX
 from graphzero.files.warm import warm_file
 from graphzero.server.datasets import hot_rows
+from graphzero.server.datasets.merge_gaps import choose_merge_gaps
+from graphzero.server.datasets.pace import Pace
 
 log = logging.getLogger("graphzero.server")
 
 # The rest of the available memory is left to batches and to everyone else on the machine.
 _SHARE_OF_MEMORY = 0.75
+# Of the disk's time, while requests wait for it. Row starts are read in seconds, and every request
+# that waits needs fewer reads from then on.
+_ROW_STARTS_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,16 @@ class WarmStart:
         self._stop.set()  # what it does now ends by itself; the event loop does not wait for it
         datasets = list(datasets)
         files = _files(datasets, self._mode)
+        graphs = [d for d in datasets if d.graph.reading.row_starts and self._mode != "none"]
         row_cache = row_cache if self._mode == "all" else None
-        if not files and row_cache is None:
+        if not graphs and not files and row_cache is None:
             return
         self._stop = threading.Event()
         thread = threading.Thread(
-            target=_warm, args=(datasets, files, row_cache, self._stop), name="warm", daemon=True
+            target=_warm,
+            args=(datasets, graphs, files, row_cache, self._stop),
+            name="warm",
+            daemon=True,
         )
         try:
             thread.start()
@@ -90,20 +103,65 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
 
 def _warm(
     datasets: Sequence[Dataset],
+    graphs: Sequence[Dataset],
     files: Sequence[_File],
     row_cache: _engine.RowCache | None,
     stop: threading.Event,
 ) -> None:
-    if files:
+    for dataset in graphs:
+        _keep_row_starts(dataset, stop)
+    if files and not stop.is_set():
         _read(datasets, files, stop)
+    if not stop.is_set():
+        _choose_merge_gaps(datasets, stop)
     if row_cache is not None and not stop.is_set():
         _fill(row_cache, datasets, stop)
+
+
+def _choose_merge_gaps(datasets: Sequence[Dataset], stop: threading.Event) -> None:
+    try:
+        measured = choose_merge_gaps(datasets, stop.is_set)
+    except OSError as error:
+        log.error("warm start cannot measure the disk: %s", error_text(error))
+        return
+    for column, rates in measured:
+        log.info(
+            "the disk of %s gives %s small reads and %s a second: rows up to %s apart share a read",
+            column.path,
+            short_count_text(rates.reads_per_second),
+            size_text(int(rates.bytes_per_second)),
+            size_text(rates.merge_gap),
+        )
+
+
+def _keep_row_starts(dataset: Dataset, stop: threading.Event) -> None:
+    started = time.monotonic()
+    pace = Pace(stop)
+    graph = dataset.graph
+    if graph.disk is None:
+        return
+    before = graph.disk.stats().row_starts_bytes  # of the warm start before a reload
+    try:
+        for _ in graph.read_row_starts():
+            pace.give_way(_ROW_STARTS_SHARE)
+            if pace.stopped:
+                return
+    except (OSError, FormatError, MemoryError) as error:
+        log.error(
+            "warm start does not keep all row starts of %s: %s", graph.path, error_text(error)
+        )
+        return
+    kept = graph.disk.stats().row_starts_bytes
+    if kept > before:
+        seconds = time.monotonic() - started
+        size = size_text(kept)
+        log.info("warm start keeps row starts of %s, %s, read in %.1f s", graph.path, size, seconds)
 
 
 def _fill(row_cache: _engine.RowCache, datasets: Sequence[Dataset], stop: threading.Event) -> None:
     started = time.monotonic()
     try:
-        rows = hot_rows.fill(row_cache, datasets, stop.is_set)
+        rows = hot_rows.fill(row_cache, datasets, Pace(stop))
     except OSError as error:
         log.error("warm start cannot fill the row cache: %s", error)
         return

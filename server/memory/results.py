@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from graphzero import _engine
+from graphzero.base.fail_points import fail_point
 from graphzero.base.text import size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.gate import MemoryGate
@@ -109,7 +110,9 @@ class SharedMemory(ResultMemory):
         self._handed_over: set[int] = set()
 
     def try_allocate(self, size: int) -> Any:
-        return self._memory.try_allocate(size)
+        block = self._memory.try_allocate(size)
+        fail_point("region.made")
+        return block
 
     def has_warm(self, size: int) -> bool:
         return self._memory.has_warm(size)
@@ -124,6 +127,7 @@ class SharedMemory(ResultMemory):
             self._memory.release(list(known))
 
     def region_mapped(self, region_id: int) -> None:
+        fail_point("region.mapped")
         self._memory.mapped(region_id)
 
     def hand_over(
@@ -133,6 +137,7 @@ class SharedMemory(ResultMemory):
         outbox: Outbox,
         when_sent: Callable[[], None],
     ) -> None:
+        fail_point("result.filled")
         self._tell_of_regions(outbox)
         self._handed_over.add(block.id)
         where = answer.result.block

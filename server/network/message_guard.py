@@ -60,7 +60,7 @@ class MessageGuard(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             guarded = _guard_unary(getattr(handler, kind))
         make = getattr(grpc, f"{kind}_rpc_method_handler")
         decode = _decoder(handler.request_deserializer, time_spent)
-        return make(guarded, decode, handler.response_serializer)
+        return make(guarded, decode, _encoder(handler.response_serializer))
 
 
 def _decoder(deserialize: Callable[[bytes], Any], time_spent: LoopTime) -> Callable[[bytes], Any]:
@@ -72,6 +72,11 @@ def _decoder(deserialize: Callable[[bytes], Any], time_spent: LoopTime) -> Calla
             return _Envelope(_UNDECODABLE)
 
     return decode
+
+
+def _encoder(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """Lets handlers write answers that are serialized already."""
+    return lambda answer: answer if isinstance(answer, bytes) else serialize(answer)
 
 
 class _Messages:

@@ -18,6 +18,7 @@ import shutil
 from pathlib import Path
 
 from graphzero.base.errors import InputError
+from graphzero.base.fail_points import fail_point
 from graphzero.transport.admin_key import LOCK_ENTRY, lock_path, parse_lock
 from graphzero.transport.runtime_dir import lock_file, unlock_file
 
@@ -44,7 +45,9 @@ class SocketLock:
                 f"{socket}: served by the daemon with pid {self._holder()}; stop it or choose "
                 "another --socket"
             ) from None
+        fail_point("lock.taken")
         self.swept = self._sweep()
+        fail_point("lock.swept")
         with contextlib.suppress(FileNotFoundError):
             socket.unlink()  # of a daemon that is gone: we hold the lock
         entries = {"pid": os.getpid(), "instance": self.instance_id, LOCK_ENTRY: self.admin_key}

@@ -26,6 +26,7 @@ from graphzero.base.text import line_text, size_text
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import (
     OutOfMemory,
+    PeerUnavailable,
     ProtocolViolation,
     RequestTimedOut,
     code_for,
@@ -34,6 +35,7 @@ from graphzero.server.codes import (
 )
 from graphzero.server.compute import MOST_BRIEF_BYTES, Computation, is_brief, is_in_memory
 from graphzero.server.metrics.requests import CANCELLED, OK, EndedRequest, KindTimes
+from graphzero.server.peers.running import RunningCall, entered
 from graphzero.server.sessions.request_log import is_logged, log_ended, log_failed
 from graphzero.server.sessions.resources import SessionResources
 from graphzero.server.sessions.result_maker import ResultMaker
@@ -84,6 +86,7 @@ class Request:
         self.number = number
         self.session_id = resources.session_id
         self.call = _engine.Call(resources.share)
+        self._running = RunningCall(self.call)
         self.answered = False
         self.queued = False
         """For a worker, or at one."""
@@ -232,7 +235,7 @@ class Request:
         self._maker.times.stop_waiting()
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
-        with self.call:
+        with self.call, entered(self._running):
             self._step()
         if watched:
             residency.note(waited=_engine.disk_waits() != waits)
@@ -370,6 +373,9 @@ class Request:
             self._count_failure(CANCELLED)
 
     def _expired(self) -> None:
+        if self._running.waiting_for:
+            self.fail(PeerUnavailable(f"time ran out: {self._running.waiting_for}"))
+            return
         if self not in self._resources.turns:
             self.fail(RequestTimedOut("the request's time ran out before it was done"))
             return

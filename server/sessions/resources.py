@@ -15,6 +15,7 @@ from graphzero.server.memory.working_line import WorkingMemoryLine
 from graphzero.server.metrics.durations import DurationCounts
 from graphzero.server.metrics.requests import RequestMetrics, SessionCounts
 from graphzero.server.network.outbox import Outbox
+from graphzero.server.peers.access import PeerAccess
 from graphzero.server.sessions.scheduler import Scheduler
 from graphzero.server.settings.config import LimitConfig
 
@@ -31,6 +32,7 @@ class Shared:
     line: WorkingMemoryLine
     ids: IdBudget
     metrics: RequestMetrics
+    peers: PeerAccess
 
 
 @dataclass

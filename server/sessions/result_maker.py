@@ -73,6 +73,7 @@ class ResultMaker:
             self._message,
             np.frombuffer(self._ids, np.int64),
             limits.largest_sample,
+            resources.shared.peers,
         )
         try:
             computation.draw()

@@ -25,6 +25,7 @@ from graphzero.server.settings.options import (
     read_values,
     variable_of,
 )
+from graphzero.transport.host_port import HostPort
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,27 @@ class IoConfig:
 
 
 @dataclass(frozen=True)
+class PeerConfig:
+    """The daemons of the other parts of a dataset."""
+
+    peers: tuple[HostPort, ...] = ()
+    peer_root_certificate: Path | None = None
+
+    def certificate(self) -> bytes | None:
+        """What peers are checked by. Raises OSError, and InputError if there is none and one is
+        needed."""
+        if self.peer_root_certificate is not None:
+            return self.peer_root_certificate.read_bytes()
+        beyond = [str(peer) for peer in self.peers if not peer.is_loopback]
+        if beyond:
+            raise InputError(
+                f"--peers: found {beyond[0]}, which is not this machine, and no "
+                "--peer-root-certificate FILE to check it by: rows travel over TLS"
+            )
+        return None
+
+
+@dataclass(frozen=True)
 class Config:
     data: Path
     listen: ListenConfig
@@ -92,6 +114,7 @@ class Config:
     warm: str = "all"  # one of WARM_MODES
     io: IoConfig = field(default_factory=IoConfig)
     log: LogConfig = field(default_factory=LogConfig)
+    peers: PeerConfig = field(default_factory=PeerConfig)
 
 
 def parse_command_line(
@@ -148,6 +171,7 @@ def _make(options: Mapping[str, Any]) -> Config:
         log=_from_options(LogConfig, options),
         warm=options.get("warm", WARM_MODES[-1]),
         io=_from_options(IoConfig, options, row_cache=memory.row_cache),
+        peers=_from_options(PeerConfig, options),
     )
 
 

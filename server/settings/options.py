@@ -19,6 +19,7 @@ from graphzero.base.errors import InputError
 from graphzero.base.quantities import parse_size
 from graphzero.files.column_io import ColumnIo
 from graphzero.files.topology_io import TopologyIo
+from graphzero.transport.host_port import HostPort, parse_host_port
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,6 +47,14 @@ def _text(value: Any) -> str:
 
 def _path(value: Any) -> Path:
     return value if isinstance(value, Path) else Path(_text(value))
+
+
+def _addresses(value: Any) -> tuple[HostPort, ...]:
+    texts = value if isinstance(value, list) else _text(value).split(",")
+    try:
+        return tuple(parse_host_port(_text(text).strip()) for text in texts)
+    except ValueError as error:
+        raise ValueError(f"found {value!r}, expected HOST:PORT,HOST:PORT,...: {error}") from None
 
 
 def _count(value: Any) -> int:
@@ -116,6 +125,15 @@ OPTIONS: dict[str, Option] = {
         "file with the token that clients of --listen and --http must send, for the daemon's user "
         "alone",
     ),
+    "peers": Option(
+        _addresses,
+        "HOST:PORT,...",
+        "daemons of the other parts of a dataset that graphzero shard has dealt; a name may stand "
+        "for several of them",
+    ),
+    "peer-root-certificate": Option(
+        _path, "PATH", "PEM file to check peers by; they are sent the token of --token-file"
+    ),
     "threads": Option(
         _count, "N", "threads for sampling and gathering (default: one per processor)"
     ),
@@ -141,8 +159,8 @@ OPTIONS: dict[str, Option] = {
     ),
     "warm": _one_of(
         WARM_MODES,
-        "what to read into memory at start: all files that fit, and hot rows into the row cache "
-        "(default); topology only; or none",
+        "what to read into memory at start: all files that fit, of graphs that do not where rows "
+        "begin, and hot rows into the row cache (default); topology only; or none",
     ),
     "feature-io": _one_of(
         get_args(ColumnIo), "how feature rows are read: auto (default), mapped, cached or direct"

@@ -202,6 +202,9 @@ def _columns(stats: pb.GetStatsResponse) -> Iterator[Metric]:
     for name, text, field in counters:
         rows = ((c.dataset, c.column, getattr(c, field)) for c in stats.columns)
         yield _labelled(CounterMetricFamily, name, text, labels, rows)
+    starts = ((c.dataset, c.row_starts_byte_size) for c in stats.columns if c.row_starts_byte_size)
+    text = "Memory that holds where the rows of a graph begin."
+    yield _labelled(GaugeMetricFamily, "row_starts_bytes", text, ["dataset"], starts)
     latency = HistogramMetricFamily(
         "graphzero_disk_read_seconds", "From submission to completion of a read.", labels=labels
     )

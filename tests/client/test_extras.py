@@ -22,6 +22,7 @@ def run_without(names: list[str], program: str) -> subprocess.CompletedProcess[s
         (["torch_geometric"], "import graphzero.pyg", "pyg"),
         (["torch"], "import graphzero.pyg", "pyg"),
         (["torch"], "import graphzero.torch", "torch"),
+        (["ray"], "import graphzero.ray", "ray"),
         (
             ["dgl"],
             "from graphzero.client.layers import dgl_blocks\ndgl_blocks([])",

@@ -155,3 +155,31 @@ def test_a_runtime_directory_in_other_hands_is_refused(
     (runtime_directory / "graphzero").chmod(0o777)
     with pytest.raises(gz.AccessDenied, match="others may write"):
         gz.connect(data=dataset)
+
+
+TIED = """
+import sys
+import time
+import graphzero as gz
+from graphzero.client.launch import ensure_daemon
+address = ensure_daemon(sys.argv[1], timeout=60.0, options=["--threads", "1"], tied=True)
+gz.connect(str(address)).close()  # it listens a little earlier than it catches signals
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_tied_daemon_ends_with_whoever_started_it_however_that_ends(dataset: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", TIED, str(dataset)], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+        lock = socket_for_data(dataset).with_suffix(".sock.lock")
+        daemon = daemon_pid(lock)
+        assert daemon is not None
+        ended = os.pidfd_open(daemon)
+        parent.kill()
+    assert select.select([ended], [], [], 60.0)[0] == [ended]
+    os.close(ended)
+    assert not lock.exists()  # it left in order

@@ -432,3 +432,15 @@ def test_errors_of_a_sampler_come_after_the_batches_before_it(client: gz.Client)
     assert [next(iterator).batch_size for _ in range(2)] == [2, 1]
     with pytest.raises(gz.ResourceExhausted, match="of the user's own"):
         next(iterator)
+
+
+def test_a_long_split_is_read_by_a_daemon_with_little_memory(
+    tmp_path: Path, start_daemon: Callable[..., Any]
+) -> None:
+    """Its ids are asked for in pieces that fit into what such a daemon has for requests."""
+    gz.generate(tmp_path / "data", nodes=500_000, edges=100_000, dim=1)
+    (tmp_path / "data/train.gd").unlink()
+    gz.write_features(tmp_path / "data/train.gd", np.arange(500_000), role="ids")
+    daemon = start_daemon(tmp_path / "data", "--work-memory", "24M")
+    with gz.connect(daemon.address) as client:
+        assert len(client.loader("train", [1], 1000)) == 500

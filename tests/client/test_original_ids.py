@@ -17,18 +17,22 @@ from pyarrow import parquet
 NODES = 300
 
 
-@pytest.fixture(scope="module", params=["integer", "text"])
+@pytest.fixture(scope="module", params=["integer", "text", "ordered integer", "ordered text"])
 def relabelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A ring of nodes with original ids, in an order of their own, and their dataset."""
-    directory = tmp_path_factory.mktemp(request.param)
+    """A ring of nodes with original ids, in an order of their own, and their dataset: numbered by
+    their ids, or in an order of communities."""
+    directory = tmp_path_factory.mktemp(request.param.replace(" ", "-"))
     rng = np.random.default_rng(0)
     ids: list[Any] = rng.permutation(NODES * 1000)[:NODES].tolist()
-    if request.param == "text":
+    if "text" in request.param:
         ids = [f"user-{i}" for i in ids]
     parquet.write_table(
         pa.table({"src": ids, "dst": ids[1:] + ids[:1]}), directory / "ring.parquet"
     )
     gz.import_files(directory / "ring.parquet", directory / "ds", relabel=True)
+    if "ordered" in request.param:
+        report = gz.reorder(directory / "ds", directory / "ds", overwrite=True)
+        assert report.order == "community"
     return ids, directory / "ds"
 
 

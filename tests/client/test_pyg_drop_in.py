@@ -250,7 +250,7 @@ def test_an_evaluation_sampler_is_a_copy_with_other_arguments(client: gz.Client)
     assert drawn.batch is not None
     assert evaluation.options() == {
         "fanout": [4], "replace": True, "disjoint": True, "subgraph": "bidirectional",
-        "weighted": True, "direction": "in",
+        "weighted": True, "direction": "in", "sampler": "neighbour",
     }  # fmt: skip
     for name, wrong in (
         ("num_neighbors", 5), ("subgraph_type", "whole"), ("weight_attr", "w"),

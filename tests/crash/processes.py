@@ -16,6 +16,11 @@ DEADLINE_S = 120.0
 _HERE = Path(__file__).parent
 
 
+def bound(rounds: int) -> str:
+    """What so many rounds without a failure say about the next one: the rule of three."""
+    return f"no failure in {rounds}: at most {300 / rounds:.3g} % fail, with 95 % confidence"
+
+
 class _Talker:
     """A Python program whose lines of output are read by a thread as they come."""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from daemon_watch import Watch
-from processes import Trainer, Victims
+from processes import Trainer, Victims, bound
 from waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -66,4 +66,5 @@ def test_others_are_not_disturbed_and_nothing_leaks(
         epochs = 1 + max(epoch for epoch, _ in batches)
         alone = Trainer(daemon.address, name, epochs).finish()
         assert {key: alone[key] for key in batches} == batches
+    print(bound(ROUNDS))
     watch.close()

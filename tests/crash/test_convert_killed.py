@@ -20,6 +20,7 @@ import pytest
 from commands import GRAPHZERO, hold_graphzero
 from contents import names
 from graphzero.files.paths import files_of, find_problems, open_file
+from processes import bound
 from waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
@@ -98,6 +99,7 @@ def test_a_killed_run_leaves_the_old_or_the_new_dataset_and_the_next_one_cleans_
     convert(*versions[0], "--out", out, "--overwrite")
     assert gz.Graph(out).fingerprint == fingerprints[0]
     assert names(place) == ["ds"]
+    print(bound(killed))
 
 
 def test_a_killed_first_run_leaves_no_dataset(tmp_path: Path) -> None:

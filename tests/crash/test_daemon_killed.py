@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from daemon_watch import Watch
-from processes import Trainer, Victims
+from processes import Trainer, Victims, bound
 
 pytestmark = pytest.mark.slow
 
@@ -59,3 +59,4 @@ def test_trainers_that_retry_see_the_same_batches_and_no_name_is_left(
         alone = Trainer(daemon.address, name, epochs).finish()
         assert {key: alone[key] for key in batches} == batches
         assert len(batches) == len({key for key in alone if key <= max(batches)})  # none left out
+    print(bound(ROUNDS))

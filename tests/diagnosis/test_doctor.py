@@ -97,6 +97,7 @@ def test_columns_read_from_disk_are_told_about_half_precision_and_alignment(
 ) -> None:
     half = of(findings, "large/x", "float16")
     assert "half the bytes" in half.brings
+    assert "a quarter of the bytes" in of(findings, "large/x", "graphzero quantise").brings
     padded = of(findings, "large/x", "--row-align")
     align = int(padded.do.rpartition(" ")[2])
     assert 520 % align

@@ -55,7 +55,6 @@ def accuracy(model: Any, loader: Any) -> float:
 def main() -> None:
     options = arguments(__doc__ or "").parse_args()
     dist.init_process_group("gloo")
-    place = {"rank": dist.get_rank(), "world_size": dist.get_world_size()}
     if dist.get_rank() == 0:
         make_digits(options.data)
     dist.barrier()
@@ -64,13 +63,13 @@ def main() -> None:
     client = gz.connect(data=options.data)  # the first rank to come starts the daemon
     model = DistributedDataParallel(GraphSage())
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-    loader = client.loader("train", [10, 10], 16, shuffle=True, seed=options.seed, **place)
+    loader = client.loader("train", [10, 10], 16, shuffle=True, seed=options.seed, rank="auto")
     for _ in range(EPOCHS):
         for batch in loader:
             optimizer.zero_grad()
             cross_entropy(model(batch), batch.y[: batch.batch_size]).backward()
             optimizer.step()
-    reached = accuracy(model.module, client.loader("test", [-1, -1], 512, **place))
+    reached = accuracy(model.module, client.loader("test", [-1, -1], 512, rank="auto"))
     if dist.get_rank() == 0:
         print(f"ranks             {dist.get_world_size()}")
         print(f"baseline accuracy {accuracy_of_pixels(client):.3f} (pixels alone)")

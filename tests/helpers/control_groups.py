@@ -74,6 +74,39 @@ class ThreadGroup(ControlGroup):
         self.allow(int((self.directory / "pids.current").read_text()))
 
 
+class DiskGroup(ControlGroup):
+    """Counts the reads that its processes make of disks, and may bound them."""
+
+    @property
+    def reads(self) -> tuple[int, int]:
+        """How many, and of how many bytes, as the kernel counts them."""
+        if (self.directory / "io.stat").exists():
+            words = (self.directory / "io.stat").read_text().split()
+            pairs = [word.split("=") for word in words if "=" in word]
+            return tuple(sum(int(n) for key, n in pairs if key == k) for k in ("rios", "rbytes"))  # type: ignore[return-value]
+        return tuple(  # type: ignore[return-value]
+            sum(int(line.split()[2]) for line in text.splitlines() if " Read " in line)
+            for text in (
+                (self.directory / f"blkio.throttle.io_{name}").read_text()
+                for name in ("serviced", "service_bytes")
+            )
+        )
+
+
+@contextlib.contextmanager
+def disk_group(disk: str, reads_per_second: int | None = None) -> Iterator[DiskGroup]:
+    """A control group that counts reads, with at most so many a second of `disk`, which is
+    "MAJOR:MINOR". Raises NoControlGroup."""
+    is_first = (_ROOT / "blkio").is_dir()
+    bound = "0" if is_first else "max"
+    if reads_per_second is not None:
+        bound = str(reads_per_second)
+    limit = f"{disk} {bound}" if is_first else f"{disk} riops={bound}"
+    files = {"blkio": "blkio.throttle.read_iops_device", "": "io.max"}
+    with _control_group(files, limit) as directory:
+        yield DiskGroup(directory)
+
+
 @contextlib.contextmanager
 def memory_group(limit: int) -> Iterator[MemoryGroup]:
     """A control group of at most `limit` bytes. Raises NoControlGroup."""

@@ -40,7 +40,7 @@ class DaemonProcess:
         self.address = f"unix:{socket}"
         self.log = socket.with_suffix(".log")
         self._options = options
-        self._env = {**os.environ, **(env or {})}
+        self.env = {**os.environ, **(env or {})}
         self._setup = setup
         self.start()
 
@@ -54,7 +54,7 @@ class DaemonProcess:
         command += [*self._options, *options]
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                command, stdout=output, stderr=subprocess.STDOUT, env=self._env
+                command, stdout=output, stderr=subprocess.STDOUT, env=self.env
             )
         self._wait_until_healthy()
 

@@ -217,8 +217,8 @@ EDGES: dict[str, Any] = {
         (
             {"features": {"x": {"column": "a", "type": "flot32"}}},
             "t.toml: tables.flights.features.x.type: found 'flot32', expected one of float32, "
-            "float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool, category, "
-            "date[D], date[s], date[ms], date[us], date[ns]; did you mean 'float32'?",
+            "float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool, q8, q8[float16], "
+            "category, date[D], date[s], date[ms], date[us], date[ns]; did you mean 'float32'?",
         ),
         (
             {"features": {"x": {"column": "a", "fill": []}}},

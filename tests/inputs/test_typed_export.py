@@ -175,7 +175,8 @@ def tables_of(facts: dict[str, Any]) -> dict[str, Any]:
     rng = np.random.default_rng(facts["seed"])
     tables: dict[str, Any] = {}
     keys: dict[str, Any] = {}
-    for name, count, timed, kind in facts["types"]:
+    timed = {name: has_times for name, _, has_times, _ in facts["types"]}
+    for name, count, has_times, kind in facts["types"]:
         numbers = rng.permutation(count)
         keys[name] = {
             "k": numbers,
@@ -189,7 +190,7 @@ def tables_of(facts: dict[str, Any]) -> dict[str, Any]:
         if kind != "k":
             data["id"] = keys[name] if kind == "i" else np.array(keys[name], "U8")
             tables[name]["key"] = "id"
-        if timed:
+        if has_times:
             tables[name]["time"] = "time"
     for number, own in enumerate(facts["relations"]):
         source, target = own["ends"]
@@ -211,6 +212,10 @@ def tables_of(facts: dict[str, Any]) -> dict[str, Any]:
             table["direction"] = own["direction"]
         if own["timed"]:
             table["time"] = "time"
+        elif timed[source] != timed[target]:
+            # Rows are in the order of the nodes' times, and of edge ids where these are equal: only
+            # a dataset that stores them can come back in that order.
+            table["edge_ids"] = True
         if own["weighted"]:
             table["weight"] = "w"
         if own["columns"] and not own["dedup"]:  # rows of dropped edges do not come back

@@ -30,8 +30,10 @@ def test_a_new_user_s_first_steps_work_without_a_compiler(installed: Any, tmp_pa
 # Modules that need an extra, and the extra. The environment has none.
 EXTRAS = {
     "graphzero.client.pyg.": "pyg",
+    "graphzero.client.ray.": "ray",
     "graphzero.client.torch_dataset": "torch",
     "graphzero.pyg": "pyg",
+    "graphzero.ray": "ray",
     "graphzero.torch": "torch",
 }
 
@@ -48,7 +50,7 @@ def test_every_module_imports(installed: Any, wheel: Path, tmp_path: Path) -> No
     succeed(installed.run("python", "-c", imports, cwd=tmp_path))
 
 
-@pytest.mark.parametrize("module", ["graphzero.pyg", "graphzero.torch"])
+@pytest.mark.parametrize("module", ["graphzero.pyg", "graphzero.ray", "graphzero.torch"])
 def test_a_module_of_an_extra_names_it(installed: Any, module: str, tmp_path: Path) -> None:
     completed = installed.run("python", "-c", f"import {module}", cwd=tmp_path)
     assert completed.returncode == 1

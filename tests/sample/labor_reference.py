@@ -15,7 +15,8 @@ from typed_graphs import TypedGraph
 from typed_reference_sampler import Slot, TypedReferenceSampler, TypedSample, request_draws
 
 _LABOR, _WINDOWS = 10, 11
-_PHASES, _NUMBERS, _LOWER = 0, 1, 2
+_PHASES, _NUMBERS = 0, 1  # below a type
+_HASH, _LOWER = 0, 1  # below a period
 _LOW32 = 2**32 - 1
 WINDOW = 4096
 
@@ -34,10 +35,12 @@ class Hash32:
     def __init__(self, draws: Draws) -> None:
         keys = draws.next()
         self.first, self.second = keys & _LOW32, keys >> 32
-        self.upper = draws.next() & _LOW32 | 1
+        factors = draws.next()
+        self.upper, self.step = factors & _LOW32 | 1, factors >> 32 | 1
 
-    def __call__(self, node: int) -> int:
-        x = (node & _LOW32) + (node >> 32) * self.upper + self.first & _LOW32
+    def __call__(self, node: int, parallel: int = 0) -> int:
+        x = (node & _LOW32) + (node >> 32) * self.upper + parallel * self.step
+        x = x + self.first & _LOW32
         x = (x ^ x >> 16) * 0x7FEB352D & _LOW32
         x = ((x ^ x >> 15) + self.second) * 0x846CA68B & _LOW32
         return x ^ x >> 16
@@ -54,10 +57,10 @@ class RowKey:
 
 
 @lru_cache(maxsize=4096)
-def generators(seed: int, kind: int, hop: int, period: int, parallel: int) -> tuple[Hash32, Draws]:
+def generators(seed: int, kind: int, hop: int, period: int) -> tuple[Hash32, Draws]:
     """Of the upper and the lower halves of numbers."""
     draws = request_draws(seed, _LABOR, kind).child(_NUMBERS).child(hop).child(period)
-    return Hash32(draws.child(parallel)), draws.child(parallel).child(_LOWER)
+    return Hash32(draws.child(_HASH)), draws.child(_LOWER)
 
 
 @lru_cache(maxsize=64)
@@ -97,8 +100,8 @@ class LaborReference(TypedReferenceSampler):
 
     def number(self, key: RowKey, kind: int, node: int, parallel: int) -> int:
         period = self.period(key.seed, kind, node)
-        upper, lower = generators(key.seed, kind, key.hop, period, parallel)
-        return upper(node) << 32 | lower.child(node).next() & _LOW32
+        upper, lower = generators(key.seed, kind, key.hop, period)
+        return upper(node, parallel) << 32 | lower.child(parallel).child(node).next() & _LOW32
 
     def window(self, key: RowKey, row: list[Slot], k: int) -> list[Slot]:
         most = max(WINDOW, k + 1)

@@ -1,8 +1,9 @@
 """Builds the engine with GCC's sanitizers and runs it: `python run.py [address] [thread]`.
 
-address: memory and undefined behaviour, under the tests of files, gathers and samples.
-thread: data races, under threads that call the same objects at once (callers.py) and a daemon with
-trainers that come and are killed (trainers.py).
+address: memory and undefined behaviour, under the tests of files, gathers, samples, text parsers
+and shared memory. (tests/fuzz has both sanitizers over readers and parsers, too.)
+thread: data races, under threads that call the same objects at once (callers.py), conversions by
+several threads (converters.py) and a daemon with trainers that come and are killed (trainers.py).
 """
 
 from __future__ import annotations
@@ -70,13 +71,16 @@ def main() -> None:
     for name in sys.argv[1:] or FLAGS:
         package = build(name)
         if name == "address":
-            tests = ("tests/base", "tests/store", "tests/gather", "tests/sample")
+            tests = ("tests/base", "tests/store", "tests/gather", "tests/sample", "tests/compile")
+            tests += ("tests/inputs/test_text_table.py", "tests/inputs/test_dates.py")
+            tests += ("tests/server/test_shared_memory.py",)
             without = [f"--deselect={test}" for test in NOT_UNDER_ADDRESS]
             options = ["-q", "-x", "-p", "no:cacheprovider", *without]
             run(name, package, "-m", "pytest", *options, *tests)
             continue
         for engine in ("io_uring", "pread"):
             run(name, package, str(HERE / "callers.py"), GRAPHZERO_IO_ENGINE=engine)
+        run(name, package, str(HERE / "converters.py"))
         for features, graphs in (("direct", "staged"), ("auto", "auto")):
             run(name, package, str(HERE / "trainers.py"), features, graphs)
 

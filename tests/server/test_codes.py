@@ -21,6 +21,8 @@ EXPECTED = {
     "UnusableDataset": 15,
     "FormatError": 15,
     "UnreadableFile": 15,
+    "PeerUnavailable": 14,
+    "PeerFailed": 15,
     "InputError": 3,
     "IndexError": 3,
     "ValueError": 3,

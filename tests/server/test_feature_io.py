@@ -64,7 +64,49 @@ def test_batches_are_the_same_from_a_staged_graph(
     stats = column_stats(daemon, "graph.gl")
     assert stats.path == "staged"
     assert stats.reads > 0
-    assert "small/graph.gl is staged (as asked for)" in daemon.output()
+    assert "small/graph.gl is staged (as asked for; row starts of up to" in daemon.output()
+
+
+def test_row_starts_of_a_staged_graph_are_kept_and_told(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--topology-io", "staged")
+    daemon.wait_for_output("warm start keeps row starts of")
+    kept = column_stats(daemon, "graph.gl").row_starts_byte_size
+    assert 0 < kept <= TopologyFile(dataset / "graph.gl").most_row_starts_bytes
+    with gz.connect(daemon.address) as client:
+        before = column_stats(daemon, "graph.gl").gathers
+        client.sample([1, 2, 3], fanout=[4], columns=[])
+        # Neighbours, edge ids and weights; where rows begin is known.
+        assert column_stats(daemon, "graph.gl").gathers - before == 3
+
+
+def test_nothing_is_kept_if_nothing_is_to_be_warm(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset, "--topology-io", "staged", "--warm", "none")
+    with gz.connect(daemon.address) as client:
+        client.sample([1, 2, 3], fanout=[4], columns=[])
+    assert column_stats(daemon, "graph.gl").row_starts_byte_size == 0
+
+
+def test_row_starts_that_cannot_be_read_are_told_and_the_rest_is_served(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(dataset, tmp_path / "damaged")
+    path = tmp_path / "damaged" / "graph.gl"
+    sections = TopologyFile(path).topology.sections
+    place = next(s.offset for s in sections if s.name == "in.indptr") + 8 * 100
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write((2**60).to_bytes(8, "little"))
+    daemon = start_daemon(tmp_path, "--topology-io", "staged")
+    daemon.wait_for_output("warm start does not keep all row starts of")
+    assert "in.indptr does not rise" in daemon.output()
+    with gz.connect(daemon.address) as client:
+        client.sample([1, 2, 3], fanout=[1], columns=[])
+        with pytest.raises(gz.ClientError, match="indptr of node 99"):
+            client.sample([99], fanout=[4], columns=[])
 
 
 REQUESTS: dict[str, Callable[[Any], Any]] = {

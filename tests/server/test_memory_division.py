@@ -20,6 +20,7 @@ from graphzero.base.memory_division import divide_memory
 from graphzero.base.resources import available_memory
 from graphzero.client.probe import daemon_stats
 from graphzero.files.dataset import open_dataset
+from graphzero.files.reading import plan_reading
 from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
 from graphzero.server.settings.config import IoConfig
@@ -146,6 +147,29 @@ def test_a_reload_does_not_count_what_the_daemon_itself_holds(
         monkeypatch.setattr(read_plan, "available_memory", lambda now=available: now)
         plan.apply(plan.make([opened])[0], opened)
         assert not reads_files([opened])
+
+
+def test_row_starts_that_take_too_much_are_left_out(dataset: Path) -> None:
+    opened = open_dataset(dataset)
+    most = opened.graph.most_row_starts_bytes
+    (plan,) = plan_reading([opened], 11 * most, "auto", "staged")
+    assert plan.graph.row_starts == most
+    (plan,) = plan_reading([opened], 9 * most, "auto", "staged")
+    assert plan.graph.row_starts == 0
+    (plan,) = plan_reading([opened], 1000 * most, "auto", "mapped")
+    assert plan.graph.row_starts == 0
+    opened.graph.read_by(plan_reading([opened], 9 * most, "auto", "staged")[0].graph)
+    assert any("too large to be kept" in line for line in read_plan.describe([opened], None))
+
+
+def test_row_starts_come_out_of_the_row_cache_unless_it_was_given() -> None:
+    parts = divide_memory(4096 * MIB, LARGE_SHM, 2, None, None)
+    less = parts.row_cache_beside(100 * MIB)
+    # The index of the rows that are not there any more is not there either.
+    assert less == parts.row_cache - 80 * MIB
+    assert 0 < parts.row_cache_beside(parts.row_cache * 2) <= 8 * MIB
+    given = divide_memory(4096 * MIB, LARGE_SHM, 2, None, 512 * MIB)
+    assert given.row_cache_beside(100 * MIB) == 512 * MIB
 
 
 def test_limits_that_do_not_fit_are_a_warning_at_start(

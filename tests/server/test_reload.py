@@ -145,6 +145,8 @@ OTHERS: dict[str, Any] = {
     "group": "users",
     "listen": "127.0.0.1:7",
     "http": "127.0.0.1:8",
+    "peers": "127.0.0.1:9",
+    "peer-root-certificate": "/elsewhere/root.pem",
     "warm": "none",
     "feature-io": "mapped",
     "topology-io": "mapped",

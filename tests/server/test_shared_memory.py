@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from forking import in_child
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
 from waiting import wait_until
@@ -346,6 +347,39 @@ def test_release_too_small_for_what_waits_calls_nobody(shared: Shared) -> None:
     assert ready(shared.budget) == []
     memory.release([blocks[0].id])
     assert ready(shared.budget) == [memory.number]
+    memory.close()
+
+
+def test_what_is_lent_is_divided_among_the_sessions(shared: Shared) -> None:
+    first, *others = (shared.budget.open_session(2) for _ in range(4))
+    blocks = allocate_all(first, THREE)
+    promise, promised = 8 * MIB, 4 * 8 * MIB
+    assert first.usage().region_bytes <= promise + (LIMIT - promised) // 2 // 4
+    assert first.usage().region_bytes > promise
+    del blocks
+    for memory in (first, *others):
+        memory.close()
+
+
+def test_a_forked_child_gives_no_block_of_its_parent_back(shared: Shared) -> None:
+    memory = shared.budget.open_session(2)
+    block = memory.try_allocate(SMALL)
+    offer = memory.take_news().offers[0]
+    view, queue = _engine.RegionView.open(offer.name, offer.size), _engine.ReleaseQueue()
+    place = {"block_id": block.id, "offset": block.offset, "size": block.size}
+    leases = [_engine.BlockLease.make(view, queue, **place)]
+
+    def drop() -> list[int]:
+        leases.clear()
+        return list(queue.take())
+
+    def drop_in_child() -> None:
+        assert drop() == []
+
+    in_child(drop_in_child)
+    assert drop() == [block.id]
+    memory.mapped(offer.region_id)
+    del block
     memory.close()
 
 

@@ -123,7 +123,15 @@ def _sections(original: bytes, count: int) -> Iterator[tuple[int, int, int]]:
 
 
 # Sections that are changed with right checksums too: the reader acts on what they say.
-_RESEALED = {rw.SCHEMA, rw.NODE_TIMES, rw.NODES_BY_TIME, rw.TIMES_BY_TIME, 21, 37}
+_RESEALED = {
+    rw.SCHEMA,
+    rw.NODE_TIMES,
+    rw.NODES_BY_TIME,
+    rw.TIMES_BY_TIME,
+    rw.QUANTISATION,
+    21,
+    37,
+}
 
 _NAMES = {
     rw.CHECKSUMS: "checksums",
@@ -135,6 +143,7 @@ _NAMES = {
     rw.TIME_UNIT: "time_unit",
     rw.ROWS: "rows",
     rw.ROW_SHAPE: "row_shape",
+    rw.QUANTISATION: "quantisation",
     **{
         first + step: f"{direction}.{name}"
         for direction, first in rw.FIRST_KIND.items()

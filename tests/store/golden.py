@@ -161,6 +161,9 @@ MATRICES = [
     ),
     GoldenMatrix("split.gd", np.array([3, 0, 2], np.int64), "int64", role="ids"),
 ]
+# Padded, delivered as float16, with a column of equal values.
+QUANTISED_VALUES = np.array([[0, -1, 5], [0.25, 1, 5], [1, 0.5, 5]], np.float32)
+QUANTISED = rw.quantised(QUANTISED_VALUES, delivered="float16")
 LEGACY_MATRICES = [
     GoldenMatrix("graphzero02.gd", np.array([[1, 2], [3, 4], [5, 6]], np.float32), "float32"),
     GoldenMatrix("graphzero02_int64.gd", np.array([[1], [-2], [3]], np.int64), "int64"),
@@ -186,6 +189,8 @@ def reference_bytes(name: str) -> bytes:
         return rw.topology(
             3, SYMMETRIC_EDGES, directions=["out"], flags=flags, edge_id_bound=3
         ).bytes()
+    if name == "quantised.gd":
+        return QUANTISED.image(row_stride=4).bytes()
     matrix = next(m for m in MATRICES if m.name == name)
     return rw.matrix(
         matrix.values, role=matrix.role, row_stride=matrix.row_stride, dtype=matrix.dtype
@@ -193,5 +198,6 @@ def reference_bytes(name: str) -> bytes:
 
 
 if __name__ == "__main__":
-    for name in (*(golden.name for golden in (*GRAPHS, *MATRICES)), *TYPED_GRAPHS):
+    kept = [golden.name for golden in (*GRAPHS, *MATRICES)]
+    for name in (*kept, *TYPED_GRAPHS, "quantised.gd"):
         (DIRECTORY / name).write_bytes(reference_bytes(name))

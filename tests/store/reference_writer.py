@@ -24,6 +24,7 @@ TOPOLOGY_MAGIC = b"\x89GZGL\r\n\x1a"
 MATRIX_MAGIC = b"\x89GZGD\r\n\x1a"
 
 SCHEMA_HEAD = struct.Struct("<4I")
+QUANTISATION_HEAD = struct.Struct("<H 6s d d Q")
 TYPE_RECORD = struct.Struct("<Q I I I 12s")
 RELATION_RECORD = struct.Struct("<I I I I I I Q Q I 20s")
 
@@ -44,7 +45,9 @@ DTYPES = {
     "uint32": 12,
     "uint64": 13,
 }
-CHECKSUMS, WEIGHT_NAME, ROWS, ROW_SHAPE, DESCRIPTION = 1, 48, 64, 65, 66
+CHECKSUMS, WEIGHT_NAME, ROWS, ROW_SHAPE, DESCRIPTION, ROWS_BY_ID = 1, 48, 64, 65, 66, 67
+QUANTISATION = 70
+SHARD = 72
 SCHEMA, NODE_TIMES, NODES_BY_TIME, TIMES_BY_TIME, TIME_UNIT = 49, 50, 51, 52, 53
 INDPTR, INDICES, WEIGHTS, EDGE_IDS, TIMES, SLOT_TIMES = range(6)
 FIRST_KIND = {"out": 16, "in": 32}
@@ -448,21 +451,115 @@ def matrix(
     row_stride: int | None = None,
     dtype: str | None = None,
     description: bytes = b"",
+    quantisation: bytes = b"",
 ) -> Image:
     rows, *row_shape = array.shape
-    cols = math.prod(row_shape)
-    width = cols * array.itemsize
-    stride = width if row_stride is None else row_stride
+    stride = math.prod(row_shape) * array.itemsize if row_stride is None else row_stride
+    sections = matrix_sections(array, stride, dtype, description, quantisation)
+    properties = matrix_properties(rows, math.prod(row_shape), stride, min(array.ndim, 2), role)
+    return container(MATRIX_MAGIC, properties, sections)
+
+
+def matrix_sections(
+    array: np.ndarray[Any, Any],
+    stride: int,
+    dtype: str | None,
+    description: bytes,
+    quantisation: bytes = b"",
+) -> list[Section]:
+    rows, *row_shape = array.shape
     data = b"".join(row.tobytes().ljust(stride, b"\0") for row in array)
     sections = [Section(ROWS, DTYPES[dtype or array.dtype.name], rows, len(data), data)]
+    if quantisation:
+        codes = np.frombuffer(quantisation, np.uint8)
+        sections.insert(0, array_section(QUANTISATION, codes))
     if description:
         about = np.frombuffer(description, np.uint8)
         sections.insert(0, array_section(DESCRIPTION, about, must_understand=False))
     if len(row_shape) > 1:
         shape = np.array(row_shape, np.uint64)
         sections.insert(0, array_section(ROW_SHAPE, shape, must_understand=False))
-    properties = matrix_properties(rows, cols, stride, min(array.ndim, 2), role)
-    return container(MATRIX_MAGIC, properties, sections)
+    return sections
+
+
+def matrix_part(
+    array: np.ndarray[Any, Any],
+    part: int,
+    parts: int,
+    block_rows: int,
+    *,
+    role: str = "node",
+    description: bytes = b"",
+) -> Image:
+    """One part of matrix(array), dealt in blocks of rows."""
+    whole = matrix(array, role=role, description=description).bytes()
+    mine = array[np.arange(len(array)) // block_rows % parts == part]
+    numbers = struct.pack("<4Q", part, parts, block_rows, len(array)) + whole[56:72]
+    cols = math.prod(array.shape[1:])
+    stride = cols * array.itemsize
+    sections = [
+        array_section(SHARD, np.frombuffer(numbers, np.uint64)),
+        *matrix_sections(mine, stride, None, description),
+    ]
+    properties = matrix_properties(len(mine), cols, stride, min(array.ndim, 2), role)
+    return container(MATRIX_MAGIC, properties, sections, required_flags=1)
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """Codes of a matrix, and the section that says how to make values of them."""
+
+    codes: np.ndarray[Any, Any]
+    section: bytes
+
+    def image(self, **options: Any) -> Image:
+        return matrix(self.codes, quantisation=self.section, **options)
+
+
+def quantised(
+    values: np.ndarray[Any, Any],
+    *,
+    delivered: str = "float32",
+    value_range: tuple[float, float] | None = None,
+) -> Quantised:
+    """What FORMAT.md says that this project's writer makes of values."""
+    rows, cols = len(values), math.prod(values.shape[1:])
+    flat = values.reshape(rows, cols).astype(np.float32) + np.float32(0)
+    if value_range is not None:
+        low, high = (np.full(cols, end, np.float32) for end in value_range)
+    elif rows:
+        low, high = flat.min(axis=0), flat.max(axis=0)
+    else:
+        low = high = np.zeros(cols, np.float32)
+    scale = ((high.astype(np.float64) - low) / 255).astype(np.float32)
+    steps = np.zeros(flat.shape)
+    varies = scale > 0
+    wide = flat.astype(np.float64)
+    steps[:, varies] = (wide[:, varies] - low[varies]) / scale.astype(np.float64)[varies] + 0.5
+    codes = np.clip(steps, 0, 255).astype(np.uint8)
+    errors = np.abs(dequantised(codes, scale, low, delivered).astype(np.float64) - wide)
+    block = max(1, 65536 // cols)
+    total = 0.0
+    for first in range(0, rows, block):
+        # One after the other: NumPy's own sum takes them in pairs.
+        total += sum(errors[first : first + block].ravel().tolist(), 0.0)
+    largest = float(errors.max(initial=0.0))
+    mean = min(total / errors.size, largest) if errors.size else 0.0
+    clipped = int(((flat < low) | (flat > high)).sum())
+    head = QUANTISATION_HEAD.pack(DTYPES[delivered], bytes(6), largest, mean, clipped)
+    return Quantised(codes.reshape(values.shape), head + scale.tobytes() + low.tobytes())
+
+
+def dequantised(
+    codes: np.ndarray[Any, Any],
+    scale: np.ndarray[Any, Any],
+    offset: np.ndarray[Any, Any],
+    delivered: str = "float32",
+) -> np.ndarray[Any, Any]:
+    """Values of codes; NumPy rounds after each operation."""
+    with np.errstate(over="ignore"):
+        products = scale.astype(np.float32) * codes.astype(np.float32)
+        return (offset.astype(np.float32) + products).astype(delivered)
 
 
 def weight_name(name: str, *, relation: int = 0) -> Section:

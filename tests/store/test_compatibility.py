@@ -1,6 +1,7 @@
 """Files of the future are refused or read without what is new, as FORMAT.md says."""
 
 import struct
+from pathlib import Path
 
 import graphzero as gz
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import reference_writer as rw
 from graphzero.files.paths import find_problems, open_file
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 EDGES = rw.Edges(src=[0, 0, 2], dst=[1, 2, 0])
 PROPERTIES = rw.matrix_properties(rows=2, cols=1, stride=4, ndim=1, role="node")
 ROWS = rw.array_section(rw.ROWS, np.array([1, 2], np.float32))
@@ -140,3 +142,12 @@ def test_an_empty_graph_and_an_empty_matrix_are_files_too(tmp_path):
         graph.get_degree(0)
     empty = rw.matrix(np.zeros((0, 3), np.float32)).write(tmp_path / "x.gd")
     assert gz.FeatureStore(empty, verify=True).get_tensor().shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", ["graphzero02.gl", "graphzero02_weighted.gl", "graphzero02.gd"])
+@pytest.mark.parametrize("more", [1, 64])
+def test_a_file_of_graphzero_02_that_is_longer_than_it_says_is_refused(tmp_path, name, more):
+    file = tmp_path / name
+    file.write_bytes((GOLDEN / name).read_bytes() + bytes(more))
+    with pytest.raises(gz.FormatError, match="as the header says; the file is damaged"):
+        open_file(file)

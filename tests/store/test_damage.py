@@ -22,6 +22,7 @@ FILES = [
     "bool_edges.gd",
     "cube.gd",
     "split.gd",
+    "quantised.gd",
     "graphzero02.gd",
     "graphzero02_int64.gd",
 ]

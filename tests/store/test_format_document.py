@@ -69,3 +69,22 @@ def test_the_compiler_makes_the_worked_schema_without_slot_times(tmp_path):
 def test_header_entry_and_records_have_the_documented_sizes():
     assert (rw.HEADER.size, rw.ENTRY.size) == (256, 96)
     assert (rw.SCHEMA_HEAD.size, rw.TYPE_RECORD.size, rw.RELATION_RECORD.size) == (16, 32, 64)
+    assert rw.QUANTISATION_HEAD.size == 32
+
+
+QUANTISED_VALUES = np.array([[0, -1], [0.25, 1], [1, 0.5]], np.float32)
+
+
+def test_reference_writer_makes_the_worked_quantisation():
+    made = rw.quantised(QUANTISED_VALUES)
+    assert hexdump(made.section) == example("A worked quantisation")
+    assert made.codes.tolist() == [[0, 0], [64, 255], [255, 191]]
+
+
+def test_write_features_makes_the_worked_quantisation(tmp_path):
+    gz.write_features(tmp_path / "x.gd", QUANTISED_VALUES, dtype="q8")
+    (section, rows, _) = _engine.Matrix.open(str(tmp_path / "x.gd")).sections
+    data = (tmp_path / "x.gd").read_bytes()
+    found = data[section.offset : section.offset + section.stored_bytes]
+    assert hexdump(found) == example("A worked quantisation")
+    assert data[rows.offset : rows.offset + 6] == bytes([0, 0, 64, 255, 255, 191])

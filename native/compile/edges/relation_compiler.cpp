@@ -356,7 +356,7 @@ uint32_t RelationCompiler::flags() const {
   if (options_.store_out()) flags |= out_timed() ? store::kTimeOrdered : store::kSortedRows;
   if (options_.store_in()) flags |= in_timed() ? store::kTimeOrdered : store::kSortedRows;
   if (options_.symmetric()) flags |= store::kSymmetric;
-  if (options_.dedup) flags |= store::kMultiEdgesDropped;
+  if (options_.dedup || options_.distinct_source) flags |= store::kMultiEdgesDropped;
   return flags;
 }
 

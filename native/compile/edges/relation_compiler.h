@@ -26,6 +26,8 @@ struct RelationOptions {
   bool in = true;
   // Keeps the first of the edges between the same two nodes, with times at the same time.
   bool dedup = false;
+  // The source has no two edges between the same two nodes (at one time): marks the relation so.
+  bool distinct_source = false;
   // Stores input row numbers.
   bool edge_ids = false;
   // What the weights are called where they come from; empty: nothing is said about it.

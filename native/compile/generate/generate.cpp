@@ -11,15 +11,17 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/half.h"
 #include "base/team.h"
 #include "compile/edges/edge_source.h"
 #include "compile/edges/topology_compiler.h"
-#include "compile/matrices/half.h"
 #include "store/matrix_writer.h"
 
 namespace graphzero::compile {
 namespace {
 
+using base::BFloat16;
+using base::Half;
 using store::DType;
 
 constexpr uint64_t kEdgeBatch = uint64_t{1} << 14;
@@ -107,7 +109,7 @@ T Narrow(float value) {
   if constexpr (std::is_same_v<T, float>) {
     return value;
   } else {
-    return NarrowFloat<T>(value);
+    return base::NarrowFloat<T>(value);
   }
 }
 

@@ -277,7 +277,7 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
   SortedRows found;
   progress_->Start("sorting rows", end - next_id_);
   if (sorter_) {
-    found = sorter_->Drain(end, std::as_bytes(std::span(fill_row)), out, progress_);
+    found = sorter_->Drain(end, std::as_bytes(std::span(fill_row)), AppendTo(out), progress_);
     report->spilled_bytes = sorter_->spilled_bytes();
   } else {
     found.AddMissing(next_id_, end - next_id_);

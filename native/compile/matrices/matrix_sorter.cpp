@@ -50,9 +50,17 @@ void SortedRows::AddDuplicate(uint64_t offset, uint64_t id) {
   if (!first_duplicate || offset < first_duplicate->offset) first_duplicate = {offset, id};
 }
 
+RowSink AppendTo(store::MatrixWriter* out) {
+  if (out == nullptr) return {};
+  return [out](std::span<const std::byte> rows, uint64_t copies) {
+    if (copies == 1) return out->Append(rows);
+    out->AppendCopies(rows, copies);
+  };
+}
+
 struct MatrixSorter::DrainJob {
   std::span<const std::byte> fill;
-  store::MatrixWriter* out;
+  const RowSink& out;
   Progress* progress;
   SortedRows result;
   std::vector<std::byte> rows;       // of the range being assembled
@@ -93,8 +101,8 @@ void MatrixSorter::Close() {
   }
 }
 
-SortedRows MatrixSorter::Drain(uint64_t end, std::span<const std::byte> fill,
-                               store::MatrixWriter* out, Progress* progress) {
+SortedRows MatrixSorter::Drain(uint64_t end, std::span<const std::byte> fill, const RowSink& out,
+                               Progress* progress) {
   DrainJob job{fill, out, progress, {}, {}, {}};
   for (size_t b = 0; b < limits_.buckets; ++b) {
     // The last bucket also has every id beyond the expected ones.
@@ -109,7 +117,7 @@ void MatrixSorter::DrainRange(Partition* from, size_t bucket, Range range, Drain
   job->progress->ThrowIfCancelled();
   if (from->records(bucket) == 0) {
     job->result.AddMissing(range.first, range.size());
-    if (job->out) job->out->AppendCopies(job->fill, range.size());
+    if (job->out) job->out(job->fill, range.size());
   } else if (range.size() > assembly_rows_) {
     Divide(from, bucket, range, job);
     return;
@@ -168,7 +176,7 @@ void MatrixSorter::Assemble(Partition* from, size_t bucket, Range range, DrainJo
     job->result.AddMissing(range.first + row, 1);
     if (job->out) std::memcpy(job->rows.data() + row * row_bytes_, job->fill.data(), row_bytes_);
   }
-  if (job->out) job->out->Append(job->rows);
+  if (job->out) job->out(job->rows, 1);
 }
 
 }  // namespace graphzero::compile

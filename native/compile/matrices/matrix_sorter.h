@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +47,12 @@ struct SortedRows {
   void AddDuplicate(uint64_t offset, uint64_t id);
 };
 
+// Takes rows in order: `rows` once, or one row `copies` times, which may be none.
+using RowSink = std::function<void(std::span<const std::byte> rows, uint64_t copies)>;
+
+// Appends to a matrix; a null one only has its rows looked at.
+RowSink AppendTo(store::MatrixWriter* out);
+
 class MatrixSorter {
  public:
   // Ids are at least `first_id` and expected to be below `expected_end`; ids beyond it are correct
@@ -63,9 +70,9 @@ class MatrixSorter {
   uint64_t end_id() const { return end_id_; }  // one past the largest id
   uint64_t spilled_bytes() const { return store_.spilled_bytes(); }
 
-  // Appends the rows [first_id, end) to `out`, `fill` for those that are missing. Of rows with the
-  // same id, the one with the lowest offset is taken. With a null `out` rows are only looked at.
-  SortedRows Drain(uint64_t end, std::span<const std::byte> fill, store::MatrixWriter* out,
+  // Gives the rows [first_id, end) to `out`, `fill` for those that are missing. Of rows with the
+  // same id, the one with the lowest offset is taken. With an empty `out` rows are only looked at.
+  SortedRows Drain(uint64_t end, std::span<const std::byte> fill, const RowSink& out,
                    Progress* progress);
 
  private:

@@ -16,10 +16,13 @@
 #include <string_view>
 #include <type_traits>
 
-#include "compile/matrices/half.h"
+#include "base/half.h"
 #include "compile/text/number.h"
 
 namespace graphzero::compile {
+
+using base::BFloat16;
+using base::Half;
 
 enum class FieldStatus { kOk, kNan, kNotNumber, kNotInteger, kOutOfRange };
 
@@ -77,7 +80,7 @@ inline FieldStatus ParseDouble(std::string_view text, double* value) {
 template <class T>
 T FromDouble(double value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return NarrowFloat<T>(value);
+    return base::NarrowFloat<T>(value);
   } else {
     return static_cast<T>(value);
   }

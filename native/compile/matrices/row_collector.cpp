@@ -83,7 +83,7 @@ RowCollector::Report RowCollector::Finish(std::span<const std::byte> fill, Progr
   progress->Start("sorting rows", end - written);
   SortedRows found;
   if (sorter_) {
-    found = sorter_->Drain(end, fill, out, progress);
+    found = sorter_->Drain(end, fill, AppendTo(out), progress);
   } else {
     found.AddMissing(written, end - written);
     if (out) out->AppendCopies(fill, end - written);

@@ -62,6 +62,14 @@ class MemoryDivision:
         """What the daemon may come to hold."""
         return self.batches + int(self.row_cache * (1 + _ROW_INDEX_SHARE)) + self.work
 
+    def row_cache_beside(self, row_starts: int) -> int:
+        """What is left of `row_cache` if graphs that are read from disk keep their row starts in
+        memory. A row cache that the user gave stays as given: they come on top of it."""
+        if self.row_cache_given:
+            return self.row_cache
+        left = self.row_cache - int(row_starts / (1 + _ROW_INDEX_SHARE))
+        return max(left, min(self.row_cache, _LEAST_ROW_CACHE))
+
     @property
     def ids(self) -> int:
         """The part of `work` for ids and texts."""

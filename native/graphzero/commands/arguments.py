@@ -18,6 +18,11 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="socket or HOST:PORT (default: GRAPHZERO_ADDRESS, or the user's socket)",
     )
+    add_daemon_access(parser)
+
+
+def add_daemon_access(parser: argparse.ArgumentParser) -> None:
+    """How to introduce oneself to a daemon."""
     parser.add_argument(
         "--root-certificate",
         type=Path,
@@ -66,3 +71,16 @@ def _argument(parse: Callable[[str], int], text: str) -> int:
         return parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_work_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """What every command that writes a dataset takes about how it goes about it."""
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="working memory, such as 512M (default a quarter of what is available); the result "
+        "does not depend on it",
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="default one per processor")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")

@@ -17,13 +17,19 @@ from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.extras import MissingExtra
 
 _COMMANDS = {
+    "bench": "measure how fast batches come here, and say what limits them",
     "convert": "compile edge lists and columns into a dataset",
     "doctor": "say what to change about the machine or a dataset",
     "export": "write a dataset as Parquet or .npy files",
+    "fetch": "copy a dataset from a daemon, a directory or an object store",
     "generate": "write a synthetic dataset",
     "info": "show what a dataset or file holds",
     "ping": "tell whether a daemon answers",
+    "push": "copy a dataset to an object store or a directory",
+    "reorder": "put the nodes of a dataset into an order that needs fewer reads",
+    "quantise": "write a dataset again with a byte for each floating value",
     "sessions": "list the trainers of a daemon, or end the session of one",
+    "shard": "deal a dataset's large columns to several machines",
     "top": "show what a daemon is doing",
     "verify": "check every byte of a dataset or file",
 }

@@ -6,13 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from graphzero.base.progress import JobProgress, ShowProgress, no_progress
-from graphzero.commands.arguments import count, size
+from graphzero.commands.arguments import add_work_options, count, size
 from graphzero.commands.convert_report import print_report
-from graphzero.commands.convert_sources import parse_fill, plan_of, typed_source
+from graphzero.commands.convert_sources import parse_fill, parse_ranges, plan_of, typed_source
 from graphzero.conversion.convert import convert
 from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.plan import ColumnOptions, WorkOptions, with_fill
-from graphzero.files.column_types import FLOAT_DTYPES
+from graphzero.files.column_types import FLOAT_TYPES, TIME_UNITS, general_float_type
 
 if TYPE_CHECKING:
     from graphzero.conversion.typed_plan import TypedSource
@@ -25,6 +25,7 @@ examples:
   graphzero convert --edges follows.csv --source who --target whom --relabel --nodes people.csv \\
       --id-column person_id --columns x=age,income,height --columns y=label \\
       --columns "joined=joined_at:date[s]" --columns city=city --fill x=mean --out DIR
+  graphzero convert --edges calls.csv --source caller --target callee --time when --out DIR
   graphzero convert flights.toml --out DIR     (tables that refer to each other)
   graphzero convert FOLDER --out DIR    (an export, an OGB or RelBench dataset, .npy files)
   graphzero convert old.gl features.gd --out DIR      (files of GraphZero 0.2)
@@ -35,10 +36,12 @@ blanks, a table (Parquet, Arrow, Feather, or a folder of such files), or an arra
 "id" or one row for each node in order (TABLE#NAME is one of its columns), or an array with a row
 for each node. Text may be compressed with gzip or Zstandard; lines that begin with # or % are
 comments, and a first line whose first field is not a number is a header. Text goes by the position
-of its columns, unless they are named: by --source, --target and --weight, by --columns of --nodes,
+of its columns, unless they are named: by --source, --target, --weight and --time, by --columns of
+--nodes,
 by --edge-columns of --edges, or as FILE#COLUMN,COLUMN.
 
-A TYPE is a type of numbers (float32, int64, bool, ...), date[s] for dates and times as whole
+A TYPE is a type of numbers (float32, int64, bool, ...), q8 for floating values that are stored in
+one byte each and read as float32 (q8[float16]: as float16), date[s] for dates and times as whole
 seconds since 1970 (or D, ms, us, ns), or category for texts or integers as codes 0, 1, 2, ...
 Without one, several columns are float32, one of integers int64, one of texts a category, and dates
 of Parquet keep their unit. What is missing is NaN, -1 in a category, and else an error unless
@@ -114,11 +117,30 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
     graph.add_argument(
         "--edge-ids", action="store_true", help="store the input row number of each edge"
     )
+    graph.add_argument(
+        "--order",
+        choices=["degree", "community", "none"],
+        default="none",
+        help="put nodes together that batches read together, or those first that rows name most "
+        "often; their ids before stay original ids (default none)",
+    )
     named = "of a table, or as the first line of text names it"
     graph.add_argument("--source", metavar="COLUMN", help=named)
     graph.add_argument("--target", metavar="COLUMN", help=named)
     graph.add_argument(
         "--weight", metavar="COLUMN", help=f"{named} (default weight, if there is one)"
+    )
+    graph.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help=f"when an edge came to be, for samples by time: integers or dates; {named}; implies "
+        "--edge-ids. Of a folder in OGB's layout with types: the times of nodes, such as node_year",
+    )
+    graph.add_argument(
+        "--time-unit",
+        choices=TIME_UNITS,
+        help="what the integers of --time count since 1970, and what dates are rounded down to "
+        "(default: the unit of the dates; of text, seconds)",
     )
     graph.add_argument(
         "--relabel",
@@ -144,18 +166,24 @@ def _add_type_options(types: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="relations get no reverse, and one within a type stays directed",
     )
-    types.add_argument(
-        "--time",
-        metavar="COLUMN",
-        help="of nodes of an OGB dataset: has their times, such as node_year",
-    )
 
 
 def _add_column_options(columns: argparse._ArgumentGroup) -> None:
     columns.add_argument(
         "--dtype",
-        choices=FLOAT_DTYPES,
-        help="of columns of floating values that have no TYPE of their own",
+        choices=(*FLOAT_TYPES, "int8"),
+        metavar="TYPE",
+        help="of columns of floating values that have no TYPE of their own: "
+        f"{', '.join(FLOAT_TYPES)}. q8 (or int8) stores features in one byte each, which are "
+        "float32 when they are read (float16 with q8[float16])",
+    )
+    columns.add_argument(
+        "--range",
+        action="append",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="of a column of type q8: its lowest and highest value, instead of those that are "
+        "found; values outside become the nearest of the two; may be repeated",
     )
     columns.add_argument(
         "--rows-in-order",
@@ -196,15 +224,7 @@ def _add_work_options(work: argparse._ArgumentGroup) -> None:
         default="stop",
         help="what to do about a bad line of text (default stop)",
     )
-    work.add_argument(
-        "--memory",
-        type=size,
-        metavar="SIZE",
-        help="working memory, such as 512M (default a quarter of what is available); the result "
-        "does not depend on it",
-    )
-    work.add_argument("--threads", type=int, metavar="N", help="default one per processor")
-    work.add_argument("--quiet", action="store_true", help="print errors only")
+    add_work_options(work)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -224,16 +244,22 @@ def run(args: argparse.Namespace) -> int:
             dedup=args.dedup,
             edge_ids=args.edge_ids,
         ),
-        column_options=ColumnOptions(args.row_align, args.nan, fill, args.dtype),
+        column_options=_column_options(args)._replace(nan=args.nan, fill=fill),
         work=WorkOptions(
             args.memory, args.threads, args.on_error, args.overwrite, missing=tuple(args.missing)
         ),
-        edge_names=EdgeNames(args.source, args.target, args.weight),
+        edge_names=EdgeNames(args.source, args.target, args.weight, args.time),
+        order=args.order,
         show_progress=show_progress,
     )
     if not args.quiet:
         print_report(args.out, report)
     return 0
+
+
+def _column_options(args: argparse.Namespace) -> ColumnOptions:
+    dtype = None if args.dtype is None else general_float_type(args.dtype)
+    return ColumnOptions(args.row_align, dtype=dtype, ranges=parse_ranges(args.range))
 
 
 def _run_typed(args: argparse.Namespace, source: TypedSource, show_progress: ShowProgress) -> int:
@@ -243,10 +269,11 @@ def _run_typed(args: argparse.Namespace, source: TypedSource, show_progress: Sho
     report = convert_typed(
         source,
         args.out,
-        column_options=ColumnOptions(args.row_align, dtype=args.dtype),
+        column_options=_column_options(args),
         work=WorkOptions(
             args.memory, args.threads, args.on_error, args.overwrite, missing=tuple(args.missing)
         ),
+        order=args.order,
         show_progress=show_progress,
     )
     if not args.quiet:

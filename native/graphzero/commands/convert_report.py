@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from graphzero.base.text import count_text, counted_text, rate_text, size_text
 
 if TYPE_CHECKING:
     from graphzero.conversion.compile_column import ColumnReport
     from graphzero.conversion.convert import ConversionReport
+    from graphzero.conversion.ordering import OrderReport
     from graphzero.conversion.typed_plan import TypedConversionReport
 
 
@@ -17,6 +19,11 @@ def print_report(out: str, report: ConversionReport) -> None:
     graph = report.graph
     edges = counted_text(graph.num_edges, "edge")
     print(f"{out}: {counted_text(graph.num_nodes, 'node')}, {edges}")
+    if graph.first_time is not None and graph.last_time is not None:
+        first, last = (
+            time_text(time, graph.time_unit) for time in (graph.first_time, graph.last_time)
+        )
+        print(f"  times of edges from {first} to {last}")
     if graph.dropped:
         print(f"  dropped {count_text(graph.dropped)} repeated edges")
     for name, column in report.columns.items():
@@ -30,10 +37,31 @@ def print_report(out: str, report: ConversionReport) -> None:
 
 
 def print_work(report: ConversionReport | TypedConversionReport) -> None:
+    if report.order is not None:
+        print_order(report.order)
     print(
         f"  read {size_text(report.input_bytes)}, wrote {size_text(report.output_bytes)} in "
         f"{report.seconds:.1f} s{rate_text(report.input_bytes, report.seconds)}"
     )
+
+
+def print_order(report: OrderReport) -> None:
+    if report.order is None:
+        print("  order: as it was, because by communities batches would read no less")
+    elif report.communities is not None:
+        print(
+            f"  order: by community; communities of several nodes: {count_text(report.communities)}"
+        )
+    else:
+        print("  order: by degree")
+    before, after = report.blocks
+    cold_before, cold_after = report.cold_blocks
+    if before and cold_before:
+        print(
+            f"  blocks of 4 KiB that batches read, estimated for rows of 512 bytes: "
+            f"{after / before:.2f} of before, {cold_after / cold_before:.2f} where hot rows are "
+            "cached"
+        )
 
 
 def column_text(column: ColumnReport) -> str:
@@ -59,7 +87,17 @@ def column_text(column: ColumnReport) -> str:
             f"{count_text(column.rounded_integers)} integers rounded (type float64 holds them up "
             "to 2^53)"
         )
+    if column.quantised is not None:
+        parts.append(quantised_text(vars(column.quantised)))
     return ", ".join(parts)
+
+
+def quantised_text(facts: Mapping[str, Any]) -> str:
+    """What quantising a column lost, from the fields of a Quantisation."""
+    text = f"off by {facts['mean_error']:.3g} on average, by {facts['largest_error']:.3g} at most"
+    if facts["clipped"]:
+        text += f", {count_text(facts['clipped'])} values clipped to the stated range"
+    return text
 
 
 def _missing_text(column: ColumnReport) -> str:
@@ -70,6 +108,8 @@ def _missing_text(column: ColumnReport) -> str:
 
 
 def time_text(time: int, unit: str) -> str:
+    if not unit:
+        return str(time)
     import numpy as np
 
     return str(np.array(time, f"datetime64[{unit}]"))

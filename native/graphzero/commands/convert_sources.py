@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphzero.base.errors import InputError
+from graphzero.base.object_store import is_uri
 from graphzero.conversion.inputs.locations import Location
 from graphzero.conversion.plan import ColumnSource, Plan, Relabel
 from graphzero.files.column_types import COLUMN_TYPES, split_type
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _FLAT_OPTIONS = (
     "edges", "nodes", "column", "edge_column", "columns", "edge_columns", "split", "undirected",
     "direction", "num_nodes", "dedup", "edge_ids", "source", "target", "weight", "relabel",
-    "separate_ids", "rows_in_order", "id_column", "nan", "fill",
+    "separate_ids", "rows_in_order", "id_column", "nan", "fill", "time_unit",
 )  # fmt: skip
 
 
@@ -39,11 +40,15 @@ def typed_source(args: argparse.Namespace) -> TypedSource | None:
         from graphzero.conversion.inputs.layouts import typed_folder
 
         source = typed_folder(folders[0], reverse=not args.no_reverse, time=args.time)
-    own = "--no-reverse" if args.no_reverse else "--time" if args.time else None
-    if own is not None and (source is None or descriptions):
+    if args.no_reverse and (source is None or descriptions):
         raise InputError(
-            f"found {own}, which is for folders of datasets with types; a description of tables "
-            "says it itself"
+            "found --no-reverse, which is for folders of datasets with types; a description of "
+            "tables says it itself"
+        )
+    if args.time and descriptions:
+        raise InputError(
+            f"{descriptions[0]}: found --time, which a description of tables says itself: "
+            f'time = "{args.time}"'
         )
     if source is None:
         return None
@@ -72,6 +77,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
             "source",
             "target",
             "weight",
+            "time",
+            "time_unit",
             "nodes",
             "edge_columns",
             "separate_ids",
@@ -98,6 +105,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
             )
     if len(edges) != 1:
         raise InputError(f"found {len(edges)} sources of edges, expected one: --edges FILE")
+    if args.time_unit and not args.time:
+        raise InputError("found --time-unit, expected --time COLUMN with it")
     relabel: Relabel | None = args.relabel
     if args.separate_ids and relabel is None:
         relabel = "auto"
@@ -108,6 +117,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         nodes=args.nodes,
         id_column=args.id_column,
         separate_ids=args.separate_ids,
+        time_unit=args.time_unit or "",
     )
 
 
@@ -138,7 +148,8 @@ def parse_column(text: str, option: str = "--column") -> ColumnSource:
         raise InputError(f"{option} {text!r}: expected NAME=FILE or NAME=FILE:TYPE")
     source, asked = split_type(path)
     _, colon, unknown = path.rpartition(":")
-    if asked is None and colon and not Path(Location.parse(path).path).exists():
+    of_uri = is_uri(path) and unknown.startswith("//")
+    if asked is None and colon and not of_uri and not Path(Location.parse(path).path).exists():
         raise InputError(
             f"{option} {text!r}: unknown type {unknown!r}, expected one of "
             f"{', '.join(COLUMN_TYPES)}"
@@ -171,6 +182,19 @@ def parse_fill(texts: Sequence[str]) -> tuple[str | None, dict[str, str]]:
         else:
             raise InputError(f"--fill {text!r}: expected VALUE or NAME=VALUE")
     return general, own
+
+
+def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """["x=-1:1"]: the lowest and the highest value of columns, by name."""
+    ranges = {}
+    for text in texts:
+        name, _, ends = text.partition("=")
+        low, _, high = ends.partition(":")
+        try:
+            ranges[name] = (float(low), float(high))
+        except ValueError:
+            raise InputError(f"--range {text!r}: expected NAME=LOW:HIGH with two numbers") from None
+    return ranges
 
 
 def parse_split(text: str) -> ColumnSource:

@@ -84,5 +84,5 @@ def _rounded_text(count: int, unit: str) -> str:
 
 
 def _times_text(times: tuple[int, int], unit: str) -> str:
-    first, last = (str(time) if not unit else time_text(time, unit) for time in times)
+    first, last = (time_text(time, unit) for time in times)
     return f"times from {first} to {last}"

@@ -39,9 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
     parser.add_argument(
         "--dtype",
-        choices=["float32", "float16", "bfloat16"],
+        choices=["float32", "float16", "bfloat16", "q8", "q8[float16]", "int8"],
         default="float32",
-        help="of the features (default float32)",
+        help="of the features (default float32); q8 (or int8): one byte a value, read as float32",
     )
     parser.add_argument(
         "--memory",

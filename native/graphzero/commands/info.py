@@ -11,9 +11,11 @@ from typing import Any
 
 from graphzero import _engine
 from graphzero.base.text import count_text, line_text, size_text, table_text
+from graphzero.commands.convert_report import quantised_text
 from graphzero.commands.values import summarize_values, values_text
 from graphzero.files.column_file import ROLES
 from graphzero.files.column_keys import is_column_directory
+from graphzero.files.column_types import quantised_type
 from graphzero.files.description import parse_description
 from graphzero.files.paths import GRAPH_FILE, categories_file, datasets, files_of, open_file
 
@@ -154,21 +156,51 @@ def _degree_classes() -> Iterator[tuple[int, int]]:
 
 
 def _matrix(matrix: _engine.Matrix, path: Path) -> dict[str, Any]:
+    shard = matrix.shard
     return {
         "kind": "matrix",
+        "shard": None
+        if shard is None
+        else {
+            "part": shard.part,
+            "parts": shard.parts,
+            "block_rows": shard.block_rows,
+            "total_rows": shard.total_rows,
+            "whole_fingerprint": shard.whole_fingerprint.hex(),
+        },
         "dtype": matrix.dtype,
         "shape": [matrix.rows, *matrix.row_shape],
         "row_stride": matrix.row_stride,
         "role": ROLES[matrix.role],
+        "quantisation": _quantisation(matrix),
         **parse_description(str(path), matrix.description)._asdict(),
         "values": summarize_values(matrix, path.name),
     }
 
 
+def _quantisation(matrix: _engine.Matrix) -> dict[str, Any] | None:
+    """Without scales and offsets, of which there are as many as features."""
+    if (found := matrix.quantisation) is None:
+        return None
+    return {
+        "dtype": quantised_type(found.delivered),
+        "largest_error": found.largest_error,
+        "mean_error": found.mean_error,
+        "clipped": found.clipped,
+    }
+
+
+def _quantised_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
+    facts = info["quantisation"]
+    if facts is None:
+        return []
+    return [("stored", f"{facts['dtype']}, one byte a value, {quantised_text(facts)}")]
+
+
 def _summary_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     """What one wants to know of data first."""
     if info["kind"] == "matrix":
-        rows = [_shape_row(info), *_meaning_rows(info)]
+        rows = [_shape_row(info), *_quantised_rows(info), *_meaning_rows(info)]
         text = values_text(info)
         return [*rows, ("range", text)] if text else rows
     if "relations" in info:
@@ -324,6 +356,7 @@ def _isolated_row(info: dict[str, Any]) -> tuple[str, str]:
 def _matrix_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         _shape_row(info),
+        *_quantised_rows(info),
         *_meaning_rows(info),
         ("range", values_text(info) or "no values"),
         ("row stride", f"{count_text(info['row_stride'])} bytes"),
@@ -356,6 +389,15 @@ def _is_of_relation(column: Path) -> bool:
 def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     """What the file says about its values."""
     rows = []
+    if (shard := info["shard"]) is not None:
+        rows.append(
+            (
+                "part",
+                f"{shard['part']} of {shard['parts']}, in blocks of "
+                f"{count_text(shard['block_rows'])} of {count_text(shard['total_rows'])} rows in "
+                "all",
+            )
+        )
     if info["columns"]:
         rows.append(("columns", _names_text(info["columns"])))
     if info["unit"] is not None:
@@ -364,6 +406,8 @@ def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
         column = Path(info["path"])
         dictionary = categories_file(column.parent, column.stem).name
         rows.append(("meaning", f"codes of {dictionary}, -1 for none"))
+    if info["order"] is not None:
+        rows.append(("order", f"nodes by {info['order']}, from the ids before"))
     return rows
 
 

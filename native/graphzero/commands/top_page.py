@@ -98,4 +98,5 @@ def _io_line(column: Any, last: Any, seconds: float, wide: bool) -> str:
         + (reading if wide else "")
         + f"{quantile_text(latency, 0.5):>7} {quantile_text(latency, 0.99):>7}  "
         f"{column.dataset}/{column.column}, {column.path}"
+        + (", row starts in memory" if column.row_starts_byte_size else "")
     )

@@ -69,18 +69,17 @@ def values_text(info: dict[str, Any]) -> str:
 
 def _some_rows(matrix: _engine.Matrix) -> npt.NDArray[Any]:
     """All rows, or some, read from the file: a view would end the process if the file is cut."""
-    view: npt.NDArray[Any] = matrix.tensor()
+    dtype = DataType[matrix.dtype.upper()]
     most = max(_PIECES, _MOST_BYTES // max(1, matrix.row_bytes))
     if matrix.rows <= most:
         firsts, count = [0], matrix.rows
     else:
         count = most // _PIECES
         firsts = np.linspace(0, matrix.rows - count, _PIECES).astype(np.int64).tolist()
-    rows = np.empty((len(firsts) * count, *view.shape[1:]), view.dtype)
+    rows = np.empty((len(firsts) * count, *matrix.row_shape), dtype.storage)
     for index, first in enumerate(firsts):
         piece = rows[index * count : (index + 1) * count]
         matrix.read_rows(first, piece.reshape(-1).view(np.uint8))
-    dtype = DataType[matrix.dtype.upper()]
     return widen(rows, dtype) if dtype.is_half else rows
 
 

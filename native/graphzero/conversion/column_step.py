@@ -73,12 +73,30 @@ class ColumnStep:
             description=column.description,
             on_error=self._work.on_error,
             name_node=name_node,
+            value_range=options.ranges.get(column.name),
+            quantisation=column.quantisation,
         )
         with self._show_progress(source_label(column.source)) as report:
             result = compile_column(column.source, out_file, request, report)
         if is_split:
             _check_split(column, out_file, ids_below)
         return result
+
+
+def index_original_ids(directory: Path, resources: _engine.Resources) -> None:
+    """Gives original ids that do not ascend, as those of an ordered dataset, the order in which
+    they do."""
+    from graphzero import _engine
+    from graphzero.files.column_file import ColumnFile
+    from graphzero.files.verify import ids_ascend
+
+    file = directory / f"{ORIGINAL_IDS}{COLUMN_SUFFIX}"
+    column = ColumnFile(file)
+    if ids_ascend(column):
+        return
+    indexed = file.with_suffix(".part")
+    _engine.index_original_ids(column.matrix, str(indexed), resources=resources)
+    indexed.rename(file)
 
 
 def source_label(source: StrPath | EdgeStream | RowStream) -> str:

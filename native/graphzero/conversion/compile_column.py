@@ -3,6 +3,7 @@
 NumPy is imported only for arrays: a conversion of text starts without it.
 """
 
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
 from graphzero.base.progress import Report
+from graphzero.files.column_types import QUANTISED, quantised_type, unquantised
 from graphzero.files.paths import COLUMN_SUFFIX, categories_file
 
 if TYPE_CHECKING:
     from graphzero.conversion.inputs.streams import RowStream
     from graphzero.conversion.inputs.texts import TextInput
     from graphzero.conversion.plan import Role
+    from graphzero.files.quantisation import Quantisation
 
 Number = int | float | str  # a string is taken as it stands, so that no digit is lost
 
@@ -44,6 +47,7 @@ class ColumnReport:
     rounded_times: int = 0  # that were finer than the unit
     rounded_integers: int = 0  # that the type of the column does not hold exactly
     is_split: bool = False  # a list of ids
+    quantised: "Quantisation | None" = None  # what was lost, if values are stored as a byte each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +77,8 @@ class ColumnRequest:
     description: str = ""  # what the file is to say about the values of an array
     on_error: str = "stop"  # "skip" leaves out bad lines of text, and counts them
     name_node: Callable[[int], str] | None = None  # what messages call a node
+    value_range: tuple[float, float] | None = None  # of a quantised column; None: as it is found
+    quantisation: "_engine.Quantisation | None" = None  # by which values were quantised before
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -106,18 +112,88 @@ def compile_column(
     if request.fill_all is not None and (isinstance(source, TextInput) or not source.matrix):
         parse_number(request.fill_all, f"fill value of {name!r}")
         request = replace(request, fill=request.fill_all, nan=request.fill_all, fill_floats=True)
-    if isinstance(source, TextInput):
-        facts = _compile_text(source, out_file, request, report)
+    asked = _quantised_type(source, request)
+    if asked is None:
+        if request.value_range is not None:
+            raise InputError(
+                f"range of {name!r}: found a column that is not quantised, expected type "
+                f"{' or '.join(QUANTISED)}"
+            )
+        facts = _compile(source, out_file, request, report)
     else:
-        from graphzero.conversion.compile_rows import compile_rows
-
-        facts = compile_rows(source, out_file, request, report)
+        facts = _compile_quantised(source, out_file, request, asked, report)
     return ColumnReport(
         **facts,
         seconds=time.perf_counter() - started,
         bytes=Path(out_file).stat().st_size,
         is_split=request.role == "ids",
     )
+
+
+def _compile(
+    source: "TextInput | RowStream", out_file: str, request: ColumnRequest, report: Report | None
+) -> dict[str, Any]:
+    from graphzero.conversion.inputs.texts import TextInput
+
+    if isinstance(source, TextInput):
+        return _compile_text(source, out_file, request, report)
+    from graphzero.conversion.compile_rows import compile_rows
+
+    return compile_rows(source, out_file, request, report)
+
+
+def _quantised_type(source: "TextInput | RowStream", request: ColumnRequest) -> str | None:
+    """One of QUANTISED if the column may have to be quantised."""
+    from graphzero.conversion.inputs.texts import TextInput
+
+    if not isinstance(source, TextInput) and source.matrix is not None:
+        return source.matrix.type.quantised
+    asked = request.dtype or request.float_dtype
+    return asked if asked in QUANTISED and request.role in ("node", "edge") else None
+
+
+def _compile_quantised(
+    source: "TextInput | RowStream",
+    out_file: str,
+    request: ColumnRequest,
+    asked: str,
+    report: Report | None,
+) -> dict[str, Any]:
+    """As float32 into a file of its own first: the ranges are known only at the end."""
+    from graphzero.conversion.inputs.matrix_type import quantises_rows_of
+    from graphzero.conversion.inputs.texts import TextInput
+    from graphzero.conversion.quantise_column import quantise_file
+
+    label = source.path if isinstance(source, TextInput) else source.name
+    by_dtype = request.dtype is None and (isinstance(source, TextInput) or source.matrix is None)
+    plain = replace(
+        request,
+        dtype=None if request.dtype is None else unquantised(request.dtype),
+        float_dtype=None if request.float_dtype is None else unquantised(request.float_dtype),
+        # Padding is for the file that stays.
+        row_align=request.row_align if by_dtype else None,
+    )
+    with tempfile.TemporaryDirectory(dir=Path(out_file).parent, prefix=".quantise-") as directory:
+        floats = str(Path(directory) / Path(out_file).name)
+        facts = _compile(source, floats, plain, report)
+        if by_dtype and (facts["dtype"] != "float32" or not quantises_rows_of(facts["cols"])):
+            Path(floats).rename(out_file)
+            return facts
+        quantised = quantise_file(
+            floats,
+            out_file,
+            asked,
+            label=label,
+            value_range=request.value_range,
+            quantisation=request.quantisation,
+            row_align=request.row_align or 0,
+            resources=_engine.Resources.make(
+                memory=request.memory, threads=request.threads, temp_dir=request.temp_dir
+            ),
+            name_node=request.name_node,
+            report=report,
+        )
+    return facts | {"dtype": asked, "quantised": quantised}
 
 
 def _open(
@@ -176,6 +252,11 @@ def _matrix_rows(
         stored_bytes=matrix.byte_size,
     )
     about = matrix.description
+    if (own := matrix.matrix.quantisation) is not None:
+        asked = request.dtype or request.float_dtype
+        if asked in (None, quantised_type(own.delivered)) and request.value_range is None:
+            # Values that were made of codes become the same codes again.
+            request = replace(request, dtype=quantised_type(own.delivered), quantisation=own)
     if request.dtype not in (None, matrix.dtype.label):
         about = ColumnDescription(about.columns)  # of other values
     if about.categories:

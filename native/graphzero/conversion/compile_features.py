@@ -8,6 +8,7 @@ from typing import Any
 from graphzero.base.resources import make_resources
 from graphzero.conversion.compile_column import ColumnRequest, compile_column
 from graphzero.files.column_names import check_not_reserved
+from graphzero.files.column_types import QUANTISED, unquantised
 from graphzero.files.paths import COLUMN_SUFFIX
 from graphzero.files.publish import new_file
 
@@ -21,6 +22,7 @@ def write_features(
     role: str = "node",
     row_align: int | None = None,
     nan: float | None = None,
+    value_range: tuple[float, float] | None = None,
     overwrite: bool = False,
 ) -> None:
     """Writes a matrix file.
@@ -30,8 +32,9 @@ def write_features(
     output of an encoder. Values are converted piece by piece, so memory stays bounded.
 
     A value that an integer dtype cannot hold is refused, NaN too unless `nan` says what stands for
-    it. `role` is "node", "edge" or "ids" (a split: int64 in one dimension). `row_align` pads each
-    row to a multiple of that many bytes.
+    it. dtype="q8" stores floating values as one byte each, see quantise(); `value_range` is then
+    their lowest and highest value, unless those are to be found. `role` is "node", "edge" or "ids"
+    (a split: int64 in one dimension). `row_align` pads each row to a multiple of that many bytes.
     """
     from graphzero.conversion.matrix_arrays import MatrixSpec, dtype_name, pieces_of, write_pieces
 
@@ -45,11 +48,35 @@ def write_features(
         raise ValueError("chunks of rows need a dtype as well as a shape")
     else:
         pieces = array
-    spec = MatrixSpec(tuple(int(size) for size in shape), dtype_name(dtype), role, row_align, nan)
+    asked = dtype_name(dtype)
+    quantised = asked in QUANTISED
+    spec = MatrixSpec(
+        tuple(int(size) for size in shape),
+        unquantised(asked),
+        role,
+        None if quantised else row_align,
+        nan,
+    )
     spec.check()
     check_not_reserved(Path(path).name.removesuffix(COLUMN_SUFFIX), role)
     with new_file(path, overwrite=overwrite) as draft:
-        write_pieces(draft, spec, pieces)
+        if not quantised:
+            write_pieces(draft, spec, pieces)
+            return
+        from graphzero.conversion.quantise_column import quantise_file
+
+        floats = f"{draft}-float32"
+        write_pieces(floats, spec, pieces)
+        quantise_file(
+            floats,
+            draft,
+            asked,
+            label="array",
+            value_range=value_range,
+            row_align=row_align or 0,
+            resources=make_resources(None, None, Path(draft).parent),
+        )
+        Path(floats).unlink()
 
 
 def _as_array(value: Any) -> Any:

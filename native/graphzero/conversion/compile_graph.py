@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.streams import EdgeStream
     from graphzero.conversion.inputs.tables import Wanted
     from graphzero.conversion.inputs.texts import TextInput
+    from graphzero.files.column_types import TimeUnit
 
 StoredDirection = Literal["in", "out", "both"]
 
@@ -40,6 +41,10 @@ class GraphOptions(NamedTuple):
     weight_name: str = ""  # what the weights are called where they come from
     node_times: npt.NDArray[np.int64] | None = None
     time_unit: str = ""  # what times count; empty: nobody said
+
+    @property
+    def stated_unit(self) -> TimeUnit | None:
+        return cast("TimeUnit | None", self.time_unit or None)
 
     def for_engine(self, *, symmetric_source: bool = False) -> _engine.TopologyOptions:
         out, in_ = stored_directions(self.direction)
@@ -79,6 +84,7 @@ class GraphReport(NamedTuple):
     guessed_ends: tuple[str, str] | None = None  # first columns of a table that nothing names
     first_time: int | None = None  # of the earliest edge, if edges have times
     last_time: int | None = None
+    time_unit: str = ""  # what these count; empty: nobody said
 
 
 def compile_edges(
@@ -105,6 +111,7 @@ def compile_edges(
     target = os.fspath(out_file)
     from graphzero.conversion.inputs.locations import has_stream
     from graphzero.conversion.inputs.names import EdgeNames
+    from graphzero.conversion.inputs.options import ReadOptions
     from graphzero.conversion.inputs.texts import check_edge_header, text_input
 
     if not isinstance(source, str | os.PathLike):
@@ -114,21 +121,20 @@ def compile_edges(
     if Path(name).suffix == ".gl":
         if names.given:
             raise InputError(
-                f"{name}: found names of columns (--source, --target, --weight), which a graph "
-                "does not have"
+                f"{name}: found names of columns (--source, --target, --weight, --time), which a "
+                "graph does not have"
             )
         return _compile_topology(name, target, options, resources, report)
+    reading = ReadOptions(missing, skip_errors, resources.threads, time_unit=options.stated_unit)
     if has_stream(name):
         from graphzero.conversion.inputs.edges import stream_edges
 
-        stream = stream_edges(name, names)
+        stream = stream_edges(name, names, reading)
         return _compile_stream(stream, target, options, resources, report)
     if names.given or checked:
         from graphzero.conversion.inputs.edges import table_edges
         from graphzero.conversion.inputs.opening import edge_table
-        from graphzero.conversion.inputs.options import ReadOptions
 
-        reading = ReadOptions(missing, skip_errors, resources.threads)
         limit = 2**63 if options.num_nodes is None else options.num_nodes
         table = edge_table(name, names, reading, texts=False)
         edges = table_edges(table, node_limit=limit, checked=checked)
@@ -292,6 +298,8 @@ def _compile_stream(
     resources: _engine.Resources,
     report: Report | None,
 ) -> GraphReport:
+    if stream.time_unit:
+        options = options._replace(time_unit=stream.time_unit)
     result = _engine.compile_topology(
         stream_input(stream),
         target,
@@ -299,7 +307,7 @@ def _compile_stream(
         resources=resources,
         report=report,
     )
-    found = _graph_report(result)
+    found = _graph_report(result)._replace(time_unit=options.time_unit)
     if stream.tally is not None:
         found = found._replace(skipped=stream.tally.skipped, messages=stream.tally.messages)
     return found._replace(guessed_ends=stream.ends) if stream.guessed else found

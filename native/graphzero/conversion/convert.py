@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphzero.base.errors import InputError
 from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.resources import make_resources
-from graphzero.conversion.column_step import ColumnStep, source_label
+from graphzero.conversion.column_step import ColumnStep, index_original_ids, source_label
 from graphzero.conversion.compile_graph import GraphOptions, GraphReport, compile_edges
 from graphzero.conversion.inputs.locations import Location, stored_bytes
+from graphzero.conversion.ordering import ConvertOrder, OrderReport, in_order
 from graphzero.conversion.plan import ColumnOptions, ColumnSource, Plan, WorkOptions
 from graphzero.files.column_names import check_column_name
-from graphzero.files.column_types import FLOAT_DTYPES
 from graphzero.files.paths import CATEGORIES_SUFFIX, COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero.files.publish import StrPath, new_dataset
 
@@ -38,6 +38,7 @@ class ConversionReport(NamedTuple):
     output_bytes: int
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
+    order: OrderReport | None = None  # if nodes were to be put into an order
 
 
 def convert(
@@ -48,6 +49,7 @@ def convert(
     column_options: ColumnOptions,
     work: WorkOptions,
     edge_names: EdgeNames | None = None,
+    order: ConvertOrder = "none",
     show_progress: ShowProgress = no_progress,
 ) -> ConversionReport:
     """Compiles everything into a new directory, which becomes `out` when all of it is complete.
@@ -59,14 +61,20 @@ def convert(
     edges: StrPath | EdgeStream = plan.edges
     columns, notes = plan.columns, plan.notes
     _check_columns(columns)
-    _check_dtype(column_options.dtype)
+    column_options.check_ranges(column.name for column in columns)
     _check_skipping(plan, work)
     _check_nodes(plan)
-    graph_options = _with_edge_ids(graph_options, columns)
+    graph_options = _with_edge_ids(graph_options, columns, edge_names)
+    if plan.time_unit:
+        graph_options = graph_options._replace(time_unit=plan.time_unit)
     sizes = _sizes_of_files(plan)
-    with new_dataset(out, overwrite=work.overwrite) as directory:
-        resources = make_resources(work.memory, work.threads, directory.parent)
-        step = _Step(directory, work, resources, column_options, show_progress)
+    with (
+        new_dataset(out, overwrite=work.overwrite) as final,
+        in_order(final, order, work, show_progress) as ordering,
+    ):
+        directory = ordering.directory
+        resources = make_resources(work.memory, work.threads, final.parent)
+        step = _Step(directory, work, resources, column_options, graph_options, show_progress)
         step.check_names(columns)
         checked = step.read_with_edges(plan)
         node_times = plan.node_times
@@ -93,8 +101,6 @@ def convert(
         times = _times_file(node_times, graph_options, resources, show_progress)
         if times is not None:
             graph_options = graph_options._replace(node_times=times.times)
-        if plan.time_unit:
-            graph_options = graph_options._replace(time_unit=plan.time_unit)
         with show_progress(source_label(edges)) as report:
             graph = compile_edges(
                 edges,
@@ -109,13 +115,15 @@ def convert(
             )
         if plan.original_ids is not None:
             step.compile(ColumnSource(ORIGINAL_IDS, plan.original_ids), graph)
+            index_original_ids(directory, resources)
         reports = {column.name: step.compile(column, graph) for column in columns}
         _check_sizes(plan, sizes)
-        output_bytes = sum(file.stat().st_size for file in directory.iterdir())
+        ordered = ordering.run()
+        output_bytes = sum(file.stat().st_size for file in final.iterdir())
     seconds = time.monotonic() - started
     notes += _notes_on_guesses(edges, graph)
     input_bytes = sum(sizes.values()) + _size_of_streams(plan)
-    return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes)
+    return ConversionReport(graph, reports, input_bytes, output_bytes, seconds, notes, ordered)
 
 
 def _times_file(
@@ -141,6 +149,7 @@ class _Step:
         work: WorkOptions,
         resources: _engine.Resources,
         options: ColumnOptions,
+        graph_options: GraphOptions,
         show_progress: ShowProgress,
     ) -> None:
         from graphzero.conversion.inputs.options import ReadOptions
@@ -148,7 +157,12 @@ class _Step:
         self._columns = ColumnStep(directory, work, resources, options, show_progress)
         self._work = work
         self._options = options
-        self.reading = ReadOptions(work.missing, work.on_error == "skip", resources.threads)
+        self.reading = ReadOptions(
+            work.missing,
+            work.on_error == "skip",
+            resources.threads,
+            time_unit=graph_options.stated_unit,
+        )
         self.name_node: Callable[[int], str] | None = None
         self._with_edges: set[str] = set()  # columns of which bad lines are no edges either
 
@@ -248,9 +262,13 @@ def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[
     return notes
 
 
-def _with_edge_ids(options: GraphOptions, columns: Sequence[ColumnSource]) -> GraphOptions:
-    """Columns per edge are found by edge ids, so these must be there."""
-    if any(column.role == "edge" for column in columns):
+def _with_edge_ids(
+    options: GraphOptions, columns: Sequence[ColumnSource], names: EdgeNames | None
+) -> GraphOptions:
+    """Columns per edge are found by edge ids, and edges between the same nodes at the same time are
+    told apart by them, so these must be there."""
+    timed = names is not None and names.time is not None
+    if timed or any(column.role == "edge" for column in columns):
         return options._replace(edge_ids=True)
     return options
 
@@ -284,14 +302,6 @@ def _check_sizes(plan: Plan, before: dict[str, int]) -> None:
                 f"{path}: found {size} bytes, expected {before[path]} as before: it changed while "
                 "it was read; convert it again"
             )
-
-
-def _check_dtype(dtype: str | None) -> None:
-    if dtype is not None and dtype not in FLOAT_DTYPES:
-        raise ValueError(
-            f"dtype: found {dtype!r}, expected one of {', '.join(FLOAT_DTYPES)}: it is for columns "
-            "of floating values"
-        )
 
 
 def _check_columns(columns: Sequence[ColumnSource]) -> None:

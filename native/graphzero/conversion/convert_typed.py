@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from graphzero.base.errors import InputError
 from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.resources import make_resources
-from graphzero.conversion.column_step import ColumnStep
+from graphzero.conversion.column_step import ColumnStep, index_original_ids
 from graphzero.conversion.compile_typed import (
     NodeType,
     RelationCounts,
@@ -17,6 +17,7 @@ from graphzero.conversion.compile_typed import (
     compile_typed_graph,
 )
 from graphzero.conversion.inputs.options import ReadOptions
+from graphzero.conversion.ordering import ConvertOrder, in_order
 from graphzero.conversion.plan import ColumnOptions, ColumnSource, WorkOptions
 from graphzero.conversion.times_file import TimesFile, times_of
 from graphzero.conversion.typed_plan import (
@@ -53,6 +54,7 @@ def convert_typed(
     *,
     column_options: ColumnOptions,
     work: WorkOptions,
+    order: ConvertOrder = "none",
     show_progress: ShowProgress = no_progress,
 ) -> TypedConversionReport:
     """Compiles everything into a new directory, which becomes `out` when all of it is complete."""
@@ -63,18 +65,26 @@ def convert_typed(
             'missing = "drop" leaves out rows of tables that lack something'
         )
     sizes = source.sizes()
-    with new_dataset(out, overwrite=work.overwrite) as directory:
-        resources = make_resources(work.memory, work.threads, directory.parent)
+    with (
+        new_dataset(out, overwrite=work.overwrite) as final,
+        in_order(final, order, work, show_progress) as ordering,
+    ):
+        directory = ordering.directory
+        resources = make_resources(work.memory, work.threads, final.parent)
         reading = ReadOptions(work.missing, threads=resources.threads)
         workshop = Workshop(directory, resources, reading, column_options.dtype, show_progress)
         plan = source.plan(workshop)
         _check_names(source.name, plan)
+        columns = [column for each in plan.types for column in each.columns]
+        columns += [column for each in plan.relations for column in each.columns]
+        column_options.check_ranges(column.name for column in columns)
         making = _Making(plan, workshop, work, column_options)
         types = {each.name: making.make_type(each) for each in plan.types}
         relations = making.make_relations()
         _check_sizes(source, sizes)
         _remove_empty(directory)
-        files = [file for file in directory.rglob("*") if file.is_file()]
+        ordered = ordering.run()
+        files = [file for file in final.rglob("*") if file.is_file()]
         output_bytes = sum(file.stat().st_size for file in files)
     return TypedConversionReport(
         types,
@@ -84,6 +94,7 @@ def convert_typed(
         output_bytes,
         time.monotonic() - started,
         plan.notes,
+        ordered,
     )
 
 
@@ -120,6 +131,8 @@ class _Making:
             step.compile(
                 ColumnSource(ORIGINAL_IDS, plan.original_ids), rows=plan.count, ids_below=plan.count
             )
+            directory = self._workshop.directory / type_directory(plan.name)
+            index_original_ids(directory, self._workshop.resources)
         columns = {
             column.name: step.compile(
                 column,

@@ -12,6 +12,7 @@ from graphzero import _engine
 from graphzero.base.progress import JobProgress, Report, no_progress
 from graphzero.base.resources import make_resources
 from graphzero.conversion.plan import ColumnOptions, WorkOptions
+from graphzero.files.column_types import QUANTISED, general_float_type, unquantised
 from graphzero.files.publish import StrPath, new_dataset
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class SyntheticDataset:
     classes: int = 16
     seed: int = 0
     dtype: str = "float32"
-    """Of the features: float32, float16 or bfloat16."""
+    """Of the features: float32, float16, bfloat16, q8 or q8[float16]."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def generate(
     schema: StrPath | Mapping[str, Any] | None = None,
     scale: float | None = None,
     seed: int = 0,
-    dtype: Literal["float32", "float16", "bfloat16"] = "float32",
+    dtype: Literal["float32", "float16", "bfloat16", "q8", "q8[float16]", "int8"] = "float32",
     overwrite: bool = False,
     memory: int | None = None,
     threads: int | None = None,
@@ -69,7 +70,8 @@ def generate(
 
     nodes, edges, dim, classes: 1,000,000, 20,000,000, 128 and 16 unless given. Edges are
     undirected ones, each of which is stored both ways; dim is the number of features of a node, of
-    type `dtype`. overwrite: replace the dataset at `out`.
+    type `dtype`; "q8" (also "int8") stores them in one byte each, see quantise(). overwrite:
+    replace the dataset at `out`.
     schema: makes a dataset with types, relations and times instead: "shop", or the path of a TOML
     file, or a dict of what it would hold. scale: multiplies the numbers of nodes and edges of a
     schema.
@@ -83,6 +85,7 @@ def generate(
     """
     started = time.monotonic()
     path = Path(out)
+    float_type = general_float_type(dtype)
     if schema is not None:
         given = {"nodes": nodes, "edges": edges, "dim": dim, "classes": classes}
         for name, value in given.items():
@@ -93,7 +96,7 @@ def generate(
             schema,
             scale=1.0 if scale is None else scale,
             seed=seed,
-            dtype=dtype,
+            dtype=float_type,
             work=WorkOptions(memory, threads, overwrite=overwrite),
             progress=progress,
         )
@@ -108,7 +111,7 @@ def generate(
         128 if dim is None else dim,
         16 if classes is None else classes,
         seed,
-        dtype,
+        float_type,
     )
     with (JobProgress if progress else no_progress)(f"of {path.name}") as report:
         generate_dataset(
@@ -172,6 +175,7 @@ def generate_dataset(
         if name != "dtype" and not 0 <= value < 2**64:
             raise ValueError(f"{name} is {value}, expected 0 to 2^64 - 1")
     with new_dataset(path, overwrite=overwrite) as directory:
+        resources = make_resources(memory, threads, directory)
         _engine.generate(
             str(directory),
             nodes=dataset.nodes,
@@ -179,7 +183,26 @@ def generate_dataset(
             dim=dataset.dim,
             classes=dataset.classes,
             seed=dataset.seed,
-            dtype=dataset.dtype,
-            resources=make_resources(memory, threads, directory),
+            dtype=unquantised(dataset.dtype),
+            resources=resources,
             report=report,
         )
+        if dataset.dtype in QUANTISED:
+            _quantise_features(directory, dataset.dtype, resources, report)
+
+
+def _quantise_features(
+    directory: Path, dtype: str, resources: _engine.Resources, report: Report | None
+) -> None:
+    from graphzero.conversion.quantise_column import quantise_file
+
+    floats = (directory / "x.gd").rename(directory / "x-float32.gd")
+    quantise_file(
+        str(floats),
+        str(directory / "x.gd"),
+        dtype,
+        label="generated features",
+        resources=resources,
+        report=report,
+    )
+    floats.unlink()

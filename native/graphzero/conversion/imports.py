@@ -6,7 +6,10 @@ options they share:
 
 undirected: store every edge both ways. direction: "in", "out" or "both", of a directed graph.
 dedup: keep the first of the edges between two nodes. edge_ids: store the row number of each edge.
-dtype: what floating columns become, such as "float16" or "bfloat16".
+dtype: what floating columns become, such as "float16" or "bfloat16"; "q8" (also "int8") stores
+features in one byte each, which are float32 again when they are read; see quantise().
+ranges: of columns of q8, by name, the lowest and the highest value; else as they are found.
+order: "community" or "degree" puts the nodes into an order that needs fewer reads, see reorder().
 overwrite: replace the dataset at `out`.
 memory, threads: limits of the work; the result does not depend on them.
 progress: show progress on stderr.
@@ -32,6 +35,7 @@ from graphzero.conversion.import_arguments import (
     relabel_kind,
 )
 from graphzero.conversion.inputs.names import EdgeNames
+from graphzero.conversion.ordering import ConvertOrder
 from graphzero.conversion.plan import (
     ColumnOptions,
     Plan,
@@ -39,7 +43,7 @@ from graphzero.conversion.plan import (
     WorkOptions,
     with_fill,
 )
-from graphzero.files.column_types import TIME_UNITS, TimeUnit
+from graphzero.files.column_types import TIME_UNITS, TimeUnit, general_float_type
 from graphzero.files.publish import StrPath
 
 if TYPE_CHECKING:
@@ -63,6 +67,8 @@ class ImportOptions(TypedDict, total=False):
     """Options that every import takes, see above."""
 
     dtype: str | None
+    order: ConvertOrder
+    ranges: Mapping[str, tuple[float, float]]
     overwrite: bool
     memory: int | None
     threads: int | None
@@ -82,6 +88,8 @@ def import_files(
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
+    time: str | None = None,
+    time_unit: TimeUnit | None = None,
     relabel: Relabel | bool = False,
     separate_ids: bool = False,
     num_nodes: int | None = None,
@@ -108,6 +116,9 @@ def import_files(
     nodes: a table of nodes. id_column: the column of node ids in it and in other tables.
     source, target, weight: columns of the edges, by their names in a table or in the first line of
     text. Without them text goes by position: source, target and maybe weight.
+    time: the column that tells when an edge came to be, for samples by time: integers or dates.
+    Implies edge_ids. time_unit: what its integers count since 1970 (D, s, ms, us or ns), and what
+    dates are rounded down to; None: the unit that dates have, of text seconds.
     relabel: ids are any integers or texts; number the nodes and store these. "integer" or "text"
     says which, True looks at them.
     separate_ids: sources and targets are different things, such as users and items, also where
@@ -116,7 +127,7 @@ def import_files(
     says what everything becomes that is missing in a column, "mean" too.
     missing: texts that stand for a missing value, beside the empty one.
     on_error: "skip" leaves out bad lines of text, and the report counts them.
-    Options: dtype, overwrite, memory, threads, progress.
+    Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_paths("import_files(edges, out)", edges, out)
     found = column_sources(columns, edge_columns, splits, dtypes, {"node": nodes, "edge": edges})
@@ -135,11 +146,16 @@ def import_files(
         separate_ids=separate_ids,
         nodes=None if nodes is None else os.fspath(nodes),
         id_column=id_column,
+        time_unit=_checked_unit(time_unit) or "",
     )
+    if time_unit is not None and time is None:
+        raise ValueError(
+            f"found time_unit {time_unit!r}, expected time, a column of edges, with it"
+        )
     graph = plan.graph_options(
         undirected=undirected, direction=direction, dedup=dedup, edge_ids=edge_ids
     )
-    names = EdgeNames(source, target, weight)
+    names = EdgeNames(source, target, weight, time)
     general = None if isinstance(fill, Mapping) else fill
     return _run(
         "import_files",
@@ -170,7 +186,7 @@ def import_tables(
     time_unit: in which all times count, D, s, ms, us or ns since 1970; None: the finest that the
     tables have.
     missing_texts: texts that stand for a missing value, beside the empty one.
-    Options: dtype, overwrite, memory, threads, progress.
+    Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     from graphzero.conversion.tables.description import (
         as_description,
@@ -190,12 +206,16 @@ def import_tables(
             )
         description = describe_tables(as_description(tables), name="import_tables()")
     if time_unit is not None:
-        if time_unit not in TIME_UNITS:
-            known = ", ".join(TIME_UNITS)
-            raise ValueError(f"time_unit: found {time_unit!r}, expected one of {known}")
-        description = replace(description, time_unit=time_unit)
+        description = replace(description, time_unit=_checked_unit(time_unit))
     work = WorkOptions(missing=checked_texts("missing_texts", missing_texts))
     return _run_typed("import_tables", TablesSource(description), out, options, work)
+
+
+def _checked_unit(unit: TimeUnit | None) -> TimeUnit | None:
+    if unit is not None and unit not in TIME_UNITS:
+        known = ", ".join(TIME_UNITS)
+        raise ValueError(f"time_unit: found {unit!r}, expected one of {known}")
+    return unit
 
 
 def import_folder(
@@ -219,7 +239,7 @@ def import_folder(
     reverse: of datasets with types, relations get a reverse, and one within a type becomes
     symmetric. time: the column of nodes of an OGB dataset with types that has their times, such as
     "node_year".
-    Options: dtype, overwrite, memory, threads, progress.
+    Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_paths("import_folder(folder, out)", folder, out)
     from graphzero.conversion.inputs.layouts import plan_folder, typed_folder
@@ -260,7 +280,7 @@ def import_pyg(
     column too where that has more: another type, another name.
     time: the attribute with the times of nodes and edges, for sampling by time; of edges also with
     `edge_` before it. It stays a column.
-    Options: dtype, overwrite, memory, threads, progress.
+    Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_pyg(data, out)", data, out)
     from graphzero.conversion.inputs.objects import is_hetero_data, plan_pyg, pyg_graph
@@ -291,7 +311,7 @@ def import_dgl(
     `train_mask` also the split `train`. Edges keep their ids.
 
     time: what ndata and edata call the times of nodes and edges, for sampling by time.
-    Options: dtype, overwrite, memory, threads, progress.
+    Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_dgl(graph, out)", graph, out)
     from graphzero.base.extras import import_extra
@@ -324,7 +344,7 @@ def import_scipy(
     """From a square scipy sparse matrix: entry (i, j) is an edge from i to j.
 
     columns: arrays with a row for each node. weights: whether values are weights; None: if any of
-    them is not 1. Options: dtype, overwrite, memory, threads, progress.
+    them is not 1. Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_scipy(matrix, out)", matrix, out)
     from graphzero.conversion.inputs.objects import plan_scipy
@@ -349,7 +369,7 @@ def import_networkx(
     float64, which torch's layers do not take: dtype="float32" is what most models want.
     weight: the edge attribute that is the weight; an edge without it weighs 1, as in networkx.
     Nodes that are not 0 to N - 1 are numbered in sorted order, and their names stored as original
-    ids. Options: dtype, overwrite, memory, threads, progress.
+    ids. Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_networkx(graph, out)", graph, out)
     from graphzero.conversion.inputs.networkx_graph import plan_networkx
@@ -374,8 +394,9 @@ def _run_typed(
     return convert_typed(
         source,
         out,
-        column_options=ColumnOptions(dtype=options.get("dtype")),
+        column_options=_column_options(ColumnOptions(), options),
         work=_work(work, options),
+        order=options.get("order", "none"),
         show_progress=_progress(options),
     )
 
@@ -397,9 +418,10 @@ def _run(
         plan,
         out,
         graph_options=graph_options,
-        column_options=(column_options or ColumnOptions())._replace(dtype=options.get("dtype")),
+        column_options=_column_options(column_options or ColumnOptions(), options),
         work=_work(work, options),
         edge_names=names,
+        order=options.get("order", "none"),
         show_progress=_progress(options),
     )
 
@@ -408,6 +430,15 @@ def _check_options(function: str, options: ImportOptions) -> None:
     for option in options:
         if option not in ImportOptions.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument {option!r}")
+
+
+def _column_options(own: ColumnOptions, options: ImportOptions) -> ColumnOptions:
+    dtype = options.get("dtype")
+    try:
+        asked = None if dtype is None else general_float_type(dtype)
+    except ValueError as error:
+        raise ValueError(f"dtype: {error}") from None
+    return own._replace(dtype=asked, ranges=dict(options.get("ranges", {})))
 
 
 def _work(work: WorkOptions | None, options: ImportOptions) -> WorkOptions:

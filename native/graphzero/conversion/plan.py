@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from graphzero.base.errors import InputError
@@ -10,6 +10,7 @@ from graphzero.conversion.compile_graph import GraphOptions, StoredDirection
 from graphzero.files.publish import StrPath
 
 if TYPE_CHECKING:
+    from graphzero import _engine
     from graphzero.conversion.compile_column import Number
     from graphzero.conversion.inputs.streams import EdgeStream, RowStream
 
@@ -34,6 +35,8 @@ class ColumnSource(NamedTuple):
     id_column: str | None = None  # of a table, that tells whose a row is; None: one of a usual name
     fill_all: Number | None = None  # what missing values and missing rows become; also "mean"
     description: str = ""  # what the file is to say about the values of an array
+    # Of values that were quantised before, by which they get the same codes again.
+    quantisation: _engine.Quantisation | None = None
 
     def with_general(self, options: ColumnOptions) -> ColumnSource:
         """What the column does not say itself, as the options of all columns say it."""
@@ -63,7 +66,18 @@ class ColumnOptions(NamedTuple):
     row_align: int | None = None  # each row is padded to a multiple of this many bytes
     nan: Number | None = None  # what NaN becomes in columns of integers
     fill: Number | None = None  # the values of nodes that the source has no row for
-    dtype: str | None = None  # of columns with floating values
+    dtype: str | None = None  # of columns with floating values: one of FLOAT_TYPES
+    # The lowest and the highest value of quantised columns, by name; others: as they are found.
+    ranges: Mapping[str, tuple[float, float]] = {}
+
+    def check_ranges(self, columns: Iterable[str]) -> None:
+        """Raises InputError for a range of a column that is not to be made."""
+        known = sorted(set(columns))
+        for name in self.ranges:
+            if name not in known:
+                raise InputError(
+                    f"range of {name!r}: found no such column, expected one of {', '.join(known)}"
+                )
 
 
 class WorkOptions(NamedTuple):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.compile_column import ColumnReport
     from graphzero.conversion.inputs.options import ReadOptions
     from graphzero.conversion.inputs.streams import EdgeStream, RowStream
+    from graphzero.conversion.ordering import OrderReport
 
 # Source type, name, target type.
 RelationName: TypeAlias = tuple[str, str, str]
@@ -178,6 +179,7 @@ class TypedConversionReport:
     output_bytes: int
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
+    order: OrderReport | None = None  # if nodes were to be put into an order
 
     @property
     def num_nodes(self) -> int:

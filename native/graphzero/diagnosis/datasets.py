@@ -175,7 +175,7 @@ def _column(name: str, column: ColumnFile, from_disk: bool) -> Iterator[Finding]
             f"{size_text(column.byte_size / 2)} less on disk and half of it in every batch",
             factor=2.0,
         )
-    elif features and from_disk and column.dtype is DataType.FLOAT32:
+    elif features and from_disk and column.dtype is DataType.FLOAT32 and not column.quantisation:
         yield Finding(
             "advice",
             name,
@@ -184,24 +184,33 @@ def _column(name: str, column: ColumnFile, from_disk: bool) -> Iterator[Finding]
             "half the bytes to read, and twice the rows in the row cache",
             factor=2.0,
         )
+        yield Finding(
+            "advice",
+            name,
+            f"{size_text(column.byte_size)} of float32, read from disk",
+            "graphzero quantise DIR --out DIR2, if steps of 1/255 of a feature's range will do",
+            "a quarter of the bytes to read, and four times the rows in the row cache; it comes as "
+            "float32 as before, and graphzero info says what was lost",
+            factor=4.0,
+        )
     yield from _alignment(name, column, from_disk)
 
 
 def _alignment(name: str, column: ColumnFile, from_disk: bool) -> Iterator[Finding]:
     """Rows that are read around the page cache begin and end in the middle of disk blocks."""
-    if not from_disk or not column.row_bytes:
+    if not from_disk or not column.stored_row_bytes:
         return
     reader = _engine.Column.open(column.matrix, _engine.ColumnPath.DIRECT, None, "probe")
     align, stride = reader.direct_align, column.matrix.row_stride
-    if align <= 1 or stride % align == 0 or column.row_bytes < align // 4:
+    if align <= 1 or stride % align == 0 or column.stored_row_bytes < align // 4:
         return  # aligned, or so short that padding would cost more than it saves
     # On average: rows begin at multiples of the common divisor within a block.
-    covered = column.row_bytes + align - math.gcd(stride, align)
-    padded = -(-column.row_bytes // align) * align
+    covered = column.stored_row_bytes + align - math.gcd(stride, align)
+    padded = -(-column.stored_row_bytes // align) * align
     yield Finding(
         "advice",
         name,
-        f"rows of {column.row_bytes} bytes begin anywhere in the disk's blocks of {align}: "
+        f"rows of {column.stored_row_bytes} bytes begin anywhere in the disk's blocks of {align}: "
         f"{covered} bytes are read for one",
         f"graphzero convert ... --row-align {align}",
         f"{padded} bytes a row, read straight into the batch; the file becomes "

@@ -13,6 +13,7 @@ from graphzero.base.ids import Ids, checked_id, id_array
 from graphzero.base.lazy_torch import import_torch
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dtypes import DataType, widen
+from graphzero.files.quantisation import Quantisation
 
 
 class FeatureStore:
@@ -22,12 +23,14 @@ class FeatureStore:
     whole file first and raises FormatError at the first damage.
 
     Rows come back as NumPy arrays of the stored type; bfloat16, which NumPy does not have, as
-    torch.bfloat16 tensors.
+    torch.bfloat16 tensors. A quantised file stores a byte for each value and gives out float32 or
+    float16: `dtype` is that type, and `quantisation` says how values are made.
 
     Thread-safe. Picklable: the copy opens the same absolute path again. get_data() and get_tensor()
     return views of the mapping: valid for as long as they are referenced, also when the store is
     gone or the file is replaced. They may be written to; the change is private to this process,
-    visible in later views, and never reaches the file.
+    visible in later views, and never reaches the file. Of a quantised file, whose values are in no
+    file, both make copies: get_tensor() takes memory for all values.
 
     `io` says how gather() reads rows; the bytes are the same:
       "mapped"  copies from the mapping (and sees what was written to views); a row that is not in
@@ -75,8 +78,15 @@ class FeatureStore:
 
     @property
     def dtype(self) -> DataType:
-        """Type of the values as they are stored, which is that of the arrays given out."""
+        """Type of the values as they are given out, which is that of the file unless it is
+        quantised."""
         return self._file.dtype
+
+    @property
+    def quantisation(self) -> Quantisation | None:
+        """How values are made of bytes, and what was lost; None if they are stored as they are."""
+        found = self._file.quantisation
+        return None if found is None else Quantisation.of(found)
 
     @property
     def role(self) -> str:
@@ -125,13 +135,17 @@ class FeatureStore:
     def get_data(self, node_id: SupportsIndex) -> Any:
         """Row of one node: a view of its values, one-dimensional unless a row has dimensions."""
         row = checked_id(node_id, self.num_nodes)
+        if self._file.quantisation is not None:
+            found = self._file.gather([row])
+            return self._file.as_users_type(found if found.ndim == 1 else found[0])
         view = self._file.view()
         return self._file.as_users_type(view[row : row + 1] if view.ndim == 1 else view[row])
 
     def get_tensor(self) -> Any:
         """The whole matrix as a view: instant for any size, also beyond memory.
 
-        Only what is touched is read, and `torch.from_numpy` takes it as it is.
+        Only what is touched is read, and `torch.from_numpy` takes it as it is. Of a quantised file
+        it is no view but an array in memory, and MemoryError if there is no room for it.
         """
         return self._file.as_users_type(self._file.view())
 
@@ -145,7 +159,7 @@ class FeatureStore:
         gives float16 and bfloat16 as a NumPy array of float32.
         """
         if upcast and out is not None:
-            raise ValueError("out and upcast exclude each other: out has the stored type")
+            raise ValueError("out and upcast exclude each other: out has the column's type")
         if threads is not None and threads < 1:
             raise ValueError(f"threads: found {threads}, expected at least 1")
         if out is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
+from graphzero.base.result_arrays import result_array
 from graphzero.embedded.labor import Sampler, labor_of
 from graphzero.embedded.results import Int64Array, SampledSubgraph, Walks
 from graphzero.embedded.sampling import (
@@ -203,7 +204,7 @@ class SamplingMixin:
         if length < 0:
             raise ValueError(f"length is {length}, expected at least 0")
         walks = Walks(
-            nodes=np.empty((len(ids), length + 1), np.int64),
+            nodes=result_array((len(ids), length + 1), np.int64),
             lengths=np.empty(len(ids), np.int64),
             seed=resolve_seed(seed),
         )

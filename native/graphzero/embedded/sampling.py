@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from graphzero import _engine
+from graphzero.base.result_arrays import result_array
 from graphzero.embedded.labor import Labor
 from graphzero.embedded.results import Int64Array, SampledSubgraph
 from graphzero.files.topology_file import Direction, TopologyFile
@@ -78,17 +79,17 @@ def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None)
     """The second half of `Graph.sample`: the arrays, in memory of their own."""
     edges = drawn.num_edges
     result = SampledSubgraph(
-        n_id=np.empty(drawn.num_nodes, np.int64),
-        edge_index=np.empty((2, edges), np.int64),
-        e_id=np.empty(edges, np.int64) if drawn.has_edge_ids else None,
-        edge_weight=np.empty(edges, np.float32) if drawn.has_weights else None,
+        n_id=result_array(drawn.num_nodes, np.int64),
+        edge_index=result_array((2, edges), np.int64),
+        e_id=result_array(edges, np.int64) if drawn.has_edge_ids else None,
+        edge_weight=result_array(edges, np.float32) if drawn.has_weights else None,
         num_sampled_nodes=drawn.num_sampled_nodes,
         num_sampled_edges=drawn.num_sampled_edges,
         batch_size=drawn.batch_size,
         seed=seed,
-        batch=np.empty(drawn.num_nodes, np.int64) if drawn.disjoint else None,
+        batch=result_array(drawn.num_nodes, np.int64) if drawn.disjoint else None,
         seed_time=drawn.seed_times.copy() if drawn.temporal else None,
-        edge_scale=np.empty(edges, np.float32) if drawn.has_scales else None,
+        edge_scale=result_array(edges, np.float32) if drawn.has_scales else None,
     )
     drawn.copy_to(
         n_id=result.n_id,

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from graphzero import _engine
+from graphzero.base.result_arrays import result_array
 from graphzero.embedded.labor import Labor
 from graphzero.embedded.results import Int64Array
 from graphzero.embedded.sampling import SUBGRAPHS, sampling_direction, thread_count
@@ -134,9 +135,9 @@ def _placed_nodes(
     drawn: _engine.NeighbourSample, number: int, name: str, threads: int
 ) -> NodeFields:
     count = drawn.num_nodes_of(number)
-    arrays = {"n_id": np.empty(count, np.int64)}
+    arrays = {"n_id": result_array(count, np.int64)}
     if drawn.disjoint:
-        arrays["batch"] = np.empty(count, np.int64)
+        arrays["batch"] = result_array(count, np.int64)
     drawn.copy_nodes(number, **arrays, threads=threads)
     return NodeFields(
         name,
@@ -150,10 +151,10 @@ def _placed_edges(
     drawn: _engine.NeighbourSample, number: int, name: str, threads: int
 ) -> EdgeFields:
     count = drawn.num_edges_of(number)
-    edge_index = np.empty((2, count), np.int64)
-    e_id = np.empty(count, np.int64) if drawn.has_edge_ids_of(number) else None
-    weight = np.empty(count, np.float32) if drawn.has_weights_of(number) else None
-    scale = np.empty(count, np.float32) if drawn.has_scales else None
+    edge_index = result_array((2, count), np.int64)
+    e_id = result_array(count, np.int64) if drawn.has_edge_ids_of(number) else None
+    weight = result_array(count, np.float32) if drawn.has_weights_of(number) else None
+    scale = result_array(count, np.float32) if drawn.has_scales else None
     drawn.copy_edges(
         number,
         edge_index=edge_index,

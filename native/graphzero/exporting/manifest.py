@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.files.column_file import ROLES, ColumnFile
-from graphzero.files.column_types import TIME_UNITS
+from graphzero.files.column_types import QUANTISED, TIME_UNITS, quantised_type
 from graphzero.files.dtypes import DataType
 
 MANIFEST = "graphzero.json"
@@ -39,6 +40,7 @@ class ExportedColumn(NamedTuple):
     row_bytes: int  # from one row to the next, in the .gd file
     row_shape: list[int] | None = None  # of rows with several dimensions
     description: str | None = None  # what the file says about its values, JSON
+    quantisation: dict[str, Any] | None = None  # how its values were made of bytes
 
     @classmethod
     def of(cls, column: ColumnFile) -> ExportedColumn:
@@ -48,7 +50,29 @@ class ExportedColumn(NamedTuple):
             column.matrix.row_stride,
             list(column.shape[1:]) if len(column.shape) > 2 else None,
             column.description.to_json() or None,
+            None if column.quantisation is None else _facts(column.quantisation),
         )
+
+    def engine_quantisation(self) -> _engine.Quantisation | None:
+        """Raises ValueError or TypeError for what is none."""
+        return None if self.quantisation is None else _engine.Quantisation(**self.quantisation)
+
+    @property
+    def stored_type(self) -> str:
+        """As a conversion is asked for it."""
+        return self.dtype if self.quantisation is None else quantised_type(self.dtype)
+
+
+def _facts(found: _engine.Quantisation) -> dict[str, Any]:
+    """Floats of JSON are read back to the bit."""
+    return {
+        "delivered": found.delivered,
+        "scales": found.scales,
+        "offsets": found.offsets,
+        "largest_error": found.largest_error,
+        "mean_error": found.mean_error,
+        "clipped": found.clipped,
+    }
 
 
 class Manifest(NamedTuple):
@@ -148,16 +172,20 @@ def check_time_unit(unit: Any) -> None:
 
 
 def check_columns(columns: dict[str, ExportedColumn]) -> None:
-    for name, (role, dtype, row_bytes, row_shape, description) in columns.items():
+    for name, column in columns.items():
+        role, dtype, row_bytes, row_shape, description, quantisation = column
         require(role in ROLES, f"columns.{name}.role", role, "node, edge, ids or categories")
         is_text = description is None or isinstance(description, str)
         require(is_text, f"columns.{name}.description", description, "a text")
         require(dtype in _ITEM_BYTES, f"columns.{name}.dtype", dtype, "a type")
-        size = _ITEM_BYTES[dtype]
+        size = _ITEM_BYTES[dtype] if quantisation is None else 1
         fits = is_count(row_bytes) and row_bytes > 0 and row_bytes % size == 0
         require(fits, f"columns.{name}.row_bytes", row_bytes, f"a multiple of {size}")
         is_shape = isinstance(row_shape, list) and all(is_count(n) and n for n in row_shape)
         require(row_shape is None or is_shape, f"columns.{name}.row_shape", row_shape, "numbers")
+        is_known = quantisation is None or dtype in QUANTISED.values()
+        require(is_known, f"columns.{name}.dtype", dtype, "a type that is made of bytes")
+        column.engine_quantisation()
 
 
 def require(holds: bool, name: str, value: Any, expected: str) -> None:

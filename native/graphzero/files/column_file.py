@@ -14,8 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
+from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
 from graphzero.base.lazy_torch import import_torch
+from graphzero.base.resources import available_memory
+from graphzero.base.result_arrays import result_array
+from graphzero.base.text import size_text
 from graphzero.files.column_io import (
     ColumnReading,
     checked_io,
@@ -38,8 +42,8 @@ ROLES = ("node", "edge", "ids", "categories")
 class ColumnFile:
     """Thread-safe. `verify`, `io` and `row_cache` are those of FeatureStore.
 
-    Arrays have the type in which values are stored, where bfloat16 is int16; as_users_type() makes
-    torch tensors of those.
+    Arrays have the type of `dtype`, where bfloat16 is int16; as_users_type() makes torch tensors of
+    those.
     """
 
     def __init__(
@@ -59,25 +63,46 @@ class ColumnFile:
         if verify:
             require_sound(self.matrix)
         self.dtype = DataType[self.matrix.dtype.upper()]
-        self._array: npt.NDArray[Any] = self.matrix.tensor()
-        self.shape = self._array.shape
-        self.num_rows = self.matrix.rows
+        """Of the values as they are read; a quantised file stores others."""
+        self.quantisation = self.matrix.quantisation
+        """How values are made of what is stored; None: they are stored as they are."""
+        self.shard = self.matrix.shard
+        """Which rows the file has, if it is one part of a column; else None."""
+        self._array: npt.NDArray[Any] | None = None
+        if self.quantisation is None:
+            self._array = self.matrix.tensor()
+        self.num_rows = self.matrix.rows if self.shard is None else self.shard.total_rows
+        """Of the whole column, also if the file has one part of it."""
+        self.shape = (self.num_rows, *self.matrix.row_shape)
         self.row_values = self.matrix.cols
         """Number of values in a row."""
         self.row_bytes = self.row_values * self.dtype.storage.itemsize
-        """Size of a row that was read; in the file there may be padding after it."""
+        """Size of a row that was read. In the file there may be padding after it, or, if it is
+        quantised, a byte for each value."""
+        self.stored_row_bytes = self.matrix.stored_row_bytes
+        """Size of a row in the file, and in a cache of rows; without padding."""
         self.byte_size = self.matrix.file_bytes
         self.role = ROLES[self.matrix.role]
         self.description = parse_description(str(path), self.matrix.description)
         self.planned: _engine.ColumnPath | None = None
         """The path that read_by() was told; None before."""
         self._reader: _engine.Column | None = None
+        self.sharded: _engine.ShardedColumn | None = None
+        """Of a part that a daemon serves: what gathers rows of all parts."""
         self._gave_views = False
 
-    def read_by(self, reading: ColumnReading, cache: _engine.RowCache | None) -> None:
-        """Makes `reader` read in that way from now on; the daemon plans for all its files."""
+    def read_by(
+        self,
+        reading: ColumnReading,
+        cache: _engine.RowCache | None,
+        remote_cache: _engine.RowCache | None = None,
+    ) -> None:
+        """Makes `reader` read in that way from now on; the daemon plans for all its files.
+        `remote_cache` keeps rows of other parts, if the file is one part."""
         self._reader = _engine.Column.open(self.matrix, reading.path, cache, reading.reason)
         self.planned = reading.path
+        if self.shard is not None:
+            self.sharded = _engine.ShardedColumn(self._reader, remote_cache)
 
     @property
     def reader(self) -> _engine.Column:
@@ -109,17 +134,48 @@ class ColumnFile:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the content in hex; "" for a file of GraphZero 0.2, which has none."""
+        """Hash of the content in hex, of one part that of the whole column; "" for a file of
+        GraphZero 0.2, which has none."""
+        return self.file_fingerprint if self.shard is None else self.shard.whole_fingerprint.hex()
+
+    @property
+    def file_fingerprint(self) -> str:
+        """That of the file itself, which tells parts of a column apart."""
         return self.matrix.fingerprint.hex() if self.matrix.version else ""
+
+    def require_whole(self) -> None:
+        """Raises InputError if the file has one part of the rows."""
+        if self.shard is not None:
+            raise InputError(
+                f"{self.path}: is part {self.shard.part} of {self.shard.parts} of a column; "
+                "graphzero-server --data PART --peers ... serves all rows"
+            )
 
     def warm(self) -> None:
         warm_file(self.matrix)
 
     def view(self) -> npt.NDArray[Any]:
         """All rows, mapped. What is written to a view shows in later views and gathers of this
-        object, but never reaches the file."""
-        self._gave_views = True
-        return self._array[...]
+        object, but never reaches the file.
+
+        The values of a quantised file are in no file: they are made in memory of their own, all of
+        them, for each call. Raises MemoryError where there is no room for that.
+        """
+        self.require_whole()
+        if self._array is not None:
+            self._gave_views = True
+            return self._array[...]
+        needed = self.num_rows * self.row_bytes
+        if needed > (room := available_memory()):
+            raise MemoryError(
+                f"{self.path}: all values of this quantised column take {size_text(needed)}, and "
+                f"{size_text(room)} are available; gather the rows that are needed"
+            )
+        values = self.new_array(self.num_rows)
+        step = self._rows_at_once()
+        for first in range(0, self.num_rows, step):
+            self.matrix.read_rows(first, _flat_bytes(values[first : first + step]))
+        return values
 
     def gather(self, ids: Ids, threads: int = 0) -> npt.NDArray[Any]:
         """Copies of these rows, in memory of their own."""
@@ -131,22 +187,27 @@ class ColumnFile:
     def gather_into(
         self, rows: npt.NDArray[np.int64], out: npt.NDArray[Any], threads: int = 0
     ) -> None:
-        """Fills `out`, a contiguous array of the stored type."""
+        """Fills `out`, a contiguous array of the type of new_array()."""
+        self.require_whole()
         self.reader.gather(rows, _flat_bytes(out), threads=threads)
 
     def pieces(self) -> Iterator[Any]:
         """All rows in order as users get them, a few megabytes at a time, copied from the file:
         without what was written to views, and with an OSError if the file is cut short meanwhile.
         """
-        step = max(1, _BYTES_AT_ONCE // max(1, self.row_bytes))
+        self.require_whole()
+        step = self._rows_at_once()
         for first in range(0, self.num_rows, step):
             piece = self.new_array(min(step, self.num_rows - first))
             self.matrix.read_rows(first, _flat_bytes(piece))
             yield self.as_users_type(piece)
 
+    def _rows_at_once(self) -> int:
+        return max(1, _BYTES_AT_ONCE // max(1, self.row_bytes))
+
     def new_array(self, rows: int) -> npt.NDArray[Any]:
         """An array with room for that number of rows; its values are undefined."""
-        return np.empty((rows, *self.shape[1:]), self.dtype.storage)
+        return result_array((rows, *self.shape[1:]), self.dtype.storage)
 
     def as_users_type(self, array: npt.NDArray[Any]) -> Any:
         """The array itself, or a torch tensor over it if the values are bfloat16."""

@@ -1,4 +1,5 @@
-"""What a column may be asked to become: a type of numbers, a date in a unit, a category.
+"""What a column may be asked to become: a type of numbers, a date in a unit, a category, or
+floating values in one byte each.
 
 Without NumPy, for the command line.
 """
@@ -27,14 +28,25 @@ FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 TimeUnit: TypeAlias = Literal["D", "s", "ms", "us", "ns"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("D", "s", "ms", "us", "ns")
 
+# Floating values stored as one byte each, with a scale and an offset for each feature, and what
+# they are when they are read. The name is not int8, which asks for integers.
+QUANTISED = {"q8": "float32", "q8[float16]": "float16"}
+# What floating values may be asked to become.
+FLOAT_TYPES = (*FLOAT_DTYPES, *QUANTISED)
+
 CATEGORY = "category"
-COLUMN_TYPES = (*MATRIX_DTYPES, CATEGORY, *(f"date[{unit}]" for unit in TIME_UNITS))
+COLUMN_TYPES = (
+    *MATRIX_DTYPES,
+    *QUANTISED,
+    CATEGORY,
+    *(f"date[{unit}]" for unit in TIME_UNITS),
+)
 
 
 class ColumnType(NamedTuple):
     """A type that was asked for: one of the three."""
 
-    dtype: str | None = None
+    dtype: str | None = None  # one of MATRIX_DTYPES or QUANTISED
     unit: TimeUnit | None = None  # of a date or time, which becomes int64
     category: bool = False
 
@@ -43,12 +55,37 @@ def parse_column_type(text: str) -> ColumnType:
     """Raises ValueError for what is none."""
     if text == CATEGORY:
         return ColumnType(category=True)
-    if text in MATRIX_DTYPES:
+    if text in MATRIX_DTYPES or text in QUANTISED:
         return ColumnType(dtype=text)
     unit = text.removeprefix("date[").removesuffix("]")
     if text == f"date[{unit}]" and unit in TIME_UNITS:
         return ColumnType(unit=unit)
     raise ValueError(f"found type {text!r}, expected one of {', '.join(COLUMN_TYPES)}")
+
+
+def unquantised(dtype: str) -> str:
+    """The type of the values before they are quantised, if they are to be; else the type itself."""
+    return "float32" if dtype in QUANTISED else dtype
+
+
+def quantised_type(delivered: str) -> str:
+    """ "float16" -> "q8[float16]"."""
+    return next(name for name, values in QUANTISED.items() if values == delivered)
+
+
+def general_float_type(text: str) -> str:
+    """What floating columns are to become, as --dtype says it.
+
+    There "int8" means q8: it is about floating values only, of which integers would keep nothing.
+    As the type of one column it means integers. Raises ValueError.
+    """
+    asked = "q8" if text == "int8" else text
+    if asked not in FLOAT_TYPES:
+        raise ValueError(
+            f"found {text!r}, expected one of {', '.join(FLOAT_TYPES)}: it is for columns of "
+            "floating values"
+        )
+    return asked
 
 
 def split_type(text: str) -> tuple[str, str | None]:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.text import names_text
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_keys import column_key, split_key
 from graphzero.files.column_names import is_reserved
+from graphzero.files.file_identity import FileIdentity
 from graphzero.files.original_ids import OriginalIds
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS, columns_of_types
 from graphzero.files.residency import Residency
@@ -47,6 +49,8 @@ class Dataset:
     left_out: tuple[str, ...] = ()
     """Columns that would hide a field of a batch, such as n_id; older releases wrote them."""
     residency: Residency = field(default_factory=Residency, repr=False)
+    files: tuple[FileIdentity, ...] = field(default=(), repr=False)
+    """The graph and the columns, without those that are left out."""
 
     @property
     def schema(self) -> Schema:
@@ -62,6 +66,17 @@ class Dataset:
         """Of the types whose nodes were relabelled, by the numbers of the types."""
         keys = enumerate(column_key(t.directory, ORIGINAL_IDS) for t in self.schema.types)
         return {n: OriginalIds(self.columns[key]) for n, key in keys if key in self.columns}
+
+    @property
+    def shard(self) -> _engine.Shard | None:
+        """Which part of its large columns it has; None if all of them are whole."""
+        return next((c.shard for c in self.columns.values() if c.shard is not None), None)
+
+    def file_fingerprint(self, file: FileIdentity) -> bytes:
+        """Of one of its files itself; b"" for a file of GraphZero 0.2."""
+        if file.key == GRAPH_FILE:
+            return bytes.fromhex(self.graph.fingerprint)
+        return bytes.fromhex(self.columns[file.key].file_fingerprint)
 
     def column(self, key: str) -> ColumnFile | None:
         """By its own key, or by that of a view, which has the columns of its relation."""
@@ -106,6 +121,7 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
         # that all of them are of one version.
         if after == before:
             _check_rows(graph.schema, columns)
+            _check_shards(columns)
             return Dataset(
                 name=name or path.name,
                 path=path,
@@ -115,6 +131,9 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
                 identity=before.files,
                 settled=before.changed_ns < time.time_ns() - _SETTLED_NS,
                 left_out=left_out,
+                files=tuple(
+                    file for file in before.data_files if file.key in {GRAPH_FILE, *columns}
+                ),
             )
     if isinstance(failure, FileNotFoundError) and path.is_dir():
         raise InputError(f"{path}: found no {GRAPH_FILE}, which every dataset has") from failure
@@ -126,6 +145,7 @@ class DatasetIdentity:
     """Which files a directory holds; others of the same content are others."""
 
     files: tuple[object, ...]
+    data_files: tuple[FileIdentity, ...]
     changed_ns: int
     """When the last of them changed, by the clock of the file system."""
 
@@ -133,15 +153,15 @@ class DatasetIdentity:
 def dataset_identity(path: Path) -> DatasetIdentity:
     """Without opening anything. Raises OSError, and InputError for names that cannot be opened."""
     directory = path.stat()  # without its times: they change when anything is put there
-    names, changed = [], 0
+    files, changed = [], 0
     for file in (path / GRAPH_FILE, *_column_files(path)):
         require_utf8(file)
         info = file.stat()
         changed = max(changed, info.st_ctime_ns)
-        # The last of these changes with every change of the file; nobody can set it back.
-        times = (info.st_mtime_ns, info.st_ctime_ns)
-        names.append((key_of(path, file), info.st_dev, info.st_ino, info.st_size, *times))
-    return DatasetIdentity((directory.st_dev, directory.st_ino, *names), changed)
+        name = file.relative_to(path).as_posix()
+        files.append(FileIdentity.of(key_of(path, file), name, file, info))
+    whole = (directory.st_dev, directory.st_ino, *files)
+    return DatasetIdentity(whole, tuple(files), changed)
 
 
 def require_utf8(path: Path) -> None:
@@ -170,6 +190,14 @@ def _check_rows(schema: Schema, columns: dict[str, ColumnFile]) -> None:
                 f"{column.path}: found {column.num_rows} rows, expected {bound}, one for each node "
                 f"of {GRAPH_FILE}{type_text(schema, number)}"
             )
+
+
+def _check_shards(columns: dict[str, ColumnFile]) -> None:
+    """Files of two parts in one directory are a mistake of whoever copied them."""
+    parts = {(c.shard.part, c.shard.parts): c for c in columns.values() if c.shard is not None}
+    if len(parts) > 1:
+        found = " and ".join(f"{c.path} (part {p} of {n})" for (p, n), c in parts.items())
+        raise InputError(f"found {found}, expected columns of one part")
 
 
 def rows_bound(schema: Schema, key: str, column: ColumnFile) -> int:

@@ -16,6 +16,7 @@ class ColumnDescription(NamedTuple):
     columns: tuple[str, ...] = ()
     unit: str | None = None  # if values are times: they count this unit since 1970, in UTC
     categories: bool = False  # values are codes, places in the dictionary beside the file
+    order: str | None = None  # of original ids: by what the nodes were put into order
 
     def to_json(self) -> str:
         """ "" if there is nothing to say."""
@@ -24,6 +25,8 @@ class ColumnDescription(NamedTuple):
             facts["unit"] = self.unit
         if self.categories:
             facts["categories"] = True
+        if self.order is not None:
+            facts["order"] = self.order
         return json.dumps(facts, ensure_ascii=False, separators=(",", ":")) if facts else ""
 
 
@@ -38,7 +41,7 @@ def parse_description(path: str, text: bytes) -> ColumnDescription:
         raise FormatError(f"{path}: description: found {error}, expected JSON") from error
     if not isinstance(facts, dict):
         raise FormatError(f"{path}: description: found {type(facts).__name__}, expected an object")
-    columns, unit = facts.get("columns", []), facts.get("unit")
+    columns, unit, order = facts.get("columns", []), facts.get("unit"), facts.get("order")
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise FormatError(f"{path}: description: expected a list of texts as columns")
     try:
@@ -48,4 +51,6 @@ def parse_description(path: str, text: bytes) -> ColumnDescription:
     if unit is not None and unit not in TIME_UNITS:
         expected = ", ".join(TIME_UNITS)
         raise FormatError(f"{path}: description: found unit {unit!r}, expected one of {expected}")
-    return ColumnDescription(tuple(columns), unit, facts.get("categories") is True)
+    if not isinstance(order, str | None):
+        raise FormatError(f"{path}: description: expected a text as order")
+    return ColumnDescription(tuple(columns), unit, facts.get("categories") is True, order)

@@ -2,10 +2,12 @@
 
 A draft is a directory `.NAME.part-RANDOM` beside the target, so that publishing is a rename. Its
 writer holds a lock on it, which the kernel drops when the process dies: a draft whose lock is free
-was left by a killed run, and the next run to the same target removes it.
+was left by a killed run, and the next run to the same target removes it. A run that can be
+continued keeps its draft, `.NAME.partial`, for the next.
 """
 
 import contextlib
+import errno
 import fcntl
 import glob
 import os
@@ -22,6 +24,27 @@ def draft_directory(target: Path) -> Iterator[Path]:
         yield draft
     finally:
         _remove(draft)
+        os.close(lock)
+
+
+@contextlib.contextmanager
+def kept_draft(target: Path) -> Iterator[Path]:
+    """A locked directory `.NAME.partial` beside `target` that stays when the block raises or the
+    process dies, so that the next run goes on with it; at the end of the block it is removed."""
+    draft = target.parent / f".{target.name}.partial"
+    while True:
+        draft.mkdir(exist_ok=True)
+        lock = _try_lock(draft)
+        if lock is not None:
+            break
+        if draft.exists():
+            raise BlockingIOError(
+                errno.EWOULDBLOCK, "another process works here to the same end", str(draft)
+            )
+    try:
+        yield draft
+        _remove(draft)
+    finally:
         os.close(lock)
 
 

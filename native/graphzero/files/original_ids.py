@@ -1,8 +1,8 @@
-"""`OriginalIds`: the ids that the nodes of a relabelled dataset had before.
+"""`OriginalIds`: the ids that the nodes of a relabelled or reordered dataset had before.
 
-They are a column of the dataset, `original_id.gd`, in ascending order: int64, or texts as rows of
-bytes with zeros after their end. So row i is the original id of node i, and the node of an original
-id is found by bisection.
+They are a column of the dataset, `original_id.gd`: int64, or texts as rows of bytes with zeros
+after their end. Row i is the original id of node i. The node of an original id is found by
+bisection: rows ascend, or their file has the order in which they do.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _IDS_AT_ONCE = 1 << 13
 
 
 class OriginalIds:
-    """Original ids of a relabelled dataset, both ways. Thread-safe.
+    """Original ids of a relabelled or reordered dataset, both ways. Thread-safe.
 
-    `dataset` is its directory, or the column itself. Raises InputError if it was not relabelled.
+    `dataset` is its directory, or the column itself. Raises InputError if its nodes have none.
     """
 
     def __init__(self, dataset: str | os.PathLike[str] | FeatureStore | ColumnFile) -> None:
@@ -40,7 +40,8 @@ class OriginalIds:
             file = path / f"{ORIGINAL_IDS}{COLUMN_SUFFIX}" if path.is_dir() else path
             if not file.exists():
                 raise InputError(
-                    f"{path}: found no original ids, expected a dataset made with --relabel"
+                    f"{path}: found no original ids, expected a dataset made with --relabel or "
+                    "--order"
                 )
             dataset = ColumnFile(file.absolute())
         self._file = dataset if isinstance(dataset, ColumnFile) else dataset._file

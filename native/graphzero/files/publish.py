@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphzero import _engine
+from graphzero.base.fail_points import fail_point
 from graphzero.files.drafts import draft_directory, make_durable, parent_directories
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, columns_of_types
 
@@ -39,21 +40,29 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
     Readers that have the old dataset open keep it.
     """
     target = Path(path).absolute()
-    _check_dataset_target(target, overwrite)
+    check_dataset_target(target, overwrite=overwrite)
     with parent_directories(target), draft_directory(target) as draft:
         # One level below the draft: the draft itself is locked, which the dataset must not be.
         dataset = draft / target.name
         dataset.mkdir()
         yield dataset
-        _make_all_durable(dataset)
-        # Looked at again: filling the directory may have taken hours.
-        if _check_dataset_target(target, overwrite):
-            dataset.chmod(stat.S_IMODE(target.stat().st_mode))
-            # The old dataset is then in the draft, and goes with it.
-            _engine.exchange_names(str(dataset), str(target))
-        else:
-            _engine.rename_to_new(str(dataset), str(target))
-        make_durable(target.parent)
+        put_in_place(dataset, target, overwrite=overwrite)
+
+
+def put_in_place(dataset: Path, target: Path, *, overwrite: bool) -> None:
+    """Makes a directory on the same file system the dataset `target`. One that it replaces has the
+    directory's name then."""
+    fail_point("publish.filled")
+    _make_all_durable(dataset)
+    fail_point("publish.durable")
+    # Looked at here, also if it was looked at before: filling the directory may have taken hours.
+    if check_dataset_target(target, overwrite=overwrite):
+        dataset.chmod(stat.S_IMODE(target.stat().st_mode))
+        _engine.exchange_names(str(dataset), str(target))
+    else:
+        _engine.rename_to_new(str(dataset), str(target))
+    fail_point("publish.replaced")
+    make_durable(target.parent)
 
 
 @contextlib.contextmanager
@@ -94,8 +103,8 @@ def _check_file_target(target: Path, overwrite: bool) -> None:
         raise FileExistsError(errno.EEXIST, "exists; allow overwriting to replace it", str(target))
 
 
-def _check_dataset_target(target: Path, overwrite: bool) -> bool:
-    """Whether there is something to replace."""
+def check_dataset_target(target: Path, *, overwrite: bool) -> bool:
+    """Whether there is something to replace. Raises OSError if that must not be."""
     if not os.path.lexists(target):
         return False
     if not target.is_dir() or target.is_symlink():

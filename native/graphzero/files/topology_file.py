@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from graphzero import _engine
+from graphzero.base.errors import FormatError
 from graphzero.files.column_io import room_for_a_file
 from graphzero.files.paths import require_sound
 from graphzero.files.schema import Schema
@@ -60,7 +62,29 @@ class TopologyFile:
         """Hash of the content in hex; "" for a file of GraphZero 0.2, which has none."""
         return self.topology.fingerprint.hex() if self.topology.version else ""
 
+    @property
+    def most_row_starts_bytes(self) -> int:
+        """Memory that where its rows begin would take, at most."""
+        return _engine.most_row_starts_bytes(self.topology)
+
+    def read_row_starts(self) -> Iterator[None]:
+        """Reads where rows begin into memory, for one that is read from disk; after each step of
+        2 MiB others may have their turn. Raises OSError, and FormatError if some of it is damaged:
+        of that nothing is kept."""
+        if self.disk is None:
+            return
+        reading = _engine.RowStartsReading(self.topology, self.disk)
+        while reading.step():
+            yield
+        if reading.damage:
+            raise FormatError(
+                f"{self.path}: {reading.damage} does not rise; the file is damaged, run graphzero "
+                "verify"
+            )
+
     def warm(self) -> None:
+        for _ in self.read_row_starts():
+            pass
         warm_file(self.topology)
 
     def has_direction(self, direction: Direction) -> bool:

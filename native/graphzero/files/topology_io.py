@@ -26,6 +26,9 @@ class TopologyReading:
     reason: str
     fits: bool = False
     """Whether it is mapped because it fits into memory, and not because someone asked for it."""
+    row_starts: int = 0
+    """Bytes of memory that where its rows begin may take, for one that is read from disk; 0: that
+    is read, too."""
 
     @property
     def path(self) -> str:

@@ -162,13 +162,31 @@ def _mismatches(dataset: Path) -> Iterator[str]:
 
 
 def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
-    """Original ids and categories are found by bisection."""
+    """Original ids and categories are found by bisection. Where ids do not ascend, their file has
+    the order in which they do, and was verified with it."""
     if (column.dtype, len(column.shape)) not in ((DataType.INT64, 1), (DataType.UINT8, 2)):
         yield (
             f"{column.path}: found {column.dtype.label} in {len(column.shape)} dimensions, "
             f"expected {what} as int64, or as texts of equal length"
         )
         return
+    if column.matrix.has_rows_by_id:
+        return
+    if (fall := _first_fall(column)) is not None:
+        row, first, second = fall
+        yield (
+            f"{column.path}: row {row}: found {first!r} before {second!r}, expected ascending "
+            f"{what}"
+        )
+
+
+def ids_ascend(column: ColumnFile) -> bool:
+    """Whether the rows of original ids ascend, each less than the next."""
+    return _first_fall(column) is None
+
+
+def _first_fall(column: ColumnFile) -> tuple[int, Any, Any] | None:
+    """The first row that is not less than the next, and these two values."""
     row = 0  # of the first id of `ids`
     before: npt.NDArray[Any] | None = None  # the last id of the piece before
     for piece in column.pieces():
@@ -180,11 +198,10 @@ def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
         wrong = np.flatnonzero(ids[:-1] >= ids[1:])
         if wrong.size:
             at = int(wrong[0])
-            found = f"{ids[at].item()!r} before {ids[at + 1].item()!r}"
-            yield f"{column.path}: row {row + at}: found {found}, expected ascending {what}"
-            return
+            return row + at, ids[at].item(), ids[at + 1].item()
         row += len(ids) - 1
         before = ids[-1:]
+    return None
 
 
 def _ids_outside(column: ColumnFile, what: str, bound: int) -> Iterator[str]:

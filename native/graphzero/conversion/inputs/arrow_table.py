@@ -12,9 +12,15 @@ from typing import Any, NamedTuple
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
+from graphzero.base.object_store import is_uri
 from graphzero.conversion.inputs.arrow_types import is_list, kind_of, same_kind, width_of
 from graphzero.conversion.inputs.arrow_values import Piece, reading, values_of
-from graphzero.conversion.inputs.locations import table_files
+from graphzero.conversion.inputs.locations import (
+    file_bytes,
+    open_stored,
+    suffix_of,
+    table_files,
+)
 from graphzero.conversion.inputs.streams import Parts, row_place, rows_per_chunk
 from graphzero.conversion.inputs.tables import Kind, ReadTally, Table, TableChunk, Wanted
 
@@ -71,7 +77,7 @@ class ArrowTable(Table):
 
     def bytes_of(self, columns: Sequence[str]) -> int:
         """Stored bytes, if all columns take the same."""
-        size = sum(Path(file.path).stat().st_size for file in self._files)
+        size = sum(file_bytes(file.path) for file in self._files)
         return size * len(columns) // max(len(self._types), 1)
 
     def place(self, row: int) -> str:
@@ -168,11 +174,13 @@ class _ParquetTable(ArrowTable):
         _pyarrow(file)
         from pyarrow import parquet
 
-        with Path(file).open("rb"):  # a missing file is OSError as everywhere
-            pass
+        source = open_stored(file) if is_uri(file) else file
+        if source is file:
+            with Path(file).open("rb"):  # a missing file is OSError as everywhere
+                pass
         try:
             # By default pyarrow reads all column chunks into memory before the first batch.
-            return parquet.ParquetFile(file, pre_buffer=False, buffer_size=_READ_BYTES)
+            return parquet.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
         except (ValueError, OSError) as error:
             raise InputError(f"{file}: not a readable Parquet file: {_one_line(error)}") from error
 
@@ -231,17 +239,24 @@ class _IpcTable(ArrowTable):
 
 
 def _map(file: str) -> _engine.ForeignFile | None:
-    """None for an empty file, which cannot be mapped."""
+    """None for an empty file, which cannot be mapped, and for one of an object store."""
+    if is_uri(file):
+        return None
     return _engine.ForeignFile.open(file) if Path(file).stat().st_size > 0 else None
 
 
 def open_arrow_table(path: str) -> ArrowTable:
     """A Parquet or Arrow file or a folder of them, by the suffix."""
     files = table_files(path)
-    of_parquet = [Path(file).suffix in _PARQUET for file in files]
+    of_parquet = [suffix_of(file) in _PARQUET for file in files]
     if any(of_parquet) and not all(of_parquet):
         other = files[of_parquet.index(False)]
         raise InputError(f"{path}: found {other} beside Parquet files, expected one kind of tables")
+    if is_uri(path) and not of_parquet[0]:
+        raise InputError(
+            f"{path}: found Arrow files, which are mapped; expected Parquet from an object store, "
+            "or Arrow files on this machine"
+        )
     return _ParquetTable(path) if of_parquet[0] else _IpcTable(path)
 
 

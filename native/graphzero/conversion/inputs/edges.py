@@ -14,6 +14,7 @@ from graphzero.conversion.inputs.names import EdgeNames
 from graphzero.conversion.inputs.opening import EdgeTable, edge_table
 from graphzero.conversion.inputs.options import ReadOptions
 from graphzero.conversion.inputs.streams import EdgeChunk, EdgeStream, pair_edges
+from graphzero.conversion.inputs.table_views import row_numbers
 from graphzero.conversion.inputs.tables import ReadTally, Table, Wanted
 
 
@@ -37,8 +38,8 @@ def stream_edges(
         return table_edges(table, same_kind=same_kind)
     if names.given:
         raise InputError(
-            f"{source}: found names of columns (--source, --target, --weight), which an array does "
-            "not have: its two rows or columns are source and target"
+            f"{source}: found names of columns (--source, --target, --weight, --time), which an "
+            "array does not have: its two rows or columns are source and target"
         )
     suffix = Path(location.path).suffix
     if suffix == ".npz":
@@ -54,11 +55,11 @@ def table_edges(
     node_limit: int | None = None,
     checked: Sequence[Wanted] = (),
     same_kind: bool = True,
-    time: Wanted | None = None,
 ) -> EdgeStream:
     """Edges of a table. `node_limit`: ids are node ids below that, else original ids. `checked`:
     what is read beside the edges so that a row that is bad there is skipped here too."""
-    table, (source, target, weight, guessed), texts = edges.table, edges.columns, edges.texts
+    table, time, texts = edges.table, edges.time, edges.texts
+    source, target, weight, guessed, _ = edges.columns
     if texts is None:
         texts = _kind_of_ids(table, source, target, same_kind)
     ends = [
@@ -68,10 +69,12 @@ def table_edges(
         for column, label in ((source, "source"), (target, "target"))
     ]
     wanted = [*ends, *([] if weight is None else [Wanted("weight", (weight,))]), *checked]
-    wanted += [] if time is None else [time]
+    wanted += [] if time is None else [time.wanted(may_be_missing=False)]
     tally = ReadTally()
 
     def chunks() -> Iterator[EdgeChunk]:
+        if time is not None:
+            time.begin()
         for chunk in table.read(wanted, tally):
             src, dst = chunk.groups[0].values, chunk.groups[1].values
             weights = None
@@ -79,12 +82,12 @@ def table_edges(
                 weights = np.ascontiguousarray(chunk.groups[2].array, np.float32)
             times = None
             if time is not None:
-                times = np.ascontiguousarray(chunk.groups[-1].array.reshape(-1), np.int64)
+                times = time.values(chunk.groups[-1], row_numbers(chunk))
             size = chunk.byte_size
             yield EdgeChunk(src, dst, weights, chunk.numbers, chunk.end_row, size, times)
 
     columns = [source, target, *([] if weight is None else [weight])]
-    columns += [] if time is None else time.columns
+    columns += [] if time is None else [time.column]
     return EdgeStream(
         table.name,
         chunks,
@@ -98,6 +101,7 @@ def table_edges(
         guessed=guessed,
         progress_bytes=0 if table.says_kinds else table.bytes_of(columns),
         timed=time is not None,
+        time_unit="" if time is None else time.unit or "",
     )
 
 

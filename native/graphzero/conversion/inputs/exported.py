@@ -70,10 +70,11 @@ def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles
     return ColumnSource(
         name,
         shaped_rows(reader.column(name, column), column.row_shape),
-        None if is_split else column.dtype,
+        None if is_split else column.stored_type,
         cast(Role, column.role),
         row_align=None if is_split else column.row_bytes,
         description=column.description or "",
+        quantisation=column.engine_quantisation(),
     )
 
 
@@ -142,13 +143,15 @@ class _ParquetFiles:
         from graphzero.conversion.inputs.edges import table_edges
         from graphzero.conversion.inputs.names import EdgeColumns
         from graphzero.conversion.inputs.opening import EdgeTable
+        from graphzero.conversion.tables.times import TimeColumn
 
         name = manifest.weight_column or "weight"
         columns = EdgeColumns("source", "target", name if manifest.weights else None)
-        time = None
+        table, time = self._table("edges"), None
         if manifest.edge_times is not None:
-            time = Wanted("time", (manifest.edge_times,), unit=self._unit)
-        return table_edges(EdgeTable(self._table("edges"), columns), time=time)
+            unit = cast("TimeUnit | None", manifest.time_unit or None)
+            time = TimeColumn(table, manifest.edge_times, unit)
+        return table_edges(EdgeTable(table, columns, time=time))
 
     @property
     def _unit(self) -> TimeUnit:
@@ -189,7 +192,7 @@ class _ParquetFiles:
         return described_column(
             self._table("edges" if column.role == "edge" else "nodes"),
             name,
-            column.dtype,
+            column.stored_type,
             description,
             role=column.role,
             dictionary=dictionary,

@@ -210,7 +210,7 @@ class _ParquetPlanning(_Planning):
         dictionary = None
         if about.categories:
             dictionary = self._table(directory, f"{name}{CATEGORIES_SUFFIX}")
-        asked = column.dtype if about.unit is None else f"date[{about.unit}]"
+        asked = column.stored_type if about.unit is None else f"date[{about.unit}]"
         asked = "category" if dictionary is not None else asked
         matrix = matrix_type(name, table, [name], asked, None)
         return MatrixColumn(matrix, filling, described=about, dictionary=dictionary)
@@ -420,12 +420,13 @@ def _source(name: str, column: ExportedColumn, rows: RowStream) -> ColumnSource:
     return ColumnSource(
         name,
         rows,
-        None if is_split else column.dtype,
+        None if is_split else column.stored_type,
         cast(Role, column.role),
         # Rows of edges that were left out are zeros.
         fill=0 if column.role == "edge" else None,
         row_align=None if is_split else column.row_bytes,
         description=column.description or "",
+        quantisation=column.engine_quantisation(),
     )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphzero.base.errors import InputError
+from graphzero.base.object_store import ObjectStore, is_uri
 
 TABLE_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
 
@@ -30,19 +34,33 @@ class Location(NamedTuple):
 
 def is_table(path: str) -> bool:
     """Whether pyarrow reads it: a Parquet or Arrow file, or a folder of such files."""
-    if Path(path).suffix in TABLE_SUFFIXES:
+    if suffix_of(path) in TABLE_SUFFIXES:
         return True
+    if is_uri(path):
+        return _store(path).find() is None and any(table_files(path))
     return Path(path).is_dir() and any(table_files(path))
+
+
+def suffix_of(path: str) -> str:
+    """Of a path, or of a URI without its parameters."""
+    return Path(path.partition("?")[0] if is_uri(path) else path).suffix
 
 
 def has_stream(source: str) -> bool:
     """Whether its rows come from a table or arrays, and not from text."""
     path = Location.parse(source).path
-    return is_table(path) or Path(path).suffix in (".npy", ".npz")
+    if is_uri(path) and not is_table(path):
+        raise InputError(
+            f"{path}: found neither a Parquet file nor a folder of them, expected one: text and "
+            "arrays are read from files of this machine"
+        )
+    return is_table(path) or suffix_of(path) in (".npy", ".npz")
 
 
 def table_files(path: str) -> list[str]:
     """The file itself, or those of a folder by name, as writers number their parts."""
+    if is_uri(path):
+        return _table_files_of_store(path)
     if not Path(path).is_dir():
         return [path]
     # Hidden files and those with an underscore are notes of the program that wrote the folder.
@@ -51,6 +69,41 @@ def table_files(path: str) -> list[str]:
         for file in Path(path).iterdir()
         if file.suffix in TABLE_SUFFIXES and file.name[0] not in "._"
     )
+
+
+def _table_files_of_store(uri: str) -> list[str]:
+    if _store(uri).find() is not None:
+        return [uri]
+    folder, question_mark, parameters = uri.partition("?")
+    names = (file.path.rpartition("/") for file in _store(uri).files())
+    found = sorted(
+        name
+        for parent, _, name in names
+        if parent == _store(uri).path
+        and Path(name).suffix in TABLE_SUFFIXES
+        and name[0] not in "._"
+    )
+    return [f"{folder.rstrip('/')}/{name}{question_mark}{parameters}" for name in found] or [uri]
+
+
+@lru_cache(maxsize=256)
+def _store(uri: str) -> ObjectStore:
+    return ObjectStore(uri)
+
+
+def open_stored(uri: str) -> Any:
+    """A file of an object store, for reads at any place. Raises FileNotFoundError."""
+    return _store(uri).open_file(_store(uri).path)
+
+
+def file_bytes(path: str) -> int:
+    """The size of a file. Raises OSError if there is none."""
+    if not is_uri(path):
+        return Path(path).stat().st_size
+    found = _store(path).find()
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return found.byte_size
 
 
 def require_no_member(location: Location) -> str:
@@ -63,4 +116,4 @@ def require_no_member(location: Location) -> str:
 
 def stored_bytes(path: str) -> int:
     """Size of a file, or of the tables of a folder. Raises OSError if there is none."""
-    return sum(Path(file).stat().st_size for file in table_files(path))
+    return sum(file_bytes(file) for file in table_files(path))

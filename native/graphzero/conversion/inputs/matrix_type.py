@@ -11,14 +11,22 @@ The same columns become the same matrix from text and from Parquet. Unless a typ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.advice import OPTIONS, Advice
 from graphzero.conversion.inputs.tables import Kind, ReadAs, Table
-from graphzero.files.column_types import FLOAT_DTYPES, ColumnType, TimeUnit, parse_column_type
+from graphzero.files.column_types import (
+    FLOAT_DTYPES,
+    QUANTISED,
+    ColumnType,
+    TimeUnit,
+    parse_column_type,
+    unquantised,
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class MatrixType:
     category: bool = False
     integers: tuple[int, ...] = ()  # columns whose integers become floating, by their position
     truths: tuple[int, ...] = ()  # columns whose truth values do
+    quantised: str | None = None  # one of QUANTISED: what the values are stored as in the end
 
     @property
     def is_floating(self) -> bool:
@@ -55,12 +64,37 @@ def matrix_type(
     `is_list`: rows have a number for each column also where it is only one."""
     table.require(columns)
     wanted = ColumnType() if asked is None else parse_column_type(asked)
+    found = _deduced(name, table, columns, wanted, float_dtype, advice, is_list)
+    if wanted.dtype in QUANTISED:
+        return replace(found, quantised=wanted.dtype)
+    by_dtype = wanted.dtype is None and found.is_floating
+    if by_dtype and float_dtype in QUANTISED and quantises_rows_of(math.prod(found.row_shape)):
+        return replace(found, quantised=float_dtype)
+    return found
+
+
+def quantises_rows_of(values: int) -> bool:
+    """Whether --dtype q8 is about rows of so many values. One value in a row is more often a label
+    than a feature: it is quantised only where its own type says so."""
+    return values > 1
+
+
+def _deduced(
+    name: str,
+    table: Table,
+    columns: Sequence[str],
+    wanted: ColumnType,
+    float_dtype: str | None,
+    advice: Advice,
+    is_list: bool,
+) -> MatrixType:
+    if wanted.dtype is not None:
+        wanted = wanted._replace(dtype=unquantised(wanted.dtype))
+    floats = unquantised(float_dtype or "float32")
     # Text does not say what its columns hold: it is read for that only where it matters.
     look = table.says_kinds or (wanted.dtype is None and wanted.unit is None)
     kinds = tuple(table.kinds_of(columns)) if look else ()
-    deduction = _Deduction(
-        name, table, tuple(columns), kinds, float_dtype or "float32", advice, is_list
-    )
+    deduction = _Deduction(name, table, tuple(columns), kinds, floats, advice, is_list)
     if any(kind.what == "list" for kind in kinds):
         return deduction.of_lists(wanted)
     if wanted.category:

@@ -21,14 +21,16 @@ class EdgeColumns(NamedTuple):
     target: str
     weight: str | None
     guessed: bool = False  # the ends are the first of more columns, and nothing names them
+    time: str | None = None  # when an edge came to be
 
 
 class EdgeNames(NamedTuple):
-    """Which columns of a table of edges are what; None: by the usual names."""
+    """Which columns of a table of edges are what; None: by the usual names, and no times."""
 
     source: str | None = None
     target: str | None = None
     weight: str | None = None
+    time: str | None = None
 
     @property
     def given(self) -> bool:
@@ -48,13 +50,13 @@ class EdgeNames(NamedTuple):
                 "them with --source and --target"
             )
         if source is not None and target is not None:
-            return EdgeColumns(source, target, weight)
+            return EdgeColumns(source, target, weight, time=self.time)
         if len(columns) < 2 or source is not None or target is not None:
             raise InputError(
                 f"{table}: found columns {', '.join(map(repr, columns))}, expected one for the "
                 "source and one for the target of each edge; name them with --source and --target"
             )
-        return EdgeColumns(columns[0], columns[1], weight, guessed=len(columns) > 2)
+        return EdgeColumns(columns[0], columns[1], weight, len(columns) > 2, self.time)
 
 
 def usual_column(columns: Sequence[str], usual: Sequence[str]) -> str | None:

@@ -23,6 +23,10 @@ from graphzero.conversion.inputs.texts import (
     sample_fields,
     text_input,
 )
+from graphzero.conversion.tables.description import TimeDescription
+from graphzero.conversion.tables.times import FoundTimes, TimeColumn, TimeWords
+
+_TIME_WORDS = TimeWords("; --on-error skip leaves out such lines of text", "--time-unit {}")
 
 
 class EdgeTable(NamedTuple):
@@ -32,6 +36,7 @@ class EdgeTable(NamedTuple):
     columns: EdgeColumns
     texts: bool | None = None  # whether ids are texts; None: the table knows
     first_line: str = ""  # counts as an edge, but may be names
+    time: TimeColumn | None = None
 
 
 def open_table(path: str, options: ReadOptions) -> Table:
@@ -51,7 +56,8 @@ def edge_table(
     texts; None: look at them."""
     if is_table(path):
         table = open_table(path, options)
-        return EdgeTable(table, names.choose(table.name, table.columns))
+        columns = names.choose(table.name, table.columns)
+        return EdgeTable(table, columns, time=_edge_times(table, columns.time, options))
     text = text_input(path)
     sample = sample_fields(text)
     if names.given:
@@ -60,7 +66,8 @@ def edge_table(
         if texts is None:
             places = [sample[0].index(columns.source), sample[0].index(columns.target)]
             texts = are_texts(sample, places)
-        return EdgeTable(table, columns, texts)
+        time = _edge_times(table, columns.time, options)
+        return EdgeTable(table, columns, texts, time=time)
     if texts is None:
         texts = are_texts(sample, (0, 1))
     header = is_edge_header(sample[0], texts)
@@ -74,6 +81,17 @@ def edge_table(
     source, target = table.columns[:2]
     own = EdgeColumns(source, target, table.columns[2] if width == 3 else None)
     return EdgeTable(table, own, texts, _doubtful_first_line(sample, header, texts))
+
+
+def _edge_times(table: Table, column: str | None, options: ReadOptions) -> TimeColumn | None:
+    """When the edges of a table came to be, in the unit that the user stated or that they have."""
+    if column is None:
+        return None
+    found = FoundTimes(options.time_unit)
+    found.look_at(table, TimeDescription(column))
+    return TimeColumn(
+        table, column, found.unit(), may_round=options.time_unit is not None, words=_TIME_WORDS
+    )
 
 
 def node_table(

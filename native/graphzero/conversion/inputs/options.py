@@ -1,6 +1,10 @@
 """How tables are read."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
+
+from graphzero.files.column_types import TimeUnit
 
 
 class ReadOptions(NamedTuple):
@@ -11,3 +15,4 @@ class ReadOptions(NamedTuple):
     threads: int = 0  # 0: one for each processor
     # What the ends of edges are called, if other tables call their ids so: see sides.py.
     ends: tuple[str, ...] = ()
+    time_unit: TimeUnit | None = None  # that the user stated for times; None: what they have

@@ -18,7 +18,7 @@ from graphzero.conversion.inputs.texts import (
     sample_fields,
     text_input,
 )
-from graphzero.files.column_types import MATRIX_DTYPES
+from graphzero.files.column_types import MATRIX_DTYPES, QUANTISED
 from graphzero.files.description import ColumnDescription
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def id_name(column: ColumnSource, first: list[str], options: ReadOptions) -> str
 
 def takes_plain(column: ColumnSource, options: ReadOptions) -> bool:
     """Whether what is asked for is something that the plain parser does."""
-    plain_type = column.dtype is None or column.dtype in MATRIX_DTYPES
+    plain_type = column.dtype is None or column.dtype in (*MATRIX_DTYPES, *QUANTISED)
     return plain_type and column.fill_all is None and not options.missing
 
 

@@ -138,7 +138,7 @@ class _Opener(NamedTuple):
         rows = self._rows(table, _all_but(table, ids), ids)
         assert rows.matrix is not None
         if texts is None and takes_plain(column, self.options) and not rows.matrix.type.category:
-            dtype = rows.matrix.type.dtype
+            dtype = rows.matrix.type.quantised or rows.matrix.type.dtype
             return OpenedRows(text, dtype, header_description(column, first))
         return OpenedRows(rows)
 

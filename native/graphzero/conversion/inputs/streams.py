@@ -127,6 +127,7 @@ class EdgeStream:
     guessed: bool = False  # these are the first of more columns, and nothing names them
     progress_bytes: int = 0  # what the byte sizes of its chunks add up to; 0: they have none
     timed: bool = False  # edges have times
+    time_unit: str = ""  # in which these count; empty: nobody said
 
     def place(self, row: int) -> str:
         """What messages call a row."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from graphzero.base.errors import InputError
+from graphzero.base.object_store import is_uri
 from graphzero.conversion.tables.values import Place, one_of
 from graphzero.files.column_keys import (
     check_directory,
@@ -259,7 +260,7 @@ class _Table:
         if not isinstance(file, str | os.PathLike) or not os.fspath(file):
             raise self.place.at("file").unlike(file, "the path of a table")
         path = os.fspath(file)
-        return path if self.folder is None else str(self.folder / path)
+        return path if self.folder is None or is_uri(path) else str(self.folder / path)
 
     def _check_without_rows(self, table: TableDescription) -> None:
         """A table without a file has the keys that references to it name, and nothing else."""

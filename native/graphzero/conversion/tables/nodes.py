@@ -31,6 +31,7 @@ from graphzero.conversion.tables.keys import (
 )
 from graphzero.conversion.tables.times import TimeColumn
 from graphzero.conversion.typed_plan import TypeTally
+from graphzero.files.column_types import unquantised
 from graphzero.files.description import ColumnDescription
 
 
@@ -147,7 +148,7 @@ def matrix_of(table: Table, matrix: MatrixDescription, float_dtype: str | None) 
         # A label may be missing, and no integer could say so.
         kind = table.kinds_of(matrix.columns)[0]
         if kind.what == "integer" and table.has_missing(matrix.columns[0]):
-            asked = float_dtype or "float32"
+            asked = unquantised(float_dtype or "float32")
     found = matrix_type(
         matrix.name,
         table,

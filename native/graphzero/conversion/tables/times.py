@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,21 @@ NO_TIME = -(2**63)
 _TEXT_UNIT: TimeUnit = "s"
 
 
+class TimeWords(NamedTuple):
+    """What messages call that which a user can say about times."""
+
+    missing: str  # what to do about rows without a time
+    stated_unit: str  # how a unit is stated, with {} in its place
+
+    def unit(self, unit: str | None) -> str:
+        return self.stated_unit.format(unit)
+
+
+TABLE_WORDS = TimeWords(
+    '; missing = "drop" leaves out such rows and counts them', 'time_unit = "{}"'
+)
+
+
 @dataclass
 class TimeColumn:
     """The times of a table, read in the unit of the dataset."""
@@ -32,6 +48,7 @@ class TimeColumn:
     unit: TimeUnit | None  # None: integers on a scale of the user's
     own_unit: TimeUnit | None = None  # in which integers count, if that is another
     may_round: bool = True  # down to the unit; only a user can say so, see values()
+    words: TimeWords = TABLE_WORDS
     rounded: int = field(default=0, init=False)  # that were finer than the unit, when last read
 
     def wanted(self, *, may_be_missing: bool) -> Wanted:
@@ -40,7 +57,7 @@ class TimeColumn:
             (self.column,),
             unit=self.own_unit or self.unit or _TEXT_UNIT,
             may_be_missing=may_be_missing,
-            hint='; missing = "drop" leaves out such rows and counts them',
+            hint=self.words.missing,
         )
 
     def begin(self) -> None:
@@ -58,8 +75,8 @@ class TimeColumn:
         if found.rounded and not self.may_round:
             raise InputError(
                 f"{self.table.name} column {self.column!r}: found times that are finer than "
-                f'{self.unit}, expected the unit of the dataset: time_unit = "ms", "us" or "ns" '
-                f'keeps them apart, time_unit = "{self.unit}" rounds them down'
+                f"{self.unit}, expected the unit of the dataset: {self.words.unit('ms')}, us or ns "
+                f"keeps them apart, {self.words.unit(self.unit)} rounds them down"
             )
         self.rounded += found.rounded
         if self.own_unit is not None and self.unit is not None:

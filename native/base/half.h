@@ -1,13 +1,14 @@
-// Doubles narrowed to the two 16-bit float formats, rounded once, to nearest, ties to even.
+// The two 16-bit float formats: values narrowed to them, rounded once, to nearest, ties to even,
+// and widened again, which is exact.
 //
-// Going through float32 would round twice and miss the nearest value for some inputs; the
-// compiler's own 16-bit types are not available on every supported machine.
+// Doubles do not go through float32, which would round twice and miss the nearest value for some
+// inputs; the compiler's own 16-bit types are not available on every supported machine.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-namespace graphzero::compile {
+namespace graphzero::base {
 
 struct Half {  // IEEE 754 binary16
   static constexpr int kExponentBits = 5;
@@ -79,4 +80,34 @@ inline Narrow NarrowFloat(float value) {
   return Narrow{static_cast<uint16_t>((bits >> 16 & 0x8000) | rounded)};
 }
 
-}  // namespace graphzero::compile
+// For values that are known to be finite and not to become infinite: without a branch, so that
+// loops over it are vectorised. Gives the bits that NarrowFloat<Half>() gives.
+inline uint16_t NarrowToHalf(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  // Of normal numbers one addition to the bits rounds the mantissa; a carry raises the exponent.
+  const uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+  // Below 2^-14 a half counts in steps of 2^-24, as floats do from 0.5 to 1: adding 0.5 rounds.
+  const uint32_t small =
+      std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - (126u << 23);
+  // A choice by ?: would become a branch, because the sum might trap.
+  const uint32_t is_small = 0u - static_cast<uint32_t>(magnitude < (113u << 23));
+  const uint32_t rounded = (small & is_small) | (normal & ~is_small);
+  return static_cast<uint16_t>((bits >> 16 & 0x8000) | rounded);
+}
+
+inline float WidenFloat(BFloat16 value) {
+  return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
+}
+
+inline float WidenFloat(Half value) {
+  const uint32_t magnitude = value.bits & 0x7fffu;
+  // As the bits of a float the exponent is too small by 112; the product is exact, also for
+  // subnormal halves. Infinity and NaN have the largest exponent of either format.
+  const float finite = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  const uint32_t widened = magnitude < 0x7c00u ? std::bit_cast<uint32_t>(finite)
+                                               : 0x7f800000u | (magnitude & 0x3ffu) << 13;
+  return std::bit_cast<float>(static_cast<uint32_t>(value.bits & 0x8000u) << 16 | widened);
+}
+
+}  // namespace graphzero::base

@@ -1,0 +1,1 @@
+"""What `graphzero.ray` has: daemons on the nodes of a Ray cluster."""

@@ -1,0 +1,93 @@
+"""`NodeDaemon`, the actor of one node: brings the dataset there, starts and watches its daemon."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+from graphzero.client.launch import ensure_daemon
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 60.0
+_WATCH_S = 1.0
+_RETRY_S = 10.0
+
+
+@dataclass(frozen=True)
+class DaemonPlan:
+    """What every node is to have; graphzero.ray.Daemons says what the fields mean."""
+
+    source: str
+    directory: str | None
+    options: tuple[str, ...] = ()
+    fetch_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def data_on(self, node_id: str) -> Path:
+        """Where that node has the dataset."""
+        if self.directory is None:
+            return Path(self.source)
+        return Path(self.directory.replace("{node}", node_id))
+
+
+class NodeDaemon:
+    """Runs on its node only. Ray starts it anew if its process dies, and with it the daemon.
+
+    The daemon ends with this process. If there is one for that directory already, of another job
+    for instance, that one is used; when it ends, one is started here.
+    """
+
+    def __init__(self, plan: DaemonPlan) -> None:
+        self._plan = plan
+        self._data = plan.data_on(ray.get_runtime_context().get_node_id())
+        self._fetched = False
+        # Ray allows a worker without processors of its own one thread of OpenMP. The daemon is
+        # meant to use the machine, as far as its options let it.
+        os.environ.pop("OMP_NUM_THREADS", None)
+        # One thread starts all daemons, since they end with the thread that started them, and takes
+        # one order at a time.
+        self._orders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="graphzero-daemon")
+        threading.Thread(target=self._watch, name="graphzero-watch", daemon=True).start()
+
+    def address(self) -> str:
+        """Where the daemon of this node answers; returns when it does. Raises what keeps the data
+        or the daemon from being there, and the next call tries again."""
+        return self._orders.submit(self._ensure).result()
+
+    def _ensure(self) -> str:
+        if not self._fetched and self._plan.directory is not None:
+            fetch(self._plan.source, self._data, self._plan.fetch_options)
+        self._fetched = True
+        found = ensure_daemon(
+            self._data, timeout=START_TIMEOUT_S, options=self._plan.options, tied=True
+        )
+        return str(found)
+
+    def _watch(self) -> None:
+        pause = threading.Event()
+        said = ""
+        while True:
+            wait = _WATCH_S
+            try:
+                self.address()
+                said = ""
+            except Exception as error:  # whatever it is: address() tells it, and later it may work
+                wait = _RETRY_S
+                if str(error) != said:
+                    said = str(error)
+                    log.warning("the daemon of %s cannot be started: %s", self._data, error)
+            pause.wait(wait)
+
+
+def fetch(source: str, data: Path, options: Mapping[str, Any]) -> None:
+    """Copies the dataset to this node, unless this version of it is there."""
+    import graphzero as gz
+
+    gz.fetch(source, data, **options)

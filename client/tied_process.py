@@ -1,0 +1,38 @@
+"""`python -m graphzero.client.tied_process PARENT COMMAND ...` runs COMMAND until its parent ends:
+the kernel then sends COMMAND a SIGTERM, however the parent ended.
+
+It stays between the two. Ray kills the children of a worker that ends with SIGKILL, which would
+leave the files of a daemon behind; what it kills is this process, and the daemon hears of it in
+order. A program of its own, because the parent has threads, after whose fork() little is safe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def end_with_parent(parent: int) -> None:
+    """Makes the kernel end this process when the thread that started it is gone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:
+        os._exit(1)  # it was gone before
+
+
+def main() -> int:
+    parent, *command = sys.argv[1:]
+    end_with_parent(int(parent))
+    own = os.getpid()
+    with subprocess.Popen(command, preexec_fn=lambda: end_with_parent(own)) as process:
+        return process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

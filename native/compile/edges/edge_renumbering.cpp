@@ -1,0 +1,19 @@
+#include "compile/edges/edge_renumbering.h"
+
+namespace graphzero::compile {
+
+bool RenumberedEdgeSource::Next(EdgeBatch* batch) {
+  if (!edges_->Next(batch)) return false;
+  // The numbers of a billion edges' ends lie anywhere in memory: all are asked for first.
+  for (size_t i = 0; i < batch->size; ++i) {
+    __builtin_prefetch(&numbers_.sources[batch->src[i]]);
+    __builtin_prefetch(&numbers_.targets[batch->dst[i]]);
+  }
+  for (size_t i = 0; i < batch->size; ++i) {
+    batch->src[i] = numbers_.sources[batch->src[i]];
+    batch->dst[i] = numbers_.targets[batch->dst[i]];
+  }
+  return true;
+}
+
+}  // namespace graphzero::compile

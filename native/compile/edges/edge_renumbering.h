@@ -1,0 +1,41 @@
+// Edges of another source with new numbers for their ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compile/edges/edge_source.h"
+
+namespace graphzero::compile {
+
+// The new number of each source and of each target, by the old one. `owner` keeps them.
+struct NewNumbers {
+  uint64_t edge_id_bound;  // of the relation, which stays also where it stores no edge ids
+  std::span<const uint32_t> sources;
+  std::span<const uint32_t> targets;
+  std::shared_ptr<const void> owner;
+};
+
+class RenumberedEdgeSource final : public EdgeSource {
+ public:
+  // `edges` has no id that has no new number.
+  RenumberedEdgeSource(std::shared_ptr<EdgeSource> edges, NewNumbers numbers)
+      : edges_(std::move(edges)), numbers_(std::move(numbers)) {}
+
+  const std::string& name() const override { return edges_->name(); }
+  bool weighted() const override { return edges_->weighted(); }
+  bool timed() const override { return edges_->timed(); }
+  EdgeEstimate Estimate() const override { return edges_->Estimate(); }
+  void Rewind() override { edges_->Rewind(); }
+  bool Next(EdgeBatch* batch) override;
+  void ThrowIfFailed() const override { edges_->ThrowIfFailed(); }
+  uint64_t input_rows() const override { return numbers_.edge_id_bound; }
+
+ private:
+  const std::shared_ptr<EdgeSource> edges_;
+  const NewNumbers numbers_;
+};
+
+}  // namespace graphzero::compile

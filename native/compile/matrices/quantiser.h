@@ -1,0 +1,53 @@
+// A matrix of floating values -> a quantised one (store/quantisation.h), in bounded memory.
+//
+// Unless the ranges are stated, a first pass finds the exact minimum and maximum of each feature;
+// the second one makes codes and measures what they lose. Blocks of a fixed number of rows are
+// summed up one by one and added in order, so the file does not depend on memory or threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/job.h"
+#include "store/matrix_reader.h"
+#include "store/quantisation.h"
+
+namespace graphzero::compile {
+
+struct QuantiseJob {
+  std::string target;  // must not exist
+  store::DType delivered = store::DType::kFloat32;
+  // The range of all features, or of each; empty: as it is found. Values outside are clipped.
+  std::vector<float> low = {};
+  std::vector<float> high = {};
+  // Instead of both: codes by the scales and offsets of an earlier file, with the errors that were
+  // measured then. For values that were made of codes by these.
+  std::optional<store::Quantisation> kept = {};
+  uint64_t row_align = 0;  // bytes that the row stride is a multiple of; 0: no padding
+  Resources resources;
+};
+
+// A value that no code can stand for: NaN, infinite, or a double that float32 has no room for.
+struct BadValue {
+  uint64_t row;
+  uint64_t col;
+};
+
+struct QuantiseReport {
+  store::Quantisation quantisation;
+  // If set, the target is not finished: the first such value of the input.
+  std::optional<BadValue> not_finite;
+  // If set, likewise: the first feature whose range the delivered type has no room for.
+  std::optional<uint64_t> too_wide;
+  float low = 0;  // of that feature
+  float high = 0;
+};
+
+// Role, shape and description are those of the source. Throws IoError, Cancelled, and
+// std::invalid_argument for a source that is not floating or for ranges that are none.
+QuantiseReport QuantiseMatrix(const store::MatrixReader& source, const QuantiseJob& job,
+                              Progress* progress);
+
+}  // namespace graphzero::compile

@@ -1,0 +1,112 @@
+"""Files of object stores and other file systems, by URIs such as s3://bucket/folder.
+
+pyarrow knows s3, gs, abfs, hdfs and file by itself; every other scheme, such as memory or https,
+goes to fsspec, if that is installed. Credentials and end points are theirs: environment variables,
+configuration files, or parameters of the URI (s3://bucket/folder?endpoint_override=...).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from graphzero.base.errors import InputError
+from graphzero.base.extras import import_extra
+from graphzero.base.text import quoted
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def is_uri(text: str) -> bool:
+    """Whether it is a URI of a file system. unix://, where daemons listen, is none."""
+    found = _URI.match(text)
+    return found is not None and found[1].lower() != "unix"
+
+
+class StoreFile(NamedTuple):
+    """A file of a store."""
+
+    path: str
+    byte_size: int
+    modified_ns: int
+    """0 if the store does not tell."""
+
+
+class ObjectStore:
+    """A folder of a store, or a file in it. Thread-safe. Errors of the store are OSError."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self._fs = import_extra(
+            "pyarrow.fs", "arrow", f"{quoted(uri)}: reading from there needs pyarrow"
+        )
+        self.filesystem, path = self._open(uri)
+        self.path = path.rstrip("/")
+
+    def _open(self, uri: str) -> tuple[Any, str]:
+        import pyarrow
+
+        try:
+            filesystem, path = self._fs.FileSystem.from_uri(uri)
+            return filesystem, str(path)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as refused:
+            return self._open_by_fsspec(uri, refused)
+
+    def _open_by_fsspec(self, uri: str, refused: Exception) -> tuple[Any, str]:
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError:
+            reason = " ".join(str(refused).split())
+            raise InputError(
+                f"{quoted(uri)}: pyarrow does not open it ({reason}), and fsspec, which may, is "
+                "not installed; run: pip install fsspec"
+            ) from None
+        try:
+            filesystem, path = url_to_fs(uri)
+        except (ValueError, ImportError) as error:
+            raise InputError(f"{quoted(uri)}: {' '.join(str(error).split())}") from error
+        return self._fs.PyFileSystem(self._fs.FSSpecHandler(filesystem)), str(path)
+
+    def below(self, name: str) -> str:
+        """The path of a file in this folder."""
+        return f"{self.path}/{name}" if name else self.path
+
+    def find(self, name: str = "") -> StoreFile | None:
+        """A file of this folder, or what the URI names itself; None if it is no file."""
+        info = self.filesystem.get_file_info(self.below(name))
+        return self._found(info) if info.type == self._fs.FileType.File else None
+
+    def files(self) -> list[StoreFile]:
+        """All files in this folder and below, by their paths; none if there is no such folder."""
+        selector = self._fs.FileSelector(self.path, allow_not_found=True, recursive=True)
+        found = self.filesystem.get_file_info(selector)
+        return sorted(self._found(info) for info in found if info.type == self._fs.FileType.File)
+
+    def _found(self, info: Any) -> StoreFile:
+        modified = info.mtime_ns
+        return StoreFile(info.path, info.size or 0, modified if modified and modified > 0 else 0)
+
+    def open_file(self, path: str) -> Any:
+        """A pyarrow.NativeFile for reads at any place."""
+        return self.filesystem.open_input_file(path)
+
+    def read_all(self, name: str, most: int) -> bytes:
+        """A small file of this folder. Raises InputError if it has more than `most` bytes."""
+        with self.filesystem.open_input_stream(self.below(name)) as stream:
+            data = bytes(stream.read(most + 1))
+        if len(data) > most:
+            raise InputError(f"{self.uri}/{name}: found more than {most} bytes, expected less")
+        return data
+
+    def open_output(self, name: str) -> Any:
+        """A stream that becomes a file of this folder when it is closed."""
+        path = self.below(name)
+        parent = path.rpartition("/")[0]
+        if parent:
+            self.filesystem.create_dir(parent, recursive=True)
+        return self.filesystem.open_output_stream(path)
+
+    def remove(self, name: str) -> None:
+        """Removes a file of this folder, if there is one."""
+        if self.find(name) is not None:
+            self.filesystem.delete_file(self.below(name))

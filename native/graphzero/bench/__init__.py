@@ -1,0 +1,1 @@
+"""What `graphzero bench` measures of a machine and a dataset, and what it says about it."""

@@ -1,0 +1,92 @@
+"""All measurements of `graphzero bench`, one after the other; what is compared takes turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from graphzero.base.resources import available_memory
+from graphzero.base.text import counted_text
+from graphzero.bench.local import LocalMaker, Made, memory_rates, processors
+from graphzero.bench.numbers import BenchNumbers, Rounds
+from graphzero.bench.served import Trainers, bench_daemon, small_requests
+from graphzero.bench.workload import choose_workload
+from graphzero.diagnosis.row_probe import NoAnswer, RowRates, probe_rows
+from graphzero.files.dataset import Dataset, open_dataset
+from graphzero.files.reading import room_for_files
+
+_ROUNDS = 3
+_MOST_TRAINERS = 2
+_WARM_S = 20.0
+
+
+def run_bench(
+    path: Path,
+    fanout: tuple[int, ...],
+    batch_size: int,
+    seconds: float,
+    tell: Callable[[str], None],
+) -> BenchNumbers:
+    """`seconds` is the time for each figure; all of them take about twelve times that, and what
+    processes need to start. `tell` is called with what is being measured."""
+    dataset = open_dataset(path)
+    workload = choose_workload(dataset, fanout, batch_size)
+    tell("the disk and the memory")
+    disk = _disk(dataset)
+    memory = memory_rates(workload)
+    turn = seconds / _ROUNDS
+    with ExitStack() as stack:
+        tell("a daemon reads what fits into memory")
+        daemon = stack.enter_context(bench_daemon(path, _WARM_S))
+        tell("trainers connect")
+        trainers = stack.enter_context(Trainers(daemon, workload, _MOST_TRAINERS))
+        maker = LocalMaker(workload)
+        maker.make_for(0)  # touches what it needs for the first time
+        sampled: dict[int, list[Made]] = {threads: [] for threads in {1, processors()}}
+        whole: list[Made] = []
+        for number in range(_ROUNDS):
+            tell(f"batches, round {number + 1} of {_ROUNDS}")
+            for threads, made in sampled.items():
+                made.append(maker.sample_for(turn, threads))
+            whole.append(maker.make_for(turn))
+            for count in range(1, _MOST_TRAINERS + 1):
+                trainers.run(count, turn)
+        served = trainers.results()
+        tell("small requests")
+        request = small_requests(daemon, workload, turn)
+    batches = sum(made.batches for made in whole)
+    nodes, edges = dataset.graph.num_nodes, dataset.graph.num_edges
+    return BenchNumbers(
+        processors=processors(),
+        dataset=f"{path}: {counted_text(nodes, 'node')}, {counted_text(edges, 'edge')}",
+        byte_size=dataset.byte_size,
+        fits=dataset.byte_size <= room_for_files(dataset.byte_size, available_memory()),
+        workload=workload.text,
+        batch_bytes=sum(made.byte_size for made in whole) / batches,
+        batch_nodes=sum(made.nodes for made in whole) / batches,
+        batch_edges=sum(made.edges for made in whole) / batches,
+        disk=disk,
+        memory=memory,
+        sampling={threads: _rounds(made) for threads, made in sampled.items()},
+        embedded=_rounds(whole),
+        served=served,
+        request=request,
+        warm=daemon.warm,
+    )
+
+
+def _rounds(made: list[Made]) -> Rounds:
+    return Rounds(tuple(one.rate for one in made))
+
+
+def _disk(dataset: Dataset) -> RowRates | None:
+    """Of the largest column; None if there is none, or if its disk does not answer, which
+    `graphzero doctor` tells more about."""
+    columns = [found for found in dataset.columns.items() if found[1].num_rows]
+    if not columns:
+        return None
+    try:
+        return probe_rows(*max(columns, key=lambda found: found[1].byte_size))
+    except NoAnswer:
+        return None

@@ -1,0 +1,38 @@
+"""What a quantised file says about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from graphzero import _engine
+from graphzero.files.column_types import quantised_type
+
+
+@dataclass(frozen=True, eq=False)
+class Quantisation:
+    """Values are offset + scale * code in float32, with a code from 0 to 255 for each."""
+
+    dtype: str
+    """As it was asked for: "q8", or "q8[float16]" if values are given out as float16."""
+    scales: npt.NDArray[np.float32]
+    """One for each feature."""
+    offsets: npt.NDArray[np.float32]
+    largest_error: float
+    """Between a value and what was stored for it, when the file was made."""
+    mean_error: float
+    clipped: int
+    """Values outside a stated range, which became its nearest end."""
+
+    @classmethod
+    def of(cls, found: _engine.Quantisation) -> Quantisation:
+        return cls(
+            quantised_type(found.delivered),
+            np.array(found.scales, np.float32),
+            np.array(found.offsets, np.float32),
+            found.largest_error,
+            found.mean_error,
+            found.clipped,
+        )

@@ -1,0 +1,10 @@
+"""Daemons on the nodes of a Ray cluster: `pip install graphzero-server[ray]`."""
+
+from graphzero.base.extras import import_extra
+
+# A part of Ray: a folder named ray would do as `ray` itself.
+import_extra("ray.util", "ray", "graphzero.ray needs Ray")
+
+from graphzero.client.ray.daemons import Daemons  # noqa: E402
+
+__all__ = ["Daemons"]

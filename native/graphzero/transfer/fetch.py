@@ -1,0 +1,214 @@
+"""`fetch`: copies a dataset from a daemon, a directory or an object store."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphzero.base.errors import GraphZeroError, InputError
+from graphzero.base.numbers import seconds
+from graphzero.base.object_store import is_uri
+from graphzero.base.progress import JobProgress, Report
+from graphzero.base.text import quoted, size_text
+from graphzero.client.probe import open_calls
+from graphzero.files.dataset import open_dataset
+from graphzero.files.drafts import kept_draft, parent_directories
+from graphzero.files.publish import StrPath, check_dataset_target, put_in_place
+from graphzero.transfer.daemon_source import DaemonSource
+from graphzero.transfer.directory_source import DirectorySource
+from graphzero.transfer.file_copy import PIECES_AT_ONCE, FileCopy
+from graphzero.transfer.source import DatasetChanged, Source, SourceFile, checked_file_name
+from graphzero.transfer.store_source import StoreSource
+
+# A dataset that is replaced again and again while it is copied is no case for more patience.
+_ATTEMPTS = 3
+_MOST_FILES = 100_000
+
+
+@dataclass(frozen=True)
+class FetchReport:
+    """What `fetch` did."""
+
+    path: Path
+    fingerprint: str
+    """Of the dataset, in hex."""
+    byte_size: int
+    """Of all its files."""
+    kept_bytes: int
+    """What an earlier run that was interrupted had left; all of it if the dataset was there."""
+    seconds: float
+
+
+def fetch(
+    source: StrPath,
+    path: StrPath,
+    *,
+    dataset: str = "",
+    overwrite: bool = False,
+    timeout: float = 60.0,
+    token: str | None = None,
+    root_certificate: StrPath | None = None,
+    plaintext_token: bool = False,
+    server_uid: int | None = None,
+    progress: bool = False,
+) -> FetchReport:
+    """Copies a dataset into the directory `path`, as `graphzero fetch` does.
+
+    source: a daemon ("host:port", "unix:/path" or the path of its socket), the directory of a
+    dataset, or a URI that pyarrow or fsspec read from (s3://bucket/folder).
+    dataset: which one, where the daemon has several.
+    overwrite: replace a dataset that is at `path`. Without it that is an error, unless it is the
+    same one already: then nothing is copied.
+    timeout: seconds that a daemon may be away before it is given up.
+    token, root_certificate, plaintext_token, server_uid: for a daemon, as connect() has them.
+    progress: show it on stderr.
+
+    Every block is compared with its checksum. `path` is there when all of it is, and never in
+    parts; what was copied stays in a hidden directory beside it until then, and the next call goes
+    on from there. If the dataset is replaced meanwhile, the copy begins anew with what has not
+    changed, and after three times DatasetChanged is raised.
+
+        >>> gz.fetch("node-1:7171", "/data/products")
+    """
+    target = Path(path).absolute()
+    seconds(timeout, "timeout")
+    began = time.monotonic()
+    opened = _open(
+        os.fspath(source), dataset, timeout,
+        token=token, root_certificate=root_certificate, plaintext_token=plaintext_token,
+        server_uid=server_uid,
+    )  # fmt: skip
+    with opened, JobProgress(target.name, unit="B") as shown:
+        for attempt in range(_ATTEMPTS):
+            try:
+                done = _Fetch(opened, target, overwrite, shown if progress else None).run()
+                break
+            except DatasetChanged:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+    return FetchReport(target, *done, time.monotonic() - began)
+
+
+def _open(source: str, dataset: str, timeout: float, **access: object) -> Source:
+    """What the text names: a URI, a directory or a daemon."""
+    if is_uri(source):
+        return StoreSource(source)
+    found = Path(source)
+    with suppress(OSError):
+        mode = found.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return DirectorySource(found)
+        if not stat.S_ISSOCK(mode):
+            raise InputError(f"{source}: found a file, expected the directory of a dataset")
+        source = f"unix:{found.absolute()}"
+    if not source.startswith("unix:") and (os.sep in source or ":" not in source):
+        raise FileNotFoundError(errno.ENOENT, "no such directory, and no daemon's socket", source)
+    calls = open_calls(source, timeout=timeout, **access)  # type: ignore[arg-type]
+    return DaemonSource(calls, dataset, f"daemon at {source}", timeout)
+
+
+class _Fetch:
+    """One attempt to copy the version that is there."""
+
+    def __init__(self, source: Source, target: Path, overwrite: bool, report: Report | None):
+        self._source = source
+        self._target = target
+        self._overwrite = overwrite
+        self._report = report
+        self._lock = threading.Lock()
+        self._done = self._kept = 0
+
+    def run(self) -> tuple[str, int, int]:
+        """Fingerprint, bytes in all, bytes that were there before."""
+        files = self._files()
+        self._total = sum(file.byte_size for file in files)
+        if self._is_there(files):
+            return self._source.fingerprint.hex(), self._total, self._total
+        check_dataset_target(self._target, overwrite=self._overwrite)
+        with parent_directories(self._target), kept_draft(self._target) as draft:
+            copy = draft / self._target.name
+            _make_room(copy, files, self._target)
+            self._copy(files, copy)
+            self._source.check_unchanged()
+            fingerprint = self._check(copy)
+            put_in_place(copy, self._target, overwrite=self._overwrite)
+        return fingerprint, self._total, self._kept
+
+    def _files(self) -> Sequence[SourceFile]:
+        files = self._source.files()
+        for file in files:
+            checked_file_name(file.name, self._source.label)
+        if len({file.name for file in files}) != len(files) or len(files) > _MOST_FILES:
+            raise InputError(
+                f"{self._source.label}: found {len(files)} files, expected at most {_MOST_FILES} "
+                "of different names"
+            )
+        return files
+
+    def _is_there(self, files: Sequence[SourceFile]) -> bool:
+        """Whether the target is this very dataset already; parts of one have one fingerprint."""
+        if not self._source.fingerprint or not self._target.is_dir():
+            return False
+        with suppress(GraphZeroError, OSError):
+            there = open_dataset(self._target)
+            found = {(f.name, f.byte_size, there.file_fingerprint(f)) for f in there.files}
+            same_files = found == {(f.name, f.byte_size, f.fingerprint) for f in files}
+            return same_files and there.fingerprint == self._source.fingerprint
+        return False
+
+    def _copy(self, files: Sequence[SourceFile], copy: Path) -> None:
+        with ThreadPoolExecutor(PIECES_AT_ONCE, "graphzero-fetch") as executor:
+            for file in files:
+                target = copy / file.name
+                target.parent.mkdir(exist_ok=True)
+                FileCopy(self._source, file, target, self._advance).run(executor)
+
+    def _advance(self, size: int, kept: bool) -> None:
+        with self._lock:
+            self._done += size
+            self._kept += size if kept else 0
+            if self._report is not None:
+                self._report("fetching", min(self._done, self._total), self._total)
+
+    def _check(self, copy: Path) -> str:
+        """Whether the files belong together, and are what the source said."""
+        found = open_dataset(copy).fingerprint
+        if self._source.fingerprint and found != self._source.fingerprint:
+            raise DatasetChanged(
+                f"{self._source.label}: the copy has fingerprint {found.hex()}, expected "
+                f"{self._source.fingerprint.hex()}"
+            )
+        return found.hex()
+
+
+def _make_room(copy: Path, files: Sequence[SourceFile], target: Path) -> None:
+    """The directory to copy into, without what does not belong there. Raises OSError (ENOSPC) if
+    the disk is too small for all of it."""
+    copy.mkdir(exist_ok=True)
+    wanted = {copy / file.name for file in files}
+    there = 0
+    for path in sorted(copy.rglob("*"), reverse=True):  # what is below comes before its directory
+        if path in wanted and path.is_file() and not path.is_symlink():
+            there += 512 * path.stat().st_blocks
+        elif path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # not empty
+                path.rmdir()
+        else:
+            path.unlink()
+    needed = sum(file.byte_size for file in files) - there
+    free = shutil.disk_usage(copy).free
+    if needed > free:
+        raise OSError(
+            errno.ENOSPC,
+            f"needs {size_text(needed)} more, and the disk has {size_text(free)}",
+            quoted(str(target)),
+        )

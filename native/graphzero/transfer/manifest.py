@@ -1,0 +1,86 @@
+"""`graphzero.json`: what `graphzero push` writes last, so that its presence says that all is there.
+
+Object stores have no rename of a folder: without it, a dataset whose copy is under way could not be
+told from a whole one. It lists the files with their sizes and fingerprints, and the checksums of
+files of GraphZero 0.2, which have none in themselves. A store whose files cannot be listed, such as
+a web server, can be fetched from because of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphzero.base.errors import InputError
+from graphzero.base.text import line_text
+from graphzero.transfer.source import SourceFile
+
+MANIFEST = "graphzero.json"
+MOST_MANIFEST_BYTES = 64 << 20
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    fingerprint: bytes
+    files: tuple[SourceFile, ...]
+    checksums: dict[str, list[int]]
+    """Of the blocks of files that have none themselves."""
+
+    def write(self) -> bytes:
+        def entry(file: SourceFile) -> dict[str, Any]:
+            found: dict[str, Any] = {
+                "name": file.name,
+                "byte_size": file.byte_size,
+                "fingerprint": file.fingerprint.hex(),
+                "modified_unix_ns": file.modified_ns,
+            }
+            if file.name in self.checksums:
+                found["checksums"] = [f"{value:016x}" for value in self.checksums[file.name]]
+            return found
+
+        content = {
+            "version": _VERSION,
+            "fingerprint": self.fingerprint.hex(),
+            "files": [entry(file) for file in self.files],
+        }
+        return json.dumps(content, indent=1).encode()
+
+    @classmethod
+    def read(cls, data: bytes, label: str) -> Manifest:
+        try:
+            content = json.loads(data)
+            version = int(content["version"])
+            if version > _VERSION:
+                raise InputError(
+                    f"{label}: found version {version}, expected {_VERSION}; a newer release of "
+                    "graphzero-server may read it"
+                )
+            return cls(
+                bytes.fromhex(content["fingerprint"]),
+                tuple(_file(entry) for entry in content["files"]),
+                _checksums(content["files"]),
+            )
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{label}: not what graphzero push writes: {line_text(repr(error))}"
+            ) from error
+
+
+def _file(entry: Any) -> SourceFile:
+    size, modified = int(entry["byte_size"]), int(entry["modified_unix_ns"])
+    if size < 0:
+        raise ValueError(f"byte_size {size}")
+    return SourceFile(str(entry["name"]), size, bytes.fromhex(entry["fingerprint"]), modified)
+
+
+def _checksums(entries: Sequence[Any]) -> dict[str, list[int]]:
+    return {
+        str(entry["name"]): [int(value, 16) for value in entry["checksums"]]
+        for entry in entries
+        if "checksums" in entry
+    }

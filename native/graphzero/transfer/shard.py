@@ -1,0 +1,161 @@
+"""`shard_dataset`: deals the large columns of a dataset to parts, each a dataset of its own.
+
+A part has the whole graph, the whole of every small column, and of each large one every so many-th
+block of rows. Daemons of all parts together serve what one daemon of the whole would serve: parts
+carry the fingerprint of the whole, and batches have the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphzero import _engine
+from graphzero.base.errors import InputError
+from graphzero.base.numbers import whole_number
+from graphzero.base.progress import ShowProgress, no_progress
+from graphzero.base.text import names_text
+from graphzero.files.column_file import ColumnFile
+from graphzero.files.column_keys import split_key
+from graphzero.files.dataset import Dataset, open_dataset
+from graphzero.files.file_identity import FileIdentity
+from graphzero.files.paths import ORIGINAL_IDS
+from graphzero.files.publish import StrPath, new_dataset
+from graphzero.files.verify import show_bytes
+
+# Smaller columns are copied to every part.
+DEFAULT_THRESHOLD = 64 << 20
+# Of a block of rows, about: many pages, so that neighbours in the file stay together, and few
+# enough that hot rows, which lie together in an ordered dataset, spread over all parts.
+_BLOCK_BYTES = 128 << 10
+
+
+@dataclass(frozen=True)
+class ShardReport:
+    """What `shard_dataset` wrote."""
+
+    parts: tuple[Path, ...]
+    """Their directories."""
+    dealt: dict[str, int]
+    """Rows in a block, by the keys of the columns that were dealt."""
+    copied: tuple[str, ...]
+    """Files that every part has as a whole."""
+    byte_size: int
+    """Of the files that were written, without those that are links to the whole dataset's."""
+
+
+def shard_dataset(
+    path: StrPath,
+    out: StrPath,
+    parts: int,
+    *,
+    part: int | None = None,
+    threshold: int = DEFAULT_THRESHOLD,
+    block_rows: int | None = None,
+    keep: Collection[str] = (),
+    overwrite: bool = False,
+    progress: bool = False,
+) -> ShardReport:
+    """Deals a dataset to the directories out/part-0 to out/part-N, as `graphzero shard` does.
+
+    parts, part: how many, and which one to write (default: all of them).
+    threshold: columns of fewer bytes are copied to every part, and so are splits, categories,
+    original ids and those that `keep` names by key. Files that are copied become links where the
+    parts lie on the same file system.
+    block_rows: of consecutive rows that stay together (default: 128 KiB of them).
+    overwrite: replace parts that are there.
+    progress: show it on stderr.
+    """
+    whole_number(parts, "parts", least=1)
+    if part is not None and not 0 <= part < parts:
+        raise ValueError(f"part is {part}, expected 0 to {parts - 1}")
+    dataset = open_dataset(Path(path))
+    if dataset.shard is not None:
+        raise InputError(f"{path}: is part {dataset.shard.part} of {dataset.shard.parts} itself")
+    unknown = set(keep) - set(dataset.columns)
+    if unknown:
+        raise InputError(
+            f"found no column {names_text(unknown)} to keep, expected {names_text(dataset.columns)}"
+        )
+    dealt = {
+        key: block_rows or _block_rows(column)
+        for key, column in dataset.columns.items()
+        if key not in keep and _is_dealt(key, column, threshold)
+    }
+    if not dealt:
+        raise InputError(
+            f"{path}: found no column of {threshold} bytes or more to deal; lower --threshold, or "
+            "copy the dataset as it is (graphzero fetch)"
+        )
+    show = show_bytes if progress else no_progress
+    chosen = range(parts) if part is None else [part]
+    written = 0
+    directories = []
+    for number in chosen:
+        target = Path(out) / f"part-{number}"
+        with new_dataset(target, overwrite=overwrite) as draft:
+            written += _write_part(dataset, draft, dealt, number, parts, show)
+        directories.append(target)
+    copied = tuple(file.name for file in dataset.files if file.key not in dealt)
+    return ShardReport(tuple(directories), dealt, copied, written)
+
+
+def _is_dealt(key: str, column: ColumnFile, threshold: int) -> bool:
+    is_values = column.role in ("node", "edge") and split_key(key)[1] != ORIGINAL_IDS
+    return is_values and column.byte_size >= threshold
+
+
+def _block_rows(column: ColumnFile) -> int:
+    rows = max(1, _BLOCK_BYTES // column.matrix.row_stride)
+    return int(1 << (rows.bit_length() - 1))
+
+
+def _write_part(
+    dataset: Dataset,
+    draft: Path,
+    dealt: dict[str, int],
+    part: int,
+    parts: int,
+    show: ShowProgress,
+) -> int:
+    """How many bytes it took."""
+    written = 0
+    for file in _in_order(dataset.files):
+        target = draft / file.name
+        target.parent.mkdir(exist_ok=True)
+        if file.key not in dealt:
+            written += _link_or_copy(file, target)
+            continue
+        with show(f"part {part} {file.name}") as report:
+            _engine.write_shard(
+                dataset.columns[file.key].matrix,
+                str(target),
+                part=part,
+                parts=parts,
+                block_rows=dealt[file.key],
+                report=report,
+            )
+        written += target.stat().st_size
+    return written
+
+
+def _in_order(files: Sequence[FileIdentity]) -> list[FileIdentity]:
+    """Links first: what cannot be linked or copied shows before hours of dealing."""
+    return sorted(files, key=lambda file: file.byte_size)
+
+
+def _link_or_copy(file: FileIdentity, target: Path) -> int:
+    """A link takes no space; files are never changed, so that both names stay what they are."""
+    os.close(file.open())  # raises if it was replaced
+    try:
+        os.link(file.path, target)
+        if FileIdentity.of(file.key, file.name, target, target.stat())[3:7] == file[3:7]:
+            return 0
+        target.unlink()
+    except OSError:
+        pass  # another file system, or one without links
+    shutil.copy2(file.path, target)  # with its times, which are a fingerprint in GraphZero 0.2
+    return file.byte_size

@@ -1,0 +1,84 @@
+#include "io/disk_rates.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "io/call_job.h"
+#include "io/read_result.h"
+#include "io/scattered_read.h"
+
+namespace graphzero::io {
+namespace {
+
+constexpr uint64_t kSmall = 4096;
+constexpr uint64_t kLarge = uint64_t{256} << 10;
+constexpr uint32_t kSmallDepth = 128;
+constexpr uint32_t kLargeDepth = 16;
+// Limits that are set by quotas are enforced over such times: less would measure a burst.
+constexpr uint64_t kNanoseconds = 100'000'000;
+constexpr int kRounds = 2;
+
+// Reads of one size at random places, until the time is up.
+class ProbeJob : public CallJob {
+ public:
+  ProbeJob(uint64_t file_bytes, uint64_t bytes, uint32_t depth, uint64_t seed)
+      : places_(file_bytes / bytes),
+        bytes_(bytes),
+        number_(seed),
+        memory_(BounceMemory(depth * bytes)),
+        until_(NowNanoseconds() + kNanoseconds) {}
+
+  uint64_t done() const { return done_; }
+
+ private:
+  bool Prepare(uint32_t slot, Read* read) noexcept override {
+    if (NowNanoseconds() >= until_) return false;
+    read->offset = base::Mix64(number_++) % places_ * bytes_;
+    read->to = memory_ + slot * bytes_;
+    read->bytes = static_cast<uint32_t>(bytes_);
+    read->least = read->bytes;
+    return true;
+  }
+  void Deliver(uint32_t) noexcept override { ++done_; }
+
+  const uint64_t places_;
+  const uint64_t bytes_;
+  uint64_t number_;
+  std::byte* const memory_;
+  const uint64_t until_;
+  uint64_t done_ = 0;
+};
+
+double ReadsPerSecond(const RandomFile& file, uint64_t bytes, uint32_t depth, uint64_t seed) {
+  IoCounters uncounted;
+  const uint64_t began = NowNanoseconds();
+  ProbeJob job(file.file().size(), bytes, depth, seed);
+  job.Run(file, depth, uncounted);
+  const auto nanoseconds = static_cast<double>(NowNanoseconds() - began);
+  return static_cast<double>(job.done()) / nanoseconds * 1e9;
+}
+
+}  // namespace
+
+uint64_t DiskRates::MergeGap() const {
+  if (reads_per_second <= 0 || bytes_per_second <= 0) return kDirectGap;
+  const double gap =
+      std::clamp(bytes_per_second / reads_per_second, double{kLeastGap}, double{kMostGap});
+  return static_cast<uint64_t>(gap) / kLeastGap * kLeastGap;
+}
+
+DiskRates MeasureDisk(const RandomFile& file) {
+  DiskRates best;
+  uint64_t seed = base::Mix64(NowNanoseconds());  // other places than the last time
+  // The better of each: whatever else uses the disk makes it look slower, never faster.
+  for (int round = 0; round < kRounds; ++round) {
+    const double small = ReadsPerSecond(file, kSmall, kSmallDepth, seed++);
+    const double large = ReadsPerSecond(file, kLarge, kLargeDepth, seed++);
+    best.reads_per_second = std::max(best.reads_per_second, small);
+    best.bytes_per_second = std::max(best.bytes_per_second, large * double{kLarge});
+  }
+  return best;
+}
+
+}  // namespace graphzero::io

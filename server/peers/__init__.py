@@ -1,0 +1,1 @@
+"""Daemons of the other parts of a dataset: who they are, what is asked of them and answered."""

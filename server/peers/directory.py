@@ -1,0 +1,273 @@
+"""Which daemon has which part.
+
+Addresses are given (--peers); what is there, each daemon says itself: the list need be in no order,
+may have this daemon's own address in it, and a name may stand for all of them, as that of a
+headless service of Kubernetes does. Who has what is asked anew when a part is wanted that nobody
+had, or when a call has failed: daemons come back at other addresses.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from graphzero import _engine
+from graphzero.base.text import line_text, quoted
+from graphzero.files.dataset import Dataset
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
+from graphzero.server.codes import NotPossible
+from graphzero.server.peers.running import current
+from graphzero.transport.grpc_setup import import_grpc, keepalive_options
+from graphzero.transport.host_port import HostPort
+
+log = logging.getLogger("graphzero.server")
+
+_ASK_S = 2.0
+_WAIT_STEP_S = 0.02
+_LEAST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 1.0
+# What gRPC reads ahead of a slow reader, for all calls to one peer together.
+_READ_AHEAD_BYTES = 2 << 20
+
+
+class PartKey(NamedTuple):
+    """What a request needs from another daemon."""
+
+    fingerprint: bytes
+    parts: int
+    part: int
+
+
+class Peer(NamedTuple):
+    """A daemon that has a part."""
+
+    address: str
+    dataset: str
+    """The name that it has for the dataset."""
+    stub: Any
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found when all addresses were asked."""
+
+    number: int = 0
+    """Counts these."""
+    peers: Mapping[PartKey, Peer] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Why: of the addresses that did not answer."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """What the others have, by address, for people."""
+    strangers: Mapping[str, frozenset[tuple[bytes, int]]] = field(default_factory=dict)
+    """Fingerprints and numbers of parts of what each of them has."""
+
+    def has_stranger(self, key: PartKey) -> bool:
+        """Whether a daemon among them has nothing of that dataset."""
+        wanted = (key.fingerprint, key.parts)
+        return any(wanted not in has for has in self.strangers.values())
+
+
+class Peers:
+    """Thread-safe. Asks on a thread of its own, which begins when the first part is wanted."""
+
+    def __init__(
+        self,
+        addresses: Sequence[HostPort],
+        token: Callable[[], bytes | None],
+        root_certificate: bytes | None,
+    ) -> None:
+        self._addresses = tuple(addresses)
+        self._token = token
+        self._root_certificate = root_certificate
+        self._channels: dict[str, tuple[Any, Any]] = {}  # and the stubs on them
+        self._closed = False
+        self._found = _Found()
+        self._wanted = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def given(self) -> bool:
+        return bool(self._addresses)
+
+    def metadata(self) -> list[tuple[str, str]]:
+        token = self._token()
+        return [("authorization", f"Bearer {token.decode()}")] if token else []
+
+    def wait_for(self, dataset: Dataset, part: int) -> Peer:
+        """The daemon that has that part. Waits for one that is not there, until the request ends
+        (CallStopped); raises NotPossible if all answer, none has it and one has other data."""
+        assert dataset.shard is not None
+        key = PartKey(dataset.fingerprint, dataset.shard.parts, part)
+        if not self._addresses:
+            raise NotPossible(
+                f"rows of part {part} of {key.parts} are asked for, and this daemon has part "
+                f"{dataset.shard.part} of dataset {quoted(dataset.name)} and no peers: start it "
+                "with --peers HOST:PORT,..."
+            )
+        first = self._found.number
+        while True:
+            found = self._found
+            if (peer := found.peers.get(key)) is not None:
+                return peer
+            # A part that is merely missing may be about to start: a name stands for those that run.
+            if found.number > first and not found.silent and found.has_stranger(key):
+                raise NotPossible(self._nobody_text(found, key))
+            if (running := current()) is not None:
+                running.waiting_for = self._nobody_text(found, key)
+            self._want()
+            _engine.check_stopped()
+            time.sleep(_WAIT_STEP_S)
+
+    def failed(self, peer: Peer) -> None:
+        """A call to it has failed: it may be elsewhere by now."""
+        with self._lock:
+            kept = {key: found for key, found in self._found.peers.items() if found != peer}
+            self._found = replace(self._found, peers=kept)
+        self._want()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            channels = [channel for channel, _ in self._channels.values()]
+        for channel in channels:
+            channel.close()
+
+    def _nobody_text(self, found: _Found, key: PartKey) -> str:
+        told = [f"{address} does not answer ({why})" for address, why in found.silent.items()]
+        told += [f"{address} {what}" for address, what in found.others.items()]
+        return (
+            f"no peer has part {key.part} of {key.parts} with fingerprint "
+            f"{key.fingerprint.hex()}: {'; '.join(told) or 'none has answered yet'}"
+        )
+
+    def _want(self) -> None:
+        self._wanted.set()
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(
+                        target=self._work, name="graphzero-peers", daemon=True
+                    )
+                    self._thread.start()
+
+    def _work(self) -> None:
+        """Asks when somebody wants something: soon at first, less often while nobody answers."""
+        pause_s = _LEAST_PAUSE_S
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            try:
+                found = self._ask_all()
+            except Exception:
+                if self._closed:
+                    return
+                log.exception("could not ask the peers what they have")
+                found = _Found(silent={"--peers": "an error, see the log"})
+            with self._lock:
+                before = self._found
+                self._found = replace(found, number=before.number + 1)
+            self._tell(before, found)
+            pause_s = _LEAST_PAUSE_S if found.peers != before.peers else 2 * pause_s
+            pause_s = min(pause_s, _LONGEST_PAUSE_S)
+            time.sleep(pause_s)
+
+    def _tell(self, before: _Found, found: _Found) -> None:
+        for key, peer in found.peers.items():
+            if before.peers.get(key) != peer:
+                log.info("part %d of %d is at %s", key.part, key.parts, peer.address)
+        for address, why in found.silent.items():
+            if address not in before.silent:
+                log.warning("peer %s does not answer: %s", address, why)
+
+    def _ask_all(self) -> _Found:
+        """All at the same time."""
+        silent: dict[str, str] = {}
+        asked = []
+        for target, name in self._targets(silent):
+            stub = self._stub(target, name)
+            ask = stub.ListDatasets.future
+            answer = ask(pb.ListDatasetsRequest(), timeout=_ASK_S, metadata=self.metadata())
+            asked.append((target, stub, answer))
+        peers: dict[PartKey, Peer] = {}
+        others: dict[str, str] = {}
+        strangers: dict[str, frozenset[tuple[bytes, int]]] = {}
+        grpc = import_grpc()
+        for target, stub, answer in asked:
+            try:
+                found, others[target] = _read_answer(answer.result())
+            except grpc.RpcError as error:
+                silent[target] = line_text(f"{error.code().name}: {error.details()}", 300)
+                continue
+            for key, name in found.items():
+                peers.setdefault(key, Peer(target, name, stub))
+            strangers[target] = frozenset((key.fingerprint, key.parts) for key in found)
+        return _Found(0, peers, silent, others, strangers)
+
+    def _targets(self, silent: dict[str, str]) -> list[tuple[str, str]]:
+        """Addresses as numbers, and the names that their certificates are for."""
+        targets: dict[str, str] = {}
+        for given in self._addresses:
+            try:
+                resolved = socket.getaddrinfo(given.host, given.port, type=socket.SOCK_STREAM)
+            except OSError as error:
+                silent[str(given)] = str(error.strerror or error)
+                continue
+            for *_, address in resolved:
+                targets[str(HostPort(str(address[0]), given.port))] = given.host
+        return list(targets.items())
+
+    def _stub(self, target: str, name: str) -> Any:
+        with self._lock:
+            if target not in self._channels:
+                channel = self._open_channel(target, name)
+                self._channels[target] = (channel, SamplerServiceStub(channel))
+            return self._channels[target][1]
+
+    def _open_channel(self, target: str, name: str) -> Any:
+        grpc = import_grpc()
+        options: list[tuple[str, Any]] = [
+            ("grpc.use_local_subchannel_pool", 1),
+            ("grpc.enable_http_proxy", 0),
+            # A peer that was started anew is there at once.
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.min_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+            # Memory is bounded however fast peers send: gRPC would else read ahead as much as the
+            # link carries in a round trip.
+            ("grpc.http2.bdp_probe", 0),
+            ("grpc.http2.lookahead_bytes", _READ_AHEAD_BYTES),
+            *keepalive_options(is_socket=False),
+        ]
+        if self._root_certificate is None:
+            return grpc.insecure_channel(target, options)
+        options.append(("grpc.ssl_target_name_override", name))
+        credentials = grpc.ssl_channel_credentials(self._root_certificate)
+        return grpc.secure_channel(target, credentials, options)
+
+
+def _read_answer(answer: pb.ListDatasetsResponse) -> tuple[dict[PartKey, str], str]:
+    """The parts that a daemon has, with its names for them, and the same for people."""
+    if answer.sampler_version != _engine.SAMPLER_VERSION:
+        return {}, (
+            f"has sampler version {answer.sampler_version}, expected {_engine.SAMPLER_VERSION}: "
+            "install the same release of graphzero-server on all machines"
+        )
+    told = []
+    found: dict[PartKey, str] = {}
+    for dataset in answer.datasets:
+        shard = dataset.shard
+        if not dataset.HasField("shard") or shard.part >= shard.parts:
+            told.append(f"dataset {quoted(dataset.name)}, which is no part")
+            continue
+        found[PartKey(dataset.fingerprint, shard.parts, shard.part)] = dataset.name
+        told.append(
+            f"part {shard.part} of {shard.parts} with fingerprint {dataset.fingerprint.hex()[:64]}"
+        )
+    return found, f"has {', '.join(told[:4]) or 'no dataset'}"

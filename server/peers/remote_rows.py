@@ -1,0 +1,194 @@
+"""Rows that other parts have, for one batch: asked for once a part, all parts at the same time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from graphzero import _engine
+from graphzero.base.text import line_text
+from graphzero.files.column_file import ColumnFile
+from graphzero.files.dataset import Dataset
+from graphzero.proto import graphzero_pb2 as pb
+from graphzero.server.codes import PeerFailed
+from graphzero.server.peers.directory import Peer, Peers
+from graphzero.server.peers.running import StopWatch, current
+from graphzero.transport.grpc_setup import import_grpc
+
+# Ids in one call: a message has at most 2 MiB.
+_MOST_IDS = 200_000
+_ID_BYTES = 8
+# Of a piece of an answer, as a message and as the bytes in it.
+_PIECE_BYTES = 4 << 20
+_RETRY_S = 0.05
+# Codes with which a peer says that it cannot answer now, as one that stops does.
+_TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "RESOURCE_EXHAUSTED", "UNKNOWN")
+# Codes of a peer that is not the one it was: who has the part is asked anew.
+_CHANGED = ("FAILED_PRECONDITION", "NOT_FOUND")
+
+
+class WrongAnswer(Exception):
+    """A peer has sent what was not asked for."""
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """One column of the batch."""
+
+    key: str
+    column: _engine.ShardedColumn
+    plan: _engine.PlannedGather
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Rows of one column in one call."""
+
+    planned: _Planned
+    first: int
+    ids: bytes
+
+
+class RemoteRows:
+    """Used by one worker, for one batch: add() each column, then gather()."""
+
+    def __init__(self, peers: Peers, watch: StopWatch, dataset: Dataset) -> None:
+        self._peers = peers
+        self._watch = watch
+        self._dataset = dataset
+        self._planned: list[_Planned] = []
+
+    def add(self, key: str, column: ColumnFile, ids: Any, out: Any) -> None:
+        """Delivers the rows that the row cache has; `out` are bytes, in which the others follow."""
+        assert column.sharded is not None
+        plan = column.sharded.plan(ids, out)
+        self._planned.append(_Planned(key, column.sharded, plan))
+
+    def gather(self, meanwhile: Callable[[], None]) -> None:
+        """Asks for what is missing; `meanwhile` is called while the answers are under way."""
+        if not self._planned:
+            meanwhile()
+            return
+        asked = [(part, slices) for part in self._other_parts() for slices in self._slices(part)]
+        calls: list[tuple[Peer, Any]] = []
+        try:
+            # Counts against --work-memory, which has room for it before the first row comes.
+            room = _engine.work_ids(_PIECE_BYTES // _ID_BYTES) if asked else None
+            calls += (self._start(part, slices) for part, slices in asked)
+            meanwhile()
+            for planned in self._planned:
+                planned.column.gather_own(planned.plan)
+            for (part, slices), call in zip(asked, calls, strict=True):
+                self._receive(part, slices, call)
+            del room
+        finally:
+            self._planned.clear()  # what it takes is given back before the request is answered
+            for _, call in calls:
+                self._watch.forget(call)
+                call.cancel()
+
+    def _other_parts(self) -> list[int]:
+        shard = self._dataset.shard
+        assert shard is not None
+        return [part for part in range(shard.parts) if part != shard.part]
+
+    def _slices(self, part: int) -> Iterator[list[_Slice]]:
+        """What to ask a part for, in calls that fit into a message: one, for usual batches."""
+        slices: list[_Slice] = []
+        count = 0
+        for planned in self._planned:
+            ids = planned.plan.missing_ids(part)
+            first, rows = 0, len(ids) // _ID_BYTES
+            while first < rows:
+                taken = min(rows - first, _MOST_IDS - count)
+                piece = ids[_ID_BYTES * first : _ID_BYTES * (first + taken)]
+                slices.append(_Slice(planned, first, piece))
+                first, count = first + taken, count + taken
+                if count == _MOST_IDS:
+                    yield slices
+                    slices, count = [], 0
+        if slices:
+            yield slices
+
+    def _start(self, part: int, slices: list[_Slice]) -> tuple[Peer, Any]:
+        peer = self._peers.wait_for(self._dataset, part)
+        shard = self._dataset.shard
+        assert shard is not None
+        request = pb.ReadRowsRequest(
+            dataset=peer.dataset,
+            expected_fingerprint=self._dataset.fingerprint,
+            shard=pb.Shard(part=part, parts=shard.parts),
+            sampler_version=_engine.SAMPLER_VERSION,
+            rows=[pb.RowsOfColumn(column=s.planned.key, ids=s.ids) for s in slices],
+        )
+        call = peer.stub.ReadRows(request, metadata=self._peers.metadata())
+        self._watch.watch(call)
+        return peer, call
+
+    def _receive(self, part: int, slices: list[_Slice], started: tuple[Peer, Any]) -> None:
+        """Until all rows are there; asks again as long as the request lasts."""
+        grpc = import_grpc()
+        peer, call = started
+        while True:
+            _note_waiting(f"part {part} at {peer.address} has not answered yet")
+            try:
+                self._take(part, slices, call)
+                _note_waiting("")
+                return
+            except grpc.RpcError as error:
+                _engine.check_stopped()  # then the call was cancelled for it
+                self._judge(part, peer, error)
+            except WrongAnswer as error:
+                raise PeerFailed(
+                    f"part {part} at {peer.address} sent a wrong answer: {error}"
+                ) from None
+            finally:
+                self._watch.forget(call)
+                call.cancel()
+            time.sleep(_RETRY_S)
+            peer, call = self._start(part, slices)
+
+    def _judge(self, part: int, peer: Peer, error: Any) -> None:
+        """Raises what the request fails with, if asking again is of no use."""
+        code, details = error.code().name, line_text(str(error.details()), 500)
+        text = f"part {part} at {peer.address}: {code}: {details}"
+        if code not in _TRANSIENT and code not in _CHANGED:
+            raise PeerFailed(text) from None
+        _note_waiting(text)
+        self._peers.failed(peer)
+
+    def _take(self, part: int, slices: list[_Slice], call: Any) -> None:
+        """Puts rows in their places as they come. Nothing that comes is trusted."""
+        done = [0] * len(slices)
+        place = 0
+        for answer in call:
+            if not place <= answer.place < len(slices):
+                raise WrongAnswer(f"rows of list {answer.place}, expected {place} or a later one")
+            place = answer.place
+            asked = slices[place]
+            wanted = len(asked.ids) // _ID_BYTES
+            count = _row_count(asked.planned, len(answer.rows))
+            if done[place] + count > wanted or not count:
+                raise WrongAnswer(f"{done[place] + count} rows of {wanted} that were asked for")
+            rows = np.frombuffer(answer.rows, np.uint8)
+            asked.planned.column.take(asked.planned.plan, part, asked.first + done[place], rows)
+            done[place] += count
+        missing = sum(len(s.ids) // _ID_BYTES for s in slices) - sum(done)
+        if missing:
+            raise WrongAnswer(f"an answer that ended {missing} rows too early")
+
+
+def _row_count(planned: _Planned, byte_size: int) -> int:
+    size = planned.column.stored_row_bytes
+    if byte_size % size:
+        raise WrongAnswer(f"{byte_size} bytes of rows of {size} bytes")
+    return byte_size // size
+
+
+def _note_waiting(text: str) -> None:
+    running = current()
+    if running is not None:
+        running.waiting_for = text

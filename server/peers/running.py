@@ -1,0 +1,85 @@
+"""Requests that wait for other daemons: what they wait for, and how they are stopped meanwhile.
+
+A worker that waits for a peer does so in gRPC, which knows nothing of the request's deadline or of
+its client. So one thread looks, every few hundredths of a second and only while somebody waits,
+whether a request has ended, and cancels its calls. The worker holds none of the engine's threads
+while it waits: it is in no call of the engine.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graphzero import _engine
+
+_LOOK_EVERY_S = 0.03
+
+
+class RunningCall:
+    """A request at a worker."""
+
+    def __init__(self, call: _engine.Call) -> None:
+        self.call = call
+        self.waiting_for = ""
+        """For people: the peer whose answer it waits for, and why that does not come; "" if it
+        waits for none."""
+
+
+_current = threading.local()
+
+
+@contextmanager
+def entered(running: RunningCall) -> Iterator[None]:
+    """What this thread does from now on is for that request."""
+    _current.running = running
+    try:
+        yield
+    finally:
+        _current.running = None
+
+
+def current() -> RunningCall | None:
+    """The request that this thread works for."""
+    return getattr(_current, "running", None)
+
+
+class StopWatch:
+    """Cancels calls to peers whose request has ended. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._watched: dict[Any, RunningCall] = {}
+        self._thread: threading.Thread | None = None
+
+    def watch(self, call: Any) -> None:
+        """Until forget(). `call` is one of gRPC's, made for the request of this thread."""
+        running = current()
+        if running is None:
+            return
+        with self._condition:
+            self._watched[call] = running
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="graphzero-stop-watch", daemon=True
+                )
+                self._thread.start()
+            self._condition.notify()
+
+    def forget(self, call: Any) -> None:
+        with self._condition:
+            self._watched.pop(call, None)
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                while not self._watched:
+                    self._condition.wait()
+                ended = [c for c, running in self._watched.items() if running.call.stopped]
+                for call in ended:
+                    del self._watched[call]
+            for call in ended:
+                call.cancel()
+            threading.Event().wait(_LOOK_EVERY_S)

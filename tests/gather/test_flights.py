@@ -1,0 +1,140 @@
+"""Rows that several calls miss at the same time are read once, and no call depends on another's
+fate."""
+
+import errno
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from graphzero import _engine
+from graphzero.base.errors import CallStopped
+from graphzero.files.column_file import ColumnFile
+
+CALLERS = 6
+
+
+def open_with(cache, path):
+    matrix = ColumnFile(path).matrix
+    return _engine.Column.open(matrix, _engine.ColumnPath.DIRECT, cache, reason="a test")
+
+
+def gather(column, ids, values):
+    out = np.empty((len(ids), *values.shape[1:]), values.dtype)
+    column.gather(np.asarray(ids, np.int64), out.reshape(-1).view(np.uint8))
+    np.testing.assert_array_equal(out, values[ids])
+
+
+def at_once(calls):
+    """Runs calls at the same time; returns what each gave or raised."""
+    barrier = threading.Barrier(len(calls))
+
+    def run(call):
+        barrier.wait()
+        try:
+            return call()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+@pytest.fixture
+def spread_ids():
+    """Far enough apart that each row is a read."""
+    return np.arange(0, 60_000, 40)
+
+
+@pytest.fixture
+def column(make_column):
+    path, values = make_column(512, rows=60_000)
+    return path, values
+
+
+def test_calls_that_want_the_same_read_it_once(column, spread_ids):
+    path, values = column
+    alone = open_with(_engine.RowCache(64 << 20), path)
+    gather(alone, spread_ids, values)
+    for turn in range(5):
+        shared = open_with(_engine.RowCache(64 << 20), path)
+        rng = np.random.default_rng(turn)
+        orders = [rng.permutation(spread_ids) for _ in range(CALLERS)]
+        given = at_once([lambda ids=ids, c=shared: gather(c, ids, values) for ids in orders])
+        assert given == [None] * CALLERS
+        # However they overlap: who comes later finds the rows in the cache, or waits for them.
+        assert shared.stats().reads == alone.stats().reads
+        assert shared.stats().cache_hits == (CALLERS - 1) * len(spread_ids)
+
+
+def test_calls_that_want_some_of_the_same_get_all_of_theirs(column):
+    path, values = column
+    shared = open_with(_engine.RowCache(64 << 20), path)
+    rng = np.random.default_rng(1)
+    wanted = [rng.integers(0, 60_000, 3000) for _ in range(CALLERS)]
+    assert at_once([lambda ids=ids: gather(shared, ids, values) for ids in wanted]) == [None] * len(
+        wanted
+    )
+
+
+def test_a_cache_too_small_to_keep_them_costs_reads_and_nothing_else(column, spread_ids):
+    path, values = column
+    shared = open_with(_engine.RowCache(1 << 20), path)
+    wide = np.tile(spread_ids, 3)
+    assert at_once([lambda: gather(shared, wide, values)] * CALLERS) == [None] * CALLERS
+
+
+def test_the_failure_of_one_call_is_its_own(column, spread_ids, faults):
+    path, values = column
+    for _ in range(5):
+        shared = open_with(_engine.RowCache(64 << 20), path)
+        faults(path_suffix=path.name, begin=0, end=2**62, result=-errno.EIO, times=1)
+        given = at_once([lambda c=shared: gather(c, spread_ids, values)] * CALLERS)
+        failed = [error for error in given if error is not None]
+        assert [getattr(error, "errno", error) for error in failed] == [errno.EIO]
+
+
+def test_a_stopped_call_takes_nobody_with_it(column, spread_ids):
+    path, values = column
+    shared = open_with(_engine.RowCache(64 << 20), path)
+    call = _engine.Call(_engine.Share())
+
+    def stopped():
+        with call:
+            gather(shared, spread_ids, values)
+
+    call.stop()
+    given = at_once([stopped, *[lambda: gather(shared, spread_ids, values)] * CALLERS])
+    assert isinstance(given[0], CallStopped)
+    assert given[1:] == [None] * CALLERS
+
+
+def test_a_merge_gap_decides_how_many_reads_there_are(column):
+    path, values = column
+    ids = np.arange(0, 60_000, 60)  # 30 KiB apart
+    reads = {}
+    for gap in (4096, 65536):
+        found = open_with(None, path)
+        found.merge_gap = gap
+        gather(found, ids, values)
+        reads[found.merge_gap] = found.stats().reads
+    assert reads[4096] == len(ids)
+    assert reads[65536] < len(ids) / 3
+
+
+def test_a_merge_gap_is_kept_within_bounds(column):
+    found = open_with(None, column[0])
+    for asked, given in [(0, 4096), (1 << 40, 128 << 10), (20_480, 20_480)]:
+        found.merge_gap = asked
+        assert found.merge_gap == given
+
+
+def test_a_disk_is_measured_with_a_file_that_is_long_enough(make_column):
+    path, _ = make_column(512, rows=60_000)  # 30 MB
+    assert open_with(None, path).measure_disk() is None
+    path, _ = make_column(4096, rows=17_000, name="long")
+    rates = open_with(None, path).measure_disk()
+    assert rates.reads_per_second > 0
+    assert rates.bytes_per_second > 0
+    ratio = rates.bytes_per_second / rates.reads_per_second
+    assert rates.merge_gap == np.clip(ratio // 4096 * 4096, 4096, 128 << 10)

@@ -1,0 +1,367 @@
+"""Copies of datasets from daemons, directories and object stores."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import legacy_writer
+import numpy as np
+import pytest
+from certificates import make_certificate
+from commands import run_graphzero
+from contents import file_bytes, names
+from graphzero.transfer.directory_source import DirectorySource
+from typed_dataset import write_typed_dataset
+from waiting import wait_until
+
+TOKEN = "a token of enough bytes"
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_typed_dataset(tmp_path_factory.mktemp("typed") / "films").path
+
+
+@pytest.fixture(scope="module")
+def legacy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of GraphZero 0.2, which have no checksums; three blocks of them."""
+    place = tmp_path_factory.mktemp("legacy") / "old"
+    place.mkdir()
+    rows = [[(node + 1) % 300, (node + 7) % 300] for node in range(300)]
+    (place / "graph.gl").write_bytes(legacy_writer.legacy_topology(rows))
+    x = np.random.default_rng(1).random((300, 2000), dtype=np.float32)
+    (place / "x.gd").write_bytes(legacy_writer.legacy_matrix(x))
+    return place
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of 40 MiB: several pieces of several blocks."""
+    place = tmp_path_factory.mktemp("large") / "large"
+    gz.generate(place, nodes=80_000, edges=200_000, dim=128, seed=3)
+    return place
+
+
+def fingerprint(path: Path) -> str:
+    from graphzero.files.dataset import open_dataset
+
+    return open_dataset(path).fingerprint.hex()
+
+
+@pytest.mark.parametrize("kind", ["dataset", "typed", "legacy"])
+@pytest.mark.parametrize("source", ["daemon", "directory", "memory", "http"])
+def test_a_copy_has_the_same_bytes_and_fingerprint(
+    kind: str,
+    source: str,
+    request: pytest.FixtureRequest,
+    start_daemon: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    data: Path = request.getfixturevalue(kind)
+    copy = tmp_path / "copy"
+    if source == "daemon":
+        place = str(start_daemon(data).socket)
+    elif source == "directory":
+        place = str(data)
+    elif source == "memory":
+        place = f"memory://{kind}/{os.getpid()}"
+        assert gz.push(data, place) == sum(map(len, file_bytes(data).values()))
+        assert gz.push(data, place) == 0  # it is there
+    else:
+        serve = request.getfixturevalue("web_server")
+        published = tmp_path / "published"
+        shutil.copytree(data, published)
+        from graphzero.transfer.manifest import Manifest
+
+        with DirectorySource(data) as files:
+            found = tuple(files.files())
+            old = {f.name: files.block_checksums(f) for f in found if not f.fingerprint}
+            manifest = Manifest(files.fingerprint, found, old)
+        (published / "graphzero.json").write_bytes(manifest.write())
+        place = serve(published)
+    report = gz.fetch(place, copy)
+    assert file_bytes(copy) == file_bytes(data)
+    assert fingerprint(copy) == fingerprint(data) == report.fingerprint
+    assert report.kept_bytes == 0
+    assert set(names(tmp_path)) <= {"copy", "published"}  # nothing is left beside it
+    again = gz.fetch(place, copy)
+    assert again.kept_bytes == again.byte_size == sum(map(len, file_bytes(data).values()))
+
+
+@pytest.fixture
+def web_server() -> Iterator[Callable[[Path], str]]:
+    """web_server(folder) -> the URI of a web server that answers ranges."""
+    started = []
+
+    def serve(folder: Path) -> str:
+        program = (
+            "import sys; from aiohttp import web; app = web.Application();"
+            "app.router.add_static('/', sys.argv[1]);"
+            "web.run_app(app, host='127.0.0.1', port=int(sys.argv[2]), print=None)"
+        )
+        import socket
+
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        process = subprocess.Popen([sys.executable, "-c", program, str(folder), str(port)])
+        started.append(process)
+
+        def answers() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(answers, "a web server")
+        return f"http://127.0.0.1:{port}"
+
+    yield serve
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_token_and_tls_are_those_of_a_client(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    options = ("--listen", "127.0.0.1:0", "--token-file", str(token))
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    address = start_daemon(dataset, *options, *tls).tcp_address
+    with pytest.raises(gz.AccessDenied, match="a wrong token, or none"):
+        gz.fetch(address, tmp_path / "copy", root_certificate=certificate)
+    gz.fetch(address, tmp_path / "copy", root_certificate=certificate, token=TOKEN)
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+    monkeypatch.setenv("GRAPHZERO_TOKEN", TOKEN)
+    done = run_graphzero(
+        "fetch", address, tmp_path / "second", "--root-certificate", certificate, check=True
+    )
+    assert "copied" in done.stdout
+
+
+def test_one_of_several_datasets_is_named(
+    start_daemon: Callable[..., Any], dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    both = tmp_path / "both"
+    both.mkdir()
+    shutil.copytree(dataset, both / "one")
+    shutil.copytree(typed, both / "two")
+    daemon = start_daemon(both)
+    with pytest.raises(gz.NotFound, match="expected one of 'one', 'two'"):
+        gz.fetch(daemon.socket, tmp_path / "copy")
+    gz.fetch(daemon.socket, tmp_path / "copy", dataset="two")
+    assert file_bytes(tmp_path / "copy") == file_bytes(typed)
+
+
+def test_a_killed_copy_goes_on_where_it_was(
+    start_daemon: Callable[..., Any], large: Path, tmp_path: Path
+) -> None:
+    daemon = start_daemon(large)
+    copy, partial = tmp_path / "copy", tmp_path / ".copy.partial"
+    program = (
+        "import sys, time, graphzero.transfer.file_copy as f; real = f._write_all\n"
+        "def slow(*a): time.sleep(0.05); real(*a)\n"
+        "f._write_all = slow\n"
+        "from graphzero.commands.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "fetch", str(daemon.socket), str(copy)]
+    process = subprocess.Popen(command)
+
+    def some_is_there() -> bool:
+        found = sum(512 * f.stat().st_blocks for f in partial.rglob("*.gd"))
+        return found > 8 << 20
+
+    wait_until(some_is_there, "eight of forty megabytes")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not copy.exists()
+    # What is there but wrong is not taken for right.
+    with (partial / "copy/x.gd").open("r+b") as file:
+        file.seek(5 << 20)
+        file.write(b"damage")
+    report = gz.fetch(daemon.socket, copy)
+    assert 4 << 20 < report.kept_bytes < report.byte_size
+    assert file_bytes(copy) == file_bytes(large)
+    assert names(tmp_path) == ["copy"]
+
+
+def test_a_dataset_that_is_replaced_meanwhile_is_never_a_mixture(
+    start_daemon: Callable[..., Any], large: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The second version differs in all files, and takes the place when one file is copied."""
+    served, second = tmp_path / "served", tmp_path / "second"
+    shutil.copytree(large, served)
+    gz.generate(second, nodes=80_000, edges=200_000, dim=128, seed=4)
+    daemon = start_daemon(served)
+    from graphzero import _engine
+    from graphzero.transfer import file_copy
+
+    real, done = file_copy.FileCopy.run, []
+
+    def replace_then_run(self: Any, executor: Any) -> None:
+        real(self, executor)
+        if not done:
+            done.append(1)
+            _engine.exchange_names(str(second), str(served))
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_for_output("reloaded 1 datasets")
+
+    monkeypatch.setattr(file_copy.FileCopy, "run", replace_then_run)
+    gz.fetch(daemon.socket, tmp_path / "copy")
+    assert done
+    assert file_bytes(tmp_path / "copy") == file_bytes(served) != file_bytes(second)
+
+
+def test_a_daemon_that_has_not_noticed_yet_says_so(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    served = tmp_path / "served"
+    shutil.copytree(dataset, served)
+    daemon = start_daemon(served)
+    shutil.rmtree(served)
+    shutil.copytree(dataset, served)
+    with pytest.raises(gz.DatasetChanged, match="was replaced since it was opened; send the daem"):
+        gz.fetch(daemon.socket, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_damaged_source_is_named_to_the_block(dataset: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(dataset, damaged)
+    with (damaged / "x.gd").open("r+b") as file:
+        file.seek(4096 + 77)
+        file.write(b"\xff\xff")
+    with pytest.raises(gz.FormatError, match=r"x\.gd: bytes 4096 to \d+: their checksum is not"):
+        gz.fetch(damaged, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    # Mended, it goes on with what was right.
+    shutil.copy(dataset / "x.gd", damaged / "x.gd")
+    assert gz.fetch(damaged, tmp_path / "copy").kept_bytes > 0
+
+
+def test_a_daemon_gives_no_other_file(start_daemon: Callable[..., Any], dataset: Path) -> None:
+    from graphzero.client.probe import open_calls
+
+    daemon = start_daemon(dataset)
+    with open_calls(daemon.socket) as calls:
+        print_ = calls.files().fingerprint
+        for name in ("../small/graph.gl", "/etc/passwd", "", "x", str(dataset / "x.gd")):
+            with pytest.raises(gz.NotFound, match=r"expected 'graph\.gl'"):
+                next(calls.read_file("", print_, name, 0, 1))
+        for offset, size in ((2**63, 1), (0, 2**63), (1 << 20, 65 << 20)):
+            with pytest.raises(gz.InvalidRequest, match="found"):
+                next(calls.read_file("", print_, "x.gd", offset, size))
+        with pytest.raises(gz.InvalidRequest, match="has changed: found fingerprint"):
+            next(calls.read_file("", b"another", "x.gd", 0, 1))
+
+
+def test_names_of_a_hostile_source_never_leave_the_directory(tmp_path: Path) -> None:
+    from graphzero.transfer.source import checked_file_name
+
+    for name in ("../x.gd", "a/../x.gd", "/x.gd", "a/b/x.gd", ".x.gd", "x", "a//x.gd", "a\n.gd"):
+        with pytest.raises(gz.InputError, match=r"expected graph\.gl"):
+            checked_file_name(name, "somewhere")
+    for name in ("graph.gl", "x.gd", "user/x.gd", "a.b.c/x.gd", "city.categories.gd"):
+        assert checked_file_name(name, "somewhere") == name
+
+
+def test_what_is_there_is_replaced_on_request_only(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    gz.fetch(dataset, copy)
+    with pytest.raises(FileExistsError, match="--overwrite"):
+        gz.fetch(typed, copy)
+    gz.fetch(typed, copy, overwrite=True)
+    assert file_bytes(copy) == file_bytes(typed)
+    assert names(tmp_path) == ["copy"]
+
+
+def test_a_disk_that_is_too_small_is_known_before(small_disk: Path, large: Path) -> None:
+    with pytest.raises(OSError, match=r"needs 4\d\.\d MiB more, and the disk has"):
+        gz.fetch(large, small_disk / "copy")
+
+
+def test_sources_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such directory"):
+        gz.fetch(tmp_path / "missing", tmp_path / "copy")
+    (tmp_path / "file").touch()
+    with pytest.raises(gz.InputError, match="found a file"):
+        gz.fetch(tmp_path / "file", tmp_path / "copy")
+    with pytest.raises(gz.InputError, match=r"found no graph\.gl"):
+        gz.fetch("memory://nothing/here", tmp_path / "copy")
+    with pytest.raises(gz.InputError, match="Protocol not known"):
+        gz.fetch("strange://nothing/here", tmp_path / "copy")
+    with pytest.raises(gz.ServerUnavailable):
+        gz.fetch("127.0.0.1:1", tmp_path / "copy", timeout=0.2)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_pushes_replace_on_request_only_and_remove_what_was_there(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    place = f"memory://pushed/{os.getpid()}"
+    gz.push(typed, place)
+    with pytest.raises(gz.InputError, match="holds another dataset"):
+        gz.push(dataset, place)
+    gz.push(dataset, place, overwrite=True)
+    gz.fetch(place, tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+    import fsspec
+
+    found = fsspec.filesystem("memory").find(f"/pushed/{os.getpid()}")
+    assert len(found) == len(file_bytes(dataset)) + 1
+
+
+def test_a_push_that_is_under_way_is_no_dataset(dataset: Path, tmp_path: Path) -> None:
+    from graphzero.transfer import push as pushing
+
+    place = f"memory://half/{os.getpid()}"
+    store = pushing.ObjectStore(place)
+    with DirectorySource(dataset) as source:
+        for file in source.files():
+            if file.name != "graph.gl":
+                with store.open_output(file.name) as stream:
+                    stream.write(source.read(file, 0, file.byte_size))
+    with pytest.raises(gz.InputError, match=r"found no graph\.gl"):
+        gz.fetch(place, tmp_path / "copy")
+    # The next push goes on: only the graph is missing.
+    assert gz.push(dataset, place) == (dataset / "graph.gl").stat().st_size
+
+
+def test_a_push_to_a_directory_is_a_copy(dataset: Path, tmp_path: Path) -> None:
+    done = run_graphzero("push", dataset, tmp_path / "copy", check=True)
+    assert "wrote" in done.stdout
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+    gz.push(dataset, f"file://{tmp_path}/second")
+    assert file_bytes(tmp_path / "second") == file_bytes(dataset)
+
+
+def test_trainers_go_on_beside_copies(
+    start_daemon: Callable[..., Any], large: Path, tmp_path: Path
+) -> None:
+    """And clients that take nothing hold no place for ever: they end with their call."""
+    from graphzero.client.probe import open_calls
+
+    daemon = start_daemon(large)
+    with open_calls(daemon.socket) as calls, gz.connect(daemon.address) as client:
+        found = calls.files()
+        stalled = [calls.read_file("", found.fingerprint, "x.gd", 0, 32 << 20) for _ in range(2)]
+        for call in stalled:
+            next(call)  # under way, and nothing more is taken
+        assert client.sample(range(1000), [5, 5]).batch_size == 1000
+        for call in stalled:
+            call.close()
+        gz.fetch(daemon.socket, tmp_path / "copy")
+        assert client.sample(range(1000), [5, 5]).batch_size == 1000
+    assert file_bytes(tmp_path / "copy") == file_bytes(large)
