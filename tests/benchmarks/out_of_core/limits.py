@@ -12,9 +12,16 @@ from typing import Any
 
 # Groups that bound memory are made as for the tests.
 sys.path.append(str(Path(__file__).parents[2] / "helpers"))
-from control_groups import MemoryGroup, memory_group
+from control_groups import DiskGroup, MemoryGroup, disk_group, memory_group
 
-__all__ = ["MemoryGroup", "drop_caches", "memory_group", "run_limited"]
+__all__ = [
+    "DiskGroup",
+    "MemoryGroup",
+    "disk_group",
+    "drop_caches",
+    "memory_group",
+    "run_limited",
+]
 
 
 def drop_caches() -> None:

@@ -2,17 +2,20 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import graphzero as gz
-from batches import BATCH, FANOUT, run
+from common.contender import BATCH, Taken, run
+
+FANOUT = [10, 5]
 
 
-def batches(address: str) -> Iterator[list[Any]]:
+def batches(address: str) -> Iterator[Taken]:
     loader = gz.connect(address).loader("train", FANOUT, BATCH, shuffle=True, prefetch=4)
     while True:
         for batch in loader:
-            yield [array.numpy() for array in (batch.n_id, batch.edge_index, batch.x, batch.y)]
+            arrays = [batch[name].numpy() for name in ("n_id", "edge_index", "x", "y")]
+            yield Taken(len(arrays[0]), arrays[1].shape[1], arrays)
 
 
-run(batches(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]))
+if __name__ == "__main__":
+    run(batches(sys.argv[1]), float(sys.argv[3]), warm_up=1, warm_up_s=float(sys.argv[2]))

@@ -5,8 +5,8 @@
 As root (control groups, drop_caches), with fio. Uniform rows against fio's random reads of the same
 file, and against a mapping; Zipf rows with and without a row cache, while it fills and afterwards,
 and against the best that a cache of that size could have held: the most frequent rows of the same
-run. Each repetition runs everything once, fio first, in the middle and last, so that a disk whose
-speed wanders favours nobody; ratios are taken within a repetition, and their median counts. Nothing
+run. Each repetition runs everything once, fio before and after, so that a disk whose speed
+wanders favours nobody; ratios are taken within a repetition, and their median counts. Nothing
 is asserted.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,10 +24,12 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import numpy.typing as npt
-from device import random_reads_per_second
 from limits import run_limited
 from row_ids import ZIPF_BATCH, batch_ids
-from spread import spread
+
+sys.path.append(str(Path(__file__).parents[1]))
+from common.machine import fio_reads
+from common.rounds import Spread
 
 HERE = Path(__file__).parent
 PROCESS_BYTES = 192 << 20  # Python, NumPy and a batch
@@ -75,28 +78,37 @@ def measure(file: Path, seconds: float, limit: int, **options: Any) -> dict[str,
 
 
 def uniform(file: Path, seconds: float) -> dict[str, dict[str, Any]]:
-    """One repetition: what each way gave."""
+    """One repetition: what each way gave. fio reads blocks of the size that ours has on average;
+    a row that takes two reads, or bytes that nobody asked for, are our loss."""
     limit = file.stat().st_size // 8
-    device = [random_reads_per_second(file, seconds)]
-    runs = {"cached": measure(file, seconds, limit, way="cached")}
-    device.append(random_reads_per_second(file, seconds))
-    runs["direct"] = measure(file, seconds, limit, way="direct")
-    device.append(random_reads_per_second(file, seconds))
+    runs = {}
+    for way in ("cached", "direct"):
+        before = _fio(file, runs.get("cached"), seconds)
+        runs[way] = measure(file, seconds, limit, way=way)
+        device = (before + _fio(file, runs[way], seconds)) / 2  # as it was around it
+        runs[way]["fio"] = device
+        runs[way]["of_fio"] = runs[way]["rows_per_second"] / device
     runs["mmap-random"] = measure(file, seconds, limit, way="mmap-random", batch=5000)
     runs["mmap"] = measure(file, seconds, limit, way="mmap", batch=200)
-    # Each against the device as it was around it.
-    runs["cached"]["of_fio"] = runs["cached"]["rows_per_second"] / statistics.mean(device[:2])
-    runs["direct"]["of_fio"] = runs["direct"]["rows_per_second"] / statistics.mean(device[1:])
-    runs["fio"] = {"rows_per_second": statistics.mean(device)}
     return runs
+
+
+def _fio(file: Path, ours: dict[str, Any] | None, seconds: float) -> float:
+    """Reads a second, of blocks as large as our reads."""
+    size = ours["bytes_per_row"] / ours["reads_per_row"] if ours and ours["reads_per_row"] else 4096
+    return fio_reads(file, max(512, round(size / 512) * 512), seconds=seconds)["reads_s"]
+
+
+def spread(values: Sequence[float], form: str = ".2f") -> str:
+    return Spread.of(values).text(form)
 
 
 def print_uniform(file: Path, repeats: Sequence[dict[str, dict[str, Any]]]) -> None:
     print(f"uniform rows of 512 bytes, memory 1/8 of {file.stat().st_size >> 30} GiB")
-    print(f"  {'fio, 4 KiB':<14}{spread([r['fio']['rows_per_second'] for r in repeats], ',.0f')}/s")
     for way in ("cached", "direct"):
         runs = [repeat[way] for repeat in repeats]
         print(f"  {way:<14}{spread([run['rows_per_second'] for run in runs], ',.0f')} rows/s")
+        print(f"    fio, same size {spread([run['fio'] for run in runs], ',.0f')} reads/s")
         print(f"    of fio         {spread([run['of_fio'] for run in runs], '.1%')}")
         for peer in ("mmap-random", "mmap"):
             ratios = [

@@ -19,7 +19,9 @@ from pathlib import Path
 import graphzero as gz
 import numpy as np
 from limits import run_limited
-from spread import spread
+
+sys.path.append(str(Path(__file__).parents[1]))
+from common.rounds import Spread
 
 HERE = Path(__file__).parent
 WAYS = {
@@ -45,6 +47,10 @@ def main() -> None:
         nodes = Path(temporary) / "nodes.npy"
         np.save(nodes, degree_biased(data / "graph.gl"))
         measure(data / "graph.gl", nodes, args.seconds, args.repeat)
+
+
+def spread(values: list[float], form: str = ".2f") -> str:
+    return Spread.of(values).text(form)
 
 
 def degree_biased(path: Path) -> np.ndarray:

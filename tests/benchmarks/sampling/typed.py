@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,11 +21,13 @@ from typing import Any
 
 import graphzero as gz
 import numpy as np
-from graphs import SHAPES, Shape, rmat_edges, warm
 from graphzero import _engine
 from graphzero.base.resources import make_resources
 from graphzero.conversion.compile_typed import NodeType, RelationEdges, compile_typed_graph
-from run import print_conditions
+
+sys.path.append(str(Path(__file__).parents[1]))
+from common.graphs import SHAPES, Shape, rmat_edges, warm
+from common.machine import describe_machine
 
 BATCH = 1024
 FANOUT = [8, 5, 3]
@@ -165,7 +168,7 @@ def main() -> None:
     arguments = parser.parse_args()
     directory = arguments.directory / f"typed-{arguments.graph}"
     generate(SHAPES[arguments.graph], directory)
-    print_conditions()
+    print("\n".join(f"{name:<16}{what}" for name, what in describe_machine(directory).items()))
     for path in sorted(directory.glob("*.gl")):
         huge = warm(path)
         print(f"graph    {path.stem}: {path.stat().st_size / 1e6:.0f} MB, {huge / 1e6:.0f} huge")

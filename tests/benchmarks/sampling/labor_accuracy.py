@@ -1,0 +1,101 @@
+"""Does a GraphSAGE that is trained on LABOR samples predict as well as one on independent draws?
+
+    python tests/benchmarks/sampling/labor_accuracy.py --seeds 5
+
+A generated dataset with labels that follow from features and neighbours. For each seed the same
+model, with the same initial weights and the same batches of nodes, is trained once by each sampler,
+and tested on all test nodes with all their neighbours: nothing but the training differs. Nothing is
+asserted.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import torch
+import torch.nn.functional as F
+from torch_geometric.nn.models import GraphSAGE
+
+FANOUT, BATCH = [10, 5], 256
+SAMPLERS: dict[str, Any] = {
+    "neighbour": "neighbour",
+    "labor": "labor",
+    "labor, drifting": gz.Labor(batch_dependency=64),
+}
+
+
+def train(client: gz.Client, sampler: Any, seed: int, epochs: int) -> tuple[GraphSAGE, float]:
+    """The model, and the different nodes of a batch."""
+    torch.manual_seed(seed)
+    labels = client.column("y")
+    model = GraphSAGE(
+        client.column("x").shape[1],
+        hidden_channels=64,
+        num_layers=len(FANOUT),
+        out_channels=int(labels.max()) + 1,
+        dropout=0.3,
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    loader = client.loader("train", FANOUT, BATCH, shuffle=True, seed=seed, sampler=sampler)
+    nodes = []
+    for _ in range(epochs):
+        for batch in loader:
+            out = model(batch.x, batch.edge_index)[: batch.batch_size]
+            loss = F.cross_entropy(out, batch.y[: batch.batch_size])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            nodes.append(len(batch.n_id))
+    return model.eval(), statistics.mean(nodes)
+
+
+@torch.no_grad()
+def accuracy(client: gz.Client, data: Path, model: GraphSAGE) -> float:
+    """Of all test nodes, from all edges of the graph."""
+    graph = gz.Graph(data)
+    edges = graph.sample(range(graph.num_nodes), [-1], seed=0).edge_index
+    test = torch.as_tensor(client.column("test").copy()).long()
+    labels = torch.as_tensor(client.column("y").copy())
+    out = model(torch.as_tensor(client.column("x").copy()), torch.from_numpy(edges))
+    return 100 * float((out[test].argmax(dim=1) == labels[test]).float().mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--nodes", default="10k")
+    parser.add_argument("--edges", default="200k")
+    args = parser.parse_args()
+    found: dict[str, list[float]] = {name: [] for name in SAMPLERS}
+    with tempfile.TemporaryDirectory() as directory:
+        data = Path(directory) / "data"
+        program = [sys.executable, "-m", "graphzero", "generate", "--out", data]
+        options = ["--nodes", args.nodes, "--edges", args.edges, "--dim", "32"]
+        subprocess.run([*program, *options], check=True)
+        with gz.connect(data=data) as client:
+            for seed in range(args.seeds):
+                for name, sampler in SAMPLERS.items():
+                    model, nodes = train(client, sampler, seed, args.epochs)
+                    found[name].append(accuracy(client, data, model))
+                    print(
+                        f"seed {seed}, {name}: {found[name][-1]:.2f} %, {nodes:,.0f} nodes a batch",
+                        flush=True,
+                    )
+    usual = found["neighbour"]
+    for name, values in found.items():
+        apart = [value - other for value, other in zip(values, usual, strict=True)]
+        spread = statistics.stdev(values) if len(values) > 1 else 0.0
+        print(
+            f"{name}: {statistics.mean(values):.2f} % (deviation {spread:.2f}), "
+            f"{statistics.mean(apart):+.2f} points from neighbour sampling"
+        )
+
+
+if __name__ == "__main__":
+    main()
