@@ -27,6 +27,7 @@ def measured(*arguments: object) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_every_figure_of_a_dataset_is_measured(dataset: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in dataset.rglob("*")}
     found = measured(dataset)

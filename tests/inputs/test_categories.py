@@ -146,7 +146,7 @@ def test_tools_know_categories(tmp_path: Path, edges: Path) -> None:
     gz.import_files(edges, tmp_path / "ds", columns={"city": save(tmp_path, "csv", CITIES)})
     shown = run_graphzero("info", tmp_path / "ds")
     assert "4 texts of up to 10 bytes, one row per category" in shown.stdout
-    assert "codes of city.categories.gd, -1 for none" in shown.stdout
+    assert "codes of city.categories.gd, -1 where missing" in shown.stdout
     verify = ["verify", tmp_path / "ds"]
     assert run_graphzero(*verify).returncode == 0
     other = tmp_path / "other"

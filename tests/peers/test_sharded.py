@@ -22,6 +22,8 @@ from sharded_daemons import deal, free_ports, start_parts
 from typed_dataset import write_typed_dataset
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a token of enough bytes"
 
 
@@ -152,7 +154,6 @@ def test_types_and_times(start_daemon: Callable[..., Any], typed: Path, tmp_path
                     same(client.sample(users, **timed), whole.sample(users, **timed))
 
 
-@pytest.mark.slow
 def test_a_column_that_is_needed_whole_is_refused_with_the_remedy(
     start_daemon: Callable[..., Any], typed: Path, tmp_path: Path
 ) -> None:
@@ -164,7 +165,6 @@ def test_a_column_that_is_needed_whole_is_refused_with_the_remedy(
         client.sample({"user": [1, 2]}, [2], time="joined")
 
 
-@pytest.mark.slow
 def test_without_peers_rows_of_others_are_an_error(
     start_daemon: Callable[..., Any], parts: list[Path]
 ) -> None:
@@ -176,7 +176,6 @@ def test_without_peers_rows_of_others_are_an_error(
             client.gather("x", [7])
 
 
-@pytest.mark.slow
 def test_a_peer_that_is_down_is_named_and_one_that_comes_back_is_found(
     start_daemon: Callable[..., Any], parts: list[Path]
 ) -> None:
@@ -194,7 +193,6 @@ def test_a_peer_that_is_down_is_named_and_one_that_comes_back_is_found(
         assert np.array_equal(client.gather("x", range(100)), expected)
 
 
-@pytest.mark.slow
 def test_requests_end_at_their_deadline_while_a_peer_stands_still(
     start_daemon: Callable[..., Any], parts: list[Path]
 ) -> None:
@@ -208,7 +206,6 @@ def test_requests_end_at_their_deadline_while_a_peer_stands_still(
         assert client.gather("x", range(1000, 1100)).shape == (100, 16)
 
 
-@pytest.mark.slow
 def test_a_peer_with_other_data_is_refused(
     start_daemon: Callable[..., Any], parts: list[Path], dataset: Path, tmp_path: Path
 ) -> None:
@@ -231,7 +228,6 @@ def test_a_peer_with_other_data_is_refused(
     assert f"127.0.0.1:{ports[1]} has dataset 'small', which is no part" in text
 
 
-@pytest.mark.slow
 def test_tls_and_token_are_those_of_clients(
     start_daemon: Callable[..., Any], parts: list[Path], tmp_path: Path
 ) -> None:
@@ -300,7 +296,6 @@ answers._answer = wrong
 """
 
 
-@pytest.mark.slow
 def test_a_wrong_peer_can_only_make_requests_fail(
     start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
 ) -> None:
@@ -318,7 +313,6 @@ def test_a_wrong_peer_can_only_make_requests_fail(
             assert client.gather("x", range(7)).shape == (7, 16)
 
 
-@pytest.mark.slow
 def test_a_part_is_fetched_as_it_is(
     start_daemon: Callable[..., Any], parts: list[Path], tmp_path: Path
 ) -> None:
@@ -329,7 +323,6 @@ def test_a_part_is_fetched_as_it_is(
         assert file_bytes(tmp_path / "copy") == file_bytes(part)
 
 
-@pytest.mark.slow
 def test_a_client_that_is_gone_leaves_nothing_at_work(
     start_daemon: Callable[..., Any], parts: list[Path]
 ) -> None:

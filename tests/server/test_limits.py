@@ -23,6 +23,8 @@ from graphzero.server.memory.inline import InlineBudget
 from graphzero.server.memory.working_line import WorkingMemoryLine
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED = 3, 4, 8, 1
 START = Callable[..., Any]
 

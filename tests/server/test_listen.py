@@ -20,6 +20,8 @@ from graphzero.base.errors import InputError
 from graphzero.server.network.credentials import Secrets, TlsConfig, read_token
 from graphzero.server.settings.config import make_config
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a token of enough bytes"
 
 

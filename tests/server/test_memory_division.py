@@ -25,6 +25,8 @@ from graphzero.server.datasets import read_plan
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files
 from graphzero.server.settings.config import IoConfig
 
+pytestmark = pytest.mark.slow
+
 Group = Callable[[int], MemoryGroup]
 
 MIB = 1 << 20

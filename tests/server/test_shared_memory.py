@@ -21,6 +21,8 @@ from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 SMALL = 1 * MIB  # lies in a region of 4 MiB
 LARGE = 20 * MIB  # in one of 24

@@ -172,7 +172,7 @@ def test_a_large_column_is_summarized_by_some_of_its_rows(tmp_path, capsys, monk
     (file,) = info_json(tmp_path, capsys)["files"]
     assert file["values"] == {"rows_read": 4096, "min": 0, "max": 99_999}
     assert main(["info", str(tmp_path)]) == 0
-    assert "as 4,096 rows all over it tell" in capsys.readouterr().out
+    assert "from 4,096 rows spread over the file" in capsys.readouterr().out
 
 
 def test_details_are_for_those_who_ask(capsys):

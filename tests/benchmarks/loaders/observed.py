@@ -6,14 +6,16 @@ Two daemons serve the same data. In one nothing is counted and nobody looks. The
 always is, with --http; /metrics is scraped and /api/stats asked for, as the page does, once a
 second; with --browser the page itself is open in Chromium, on this machine, which then has that to
 do as well. They take turns at full load: two trainers that ask for large batches as fast as they
-can, then two that ask for small ones. Printed are batches a second, processor time of the daemon
-for each, and the ratios of each pair of turns. The second of them tells more on a machine that
-others use too.
+can, then two that ask for small ones. Turns are short and there are many, because the speed of a
+machine that others use changes within seconds: the two turns of a pair see nearly the same machine.
+Printed are batches a second, processor time of the daemon for each, the medians of the ratios
+of all pairs, and 95 % confidence intervals of these medians.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import socket as socketlib
 import statistics
@@ -54,15 +56,15 @@ with gz.connect(sys.argv[1]) as client:
         while True:
             yield from client.loader("train", **options)
     source = batches()
-    for _ in range(5):
-        next(source)
     print("ready", flush=True)
-    input()
-    count, began = 0, time.perf_counter()
-    while (now := time.perf_counter()) - began < seconds:
-        next(source)
-        count += 1
-    print(count / (now - began), flush=True)
+    for _ in sys.stdin:
+        for _ in range(5):  # the batches that were made ahead while nobody asked, and one more
+            next(source)
+        count, began = 0, time.perf_counter()
+        while (now := time.perf_counter()) - began < seconds:
+            next(source)
+            count += 1
+        print(count / (now - began), flush=True)
 """
 MAIN = "import sys; from graphzero.server import main; sys.exit(main())"
 
@@ -106,8 +108,10 @@ def looked_at(browser: Any) -> Iterator[None]:
     stop = threading.Event()
 
     def ask(path: str) -> None:
-        while not stop.wait(1.0):
+        stop.wait(0.5)  # so that a turn of n seconds has n of them
+        while not stop.is_set():
             urllib.request.urlopen(f"http://127.0.0.1:{PORT}{path}").read()
+            stop.wait(1.0)
 
     threads = [threading.Thread(target=ask, args=(path,)) for path in ("/metrics", "/api/stats")]
     if browser is not None:
@@ -124,29 +128,51 @@ def looked_at(browser: Any) -> Iterator[None]:
         browser.goto("about:blank")
 
 
-def turn(served: Daemon, seconds: float, size: int, fanout: list[int]) -> Turn:
-    arguments = [
-        sys.executable,
-        "-c",
-        TRAINER,
-        served.address,
-        str(seconds),
-        str(size),
-        repr(fanout),
-    ]
-    trainers = [
-        subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(TRAINERS)
-    ]
-    for trainer in trainers:
-        assert trainer.stdin is not None
-        assert trainer.stdout is not None
-        trainer.stdout.readline()
-    before = served.cpu_seconds()
-    for trainer in trainers:
-        print(file=trainer.stdin, flush=True)
-    rate = sum(float(trainer.communicate()[0]) for trainer in trainers)
-    return Turn(rate, 1000 * (served.cpu_seconds() - before) / (rate * seconds))
+class Trainers:
+    """Of one daemon. They stay connected, and ask for batches during a turn only."""
+
+    def __init__(self, served: Daemon, seconds: float, size: int, fanout: list[int]) -> None:
+        self._served = served
+        self._seconds = seconds
+        arguments = [served.address, str(seconds), str(size), repr(fanout)]
+        self._processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", TRAINER, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(TRAINERS)
+        ]
+        for process in self._processes:
+            self._line(process)
+
+    def turn(self) -> Turn:
+        before = self._served.cpu_seconds()
+        for process in self._processes:
+            print(file=process.stdin, flush=True)
+        rate = sum(float(self._line(process)) for process in self._processes)
+        return Turn(rate, 1000 * (self._served.cpu_seconds() - before) / (rate * self._seconds))
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.communicate()
+
+    @staticmethod
+    def _line(process: subprocess.Popen[str]) -> str:
+        assert process.stdout is not None
+        return process.stdout.readline()
+
+
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """Between which the median of all turns lies with 95 % confidence, whatever they are
+    distributed like: how many of n values lie below it is binomial (n, 1/2)."""
+    ranked = sorted(values)
+    count, below, rank = len(ranked), 0.0, 0
+    while below + math.comb(count, rank) / 2**count <= 0.025:
+        below += math.comb(count, rank) / 2**count
+        rank += 1
+    return ranked[max(rank - 1, 0)], ranked[min(count - rank, count - 1)]
 
 
 @contextmanager
@@ -162,8 +188,8 @@ def chromium() -> Iterator[Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=6, help="pairs of turns for each load")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of one turn")
+    parser.add_argument("--rounds", type=int, default=60, help="pairs of turns for each load")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of one turn")
     parser.add_argument("--browser", action="store_true", help="the page is open in Chromium here")
     parser.add_argument("--load", choices=LOADS, action="append", help="default: both")
     args = parser.parse_args()
@@ -181,12 +207,13 @@ def main() -> None:
 
 def compare(name: str, off: Daemon, on: Daemon, browser: Any, args: argparse.Namespace) -> None:
     size, fanout = LOADS[name]
+    trainers = {which: Trainers(which, args.seconds, size, fanout) for which in (off, on)}
     pairs = []
     for number in range(args.rounds):
         found = {}
         for which in ((off, on), (on, off))[number % 2]:
             with looked_at(browser) if which == on else ExitStack():
-                found[which] = turn(which, args.seconds, size, fanout)
+                found[which] = trainers[which].turn()
         quiet, seen = found[off], found[on]
         pairs.append((seen.rate / quiet.rate, seen.cpu_ms / quiet.cpu_ms))
         print(
@@ -195,10 +222,13 @@ def compare(name: str, off: Daemon, on: Daemon, browser: Any, args: argparse.Nam
             f"ratios {pairs[-1][0]:.3f}, {pairs[-1][1]:.3f}",
             flush=True,
         )
+    for each in trainers.values():
+        each.close()
     for what, ratios in zip(("batches/s", "processor time"), zip(*pairs, strict=True), strict=True):
+        low, high = median_interval(list(ratios))
         print(
-            f"{name}: {what}, median of ratios {statistics.median(ratios):.3f}, "
-            f"from {min(ratios):.3f} to {max(ratios):.3f}",
+            f"{name}: {what}, median of {len(ratios)} ratios {statistics.median(ratios):.3f}, "
+            f"with 95 % confidence {low:.3f} to {high:.3f}",
             flush=True,
         )
 
