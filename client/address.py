@@ -34,7 +34,7 @@ class Address:
     target: str
     """As gRPC takes it: "unix:/path" or "host:port"."""
     token: str | None = field(default=None, repr=False)
-    """What is sent with every call there; None on a socket, whose daemon asks for none."""
+    """Sent with every call there; None for a socket, where the daemon asks for no token."""
     root_certificate: bytes | None = field(default=None, repr=False)
     server_uid: int | None = None
     """A user whose daemon is trusted beside one's own and root's."""

@@ -95,7 +95,7 @@ class AsyncClient(ClientCalls):
         return await _on_a_thread(partial(self._column, name))
 
     async def aclose(self) -> None:
-        """Ends the session. Tensors in hand stay valid; what is awaited raises RequestCancelled.
+        """Ends the session. Tensors in hand stay valid; calls under way raise RequestCancelled.
 
         Harmless when repeated.
         """
@@ -135,7 +135,7 @@ class AsyncClient(ClientCalls):
                 await _until_done(future, waiter)
             return future.result()
         finally:
-            future.cancel()  # does nothing to one that is done
+            future.cancel()  # does nothing if the request is done
             del future  # or an exception of it would be in a cycle of references
 
 
@@ -143,8 +143,8 @@ async def _until_done(future: RequestFuture[Any], waiter: asyncio.Future[None]) 
     patience = future.patience()
     while not future.done():
         # The loop's clock runs on while the process is stopped, the deadline's does not. The loop's
-        # timer is also what keeps the task that waits: nothing else has to, and the waker has only
-        # a weak reference, since its thread may destroy no task.
+        # timer also keeps the waiting task alive, so that nothing else has to: the waker has only a
+        # weak reference, since its thread must not destroy a task.
         await asyncio.wait([waiter], timeout=patience.remaining())
         if not future.done() and not patience.remaining():
             raise future.not_answered()
@@ -186,10 +186,10 @@ def aconnect(*args: Any, **kwargs: Any) -> Connecting:
 
 
 async def _on_a_thread(work: Callable[[], T]) -> T:
-    """What `work` returns, which may take its time.
+    """Runs `work`, which may take long, and returns its result.
 
-    On a thread of its own, not on the loop's executor: asyncio.run() would wait for that at its end
-    even if nobody awaits the work any more.
+    It runs on a thread of its own, not on the loop's executor, because asyncio.run() would wait for
+    the executor at its end even if nobody awaits the work any more.
     """
     future: Future[T] = Future()
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -27,8 +27,8 @@ _TOPOLOGY = (
 class Batch(BatchMemory, SampleResult):
     """A sampled subgraph with the columns of its nodes and edges, as the daemon made it.
 
-    The fields of the subgraph are those of SampleResult, which SampledSubgraph has too, its twin
-    that `Graph.sample` draws without a daemon.
+    The fields of the subgraph are those of SampleResult. SampledSubgraph, which `Graph.sample`
+    draws without a daemon, has the same ones.
 
     Tensors are torch's when torch is installed, else NumPy arrays. They are attributes (`batch.x`)
     and items (`batch["x"]`, for any name). All of one batch lie in one block of shared memory that
@@ -81,7 +81,7 @@ class Batch(BatchMemory, SampleResult):
         return self._tensor(name)
 
     def __getattr__(self, name: str) -> Any:
-        # Only for what is not an ordinary attribute; private names are never columns.
+        # Called only for names that are no ordinary attributes; private names are never columns.
         if name.startswith("_"):
             raise AttributeError(name)
         if name in _TOPOLOGY and name not in self._held():
@@ -92,7 +92,7 @@ class Batch(BatchMemory, SampleResult):
             raise AttributeError(error.args[0]) from None
 
     def _set_link_fields(self, fields: dict[str, Any]) -> None:
-        """For loaders: what they know of the links of a batch."""
+        """Adds fields that a loader knows about the links of the batch."""
         self._held().update(fields)
 
     def release(self) -> None:
@@ -162,7 +162,7 @@ class Batch(BatchMemory, SampleResult):
         }
 
     def _tensor(self, name: str) -> Any:
-        """For use in here; what users get is told to the block by _hand_out()."""
+        """For internal use. Before users get a tensor, _hand_out() must tell the block."""
         held = self._held()
         value = held[name]
         if isinstance(value, Tensor):

@@ -15,8 +15,8 @@ B = TypeVar("B", bound="BatchMemory")
 
 
 class BatchMemory(ABC):
-    """A batch of any kind. Kinds say how their tensors are changed one by one (_map()) and let go
-    of (release())."""
+    """A batch of any kind. Each kind implements how its tensors are changed one by one (_map()) and
+    dropped (release())."""
 
     _block: HeldBlock | None
 
@@ -26,10 +26,11 @@ class BatchMemory(ABC):
         return self._map(as_numpy)
 
     def to(self: B, device: Any, non_blocking: bool = False) -> B:
-        """The batch on a torch device. On the device where it is already, the same tensors.
+        """The batch on a torch device. If it is there already, the tensors are the same.
 
-        With non_blocking=True the copies to a GPU go on while this returns, on its current stream,
-        and this batch may be dropped at once: its block waits for them (see connect(pin=)).
+        With non_blocking=True this returns while the copies to a GPU go on, on its current stream.
+        This batch may be dropped at once: its block is kept until they are done (see
+        connect(pin=)).
         """
         import_torch("a device needs torch")
         with copying(self._block, device):
@@ -41,7 +42,7 @@ class BatchMemory(ABC):
         Raises RuntimeError where torch finds no GPU or other accelerator.
         """
         require_accelerator()
-        self._hand_out()  # torch gives tensors that are pinned already as they are
+        self._hand_out()  # torch returns tensors that are already pinned as they are
         return self._map(lambda tensor: as_torch(tensor).pin_memory())
 
     def clone(self: B) -> B:
@@ -68,6 +69,6 @@ class BatchMemory(ABC):
         """The same batch with every tensor changed."""
 
     def _hand_out(self) -> None:
-        """Tells the block that users have its tensors, so that nobody sees what they do there."""
+        """Tells the block that users get its tensors, which they may copy anywhere unseen."""
         if self._block is not None:
             self._block.hand_out()

@@ -64,14 +64,14 @@ AnyBatch: TypeAlias = Batch | TypedBatch
 
 
 class ClientCalls:
-    """The part of a client that does not say how it waits. Opens the first session."""
+    """The part of a client that does not depend on how it waits. Opens the first session."""
 
     def __init__(self, options: ConnectOptions) -> None:
         self._options = options
         self._pool = ConnectionPool(options.find, options.session(), options.patience())
         self._finalizer = weakref.finalize(self, self._pool.end)
         self._dataset = DatasetInfo.from_message(self._pool.welcome.dataset)
-        # Not a method: what is under way must not be what keeps the client.
+        # Not a bound method, because requests under way must not keep the client alive.
         make = partial(typed_batch_of_reply, self._dataset.schema)
         self._make_batch: Callable[[Reply], AnyBatch] = partial(
             make if self._dataset.schema.typed else batch_of_reply, upcast=options.upcast
@@ -285,7 +285,7 @@ class ClientCalls:
         default_fanout: Iterable[int] | None = None,
         **draws: Any,
     ) -> SampleOptions:
-        """`draws`: the fields of SampleOptions by name."""
+        """`draws`: the other fields of SampleOptions by name."""
         schema = self._dataset.schema
         with as_invalid_request():
             hops = [tuple(h) for h in fanout_of_relations(schema, fanout, default_fanout)]
@@ -309,11 +309,11 @@ class ClientCalls:
         return Request(messages, self._make_batch, deadline)
 
     def _deadline(self, timeout: float | None) -> Deadline:
-        """Of one call, over all the requests that it takes."""
+        """The deadline of one call, for all the requests that it takes."""
         return Deadline(self._options.timeout if timeout is None else timeout)
 
     def _candidates(self, negatives: Negatives | None, relation: int = 0) -> Candidates:
-        """What negatives are drawn from, once it is known that there are such nodes."""
+        """The nodes that negatives are drawn from, after a check that they exist."""
         schema = self._dataset.schema
         found = schema.relations[relation]
         counts = (schema.types[number].count for number in (found.target, found.source))
@@ -334,7 +334,7 @@ class ClientCalls:
         return nodes
 
     def _relation_number(self, relation: Any) -> int:
-        """Of the relation that links are of, which only a graph with types has."""
+        """The number of the links' relation, which must be named in a graph with types only."""
         schema = self._dataset.schema
         with as_invalid_request():
             if relation is None and not schema.typed:
@@ -357,7 +357,7 @@ class ClientCalls:
             raise NotFound(f"dataset {self._dataset.name!r} has no column {name!r}, it has {known}")
 
     def _type_number(self, name: str | None) -> int:
-        """Of a type that a call must name, or must not, where there are none."""
+        """The number of a type, which a call must name in a graph with types only."""
         schema = self._dataset.schema
         with as_invalid_request():
             if name is None and not schema.typed:
@@ -369,7 +369,7 @@ class ClientCalls:
     def _seeds_by_type(
         self, seeds: TypedSeeds, original: bool, deadline: Deadline
     ) -> Call[list[tuple[int, npt.NDArray[np.int64]]]]:
-        """Numbers of types and ids; of original ids, for which the daemon is asked."""
+        """Pairs of a type's number and node ids. Asks the daemon for the nodes of original ids."""
         schema = self._dataset.schema
         with as_invalid_request():
             given = seeds_by_type(schema, seeds)
@@ -381,7 +381,7 @@ class ClientCalls:
         return found
 
     def _original_seeds(self, seeds: Any, deadline: Deadline) -> Call[Any]:
-        """Seeds of a loader in original ids, as those of the graph."""
+        """Turns the original ids of a loader's seeds into node ids."""
         by_type = yield from self._seeds_by_type(seeds, True, deadline)
         schema = self._dataset.schema
         if not schema.typed:
@@ -391,7 +391,7 @@ class ClientCalls:
     def _node_ids(
         self, ids: Any, what: str, original: bool, deadline: Deadline, type: int = 0
     ) -> Call[npt.NDArray[np.int64]]:
-        """Of nodes, or of original ids, for which the daemon is asked."""
+        """Node ids as an array. Asks the daemon for the nodes of original ids."""
         if original:
             return (yield from self._original_nodes(ids, deadline, type))
         return wire_ids(ids, what)

@@ -21,9 +21,9 @@ class Client(LoaderCalls):
     The client stays with the version of the data that it found: a request that could only be served
     from another one raises DatasetChanged.
 
-    Credit for shared memory belongs to a session, so each loader has one of its own and the direct
-    calls share one; the first of them takes that which connect() opened. They are opened anew in a
-    forked child, on first use.
+    Credit for shared memory belongs to a session, so each loader has a session of its own and the
+    direct calls share one; the first of these users takes the session that connect() opened. A
+    forked child opens sessions of its own on first use.
 
     A pickled client becomes one that connects for itself, with the same arguments and to the same
     version of the data.
@@ -33,11 +33,11 @@ class Client(LoaderCalls):
 
     @with_arguments_of(ClientCalls._sample_request)
     def sample_async(self, *args: Any, **kwargs: Any) -> Future[Batch | TypedBatch]:
-        """As sample(), without waiting: a future, whose cancel() also frees the daemon's work.
+        """As sample(), without waiting: returns a future, whose cancel() also stops the daemon.
 
         Its callbacks run on a thread of their own, one after the other, and may use the client. The
-        future keeps its client open, also when nothing else refers to that any more. This is for
-        programs with threads; in one with an event loop, AsyncClient.sample() can be awaited.
+        future keeps its client open, even if nothing else refers to the client any more. This is
+        for programs with threads; in one with an event loop, AsyncClient.sample() can be awaited.
         """
         connection = self._pool.direct()
         future = connection.submit(connection.run(self._sample_request(*args, **kwargs)))
@@ -54,17 +54,18 @@ class Client(LoaderCalls):
         types, or one for each, {(source, name, target): list}, with default_fanout for the others.
         time: the time of each seed (integers on the graph's scale, or dates), or one for all of
         them; "own" for the time that each has in the graph, or the name of a column that has it.
-        Nothing later is in the seed's tree, and disjoint is implied. time_strict leaves out what is
-        exactly as late; time_window, what is older than that long before; temporal_strategy "last"
-        takes the latest edges instead of any.
+        Nothing later is in the seed's tree, and disjoint is implied. time_strict also leaves out
+        edges of exactly that time; time_window leaves out edges older than that time minus the
+        window; temporal_strategy "last" takes the latest edges instead of any.
         original_ids: seeds are original ids of a relabelled dataset; see find_nodes().
         columns: those to gather for every node, or by e_id for every edge; None: all node columns,
         []: topology only. Of a graph with types a name stands for all columns called so, "user/x"
         for one, and {type or relation: names} for those of each.
         seed_columns: those to gather for the seeds alone, such as labels.
         replace, weighted: draw with replacement; in proportion to the edge weights.
-        sampler: "labor", or a gz.Labor with options, makes nodes of a hop agree on whom they draw:
-        the same fanout, far fewer different nodes. With weights the batch has edge_scale.
+        sampler: "labor", or a gz.Labor with options, makes nodes of a hop draw the same neighbours
+        where possible: the same fanout, far fewer different nodes. With weights the batch has
+        edge_scale.
         direction: "in" follows edges from target to source, as graph networks aggregate, and is the
         default; edge_index is (source, target) either way.
         seed: the same seed draws the same batch; None: a fresh one, see Batch.seed.
@@ -73,7 +74,7 @@ class Client(LoaderCalls):
         has the position of each node's seed.
         subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
         each, "induced" all edges between the nodes that were found.
-        timeout: seconds to wait for it, instead of those of connect().
+        timeout: seconds to wait for the batch, instead of those of connect().
         """
         return self._run(self._sample(*args, **kwargs))
 
@@ -82,10 +83,11 @@ class Client(LoaderCalls):
         """A batch around the ends of links, and of negatives that the daemon draws for them.
 
         The batch's source_index and target_index are local ids: of the links, then of the
-        negatives. Seeds are the sorted different ends; if disjoint, all of them as they come.
-        relation: what the links are of, in a graph with types: sources are nodes of its source
-        type, targets of its target type, and the indices positions in n_id of these types.
-        time: of each link, or one for all; negatives exist at the time of their link.
+        negatives. Seeds are the different ends, sorted; if disjoint, all ends in their order.
+        relation: the relation of the links, in a graph with types: sources are nodes of its source
+        type, targets of its target type, and the indices are positions in n_id of these types.
+        time: the time of each link, or one for all; drawn negatives exist at the time of their
+        link.
         original_ids: ends of the links are original ids of a relabelled dataset.
         exclude_seed_edges: which edges to leave out, because a model would see the answer in them.
           False   none
@@ -93,8 +95,8 @@ class Client(LoaderCalls):
           "pair"  all edges between the ends of a link; with times only in the trees of that link
           "own"   of those, the ones that did not exist before its time: earlier ones are history
           None    "own" with times, else False
-        link_edge_ids: of links with times that come after their edges: the ids of these, which are
-        left out in place of anything else. The rest is as in sample().
+        link_edge_ids: ids of the links' own edges, for links whose times are later than those of
+        the edges. These edges are left out, and no others. The rest is as in sample().
         """
         return self._run(self._sample_links(*args, **kwargs))
 
@@ -102,8 +104,8 @@ class Client(LoaderCalls):
     def random_walk(self, *args: Any, **kwargs: Any) -> Walks:
         """Walks of `length` steps along out-edges, one per start; p and q are node2vec's.
 
-        metapath: relations that the steps follow one after the other, of a graph with types, which
-        needs them; starts are nodes of the first one's source type.
+        metapath: relations that the steps follow one after the other. A graph with types needs
+        them; starts are nodes of the first relation's source type.
         original_ids: starts are original ids of a relabelled dataset; nodes of walks never are.
         """
         return self._run(self._random_walk(*args, **kwargs))
@@ -123,8 +125,8 @@ class Client(LoaderCalls):
 
     @with_arguments_of(ClientCalls._categories)
     def categories(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """What codes of a column of categories stand for, str or int; None for -1, which is none.
-        Without codes, all categories in the order of their codes."""
+        """The categories that codes of a column stand for, str or int; None for the code -1, which
+        stands for no category. Without codes, all categories in the order of their codes."""
         return self._run(self._categories(*args, **kwargs))
 
     @with_arguments_of(ClientCalls._find_nodes)

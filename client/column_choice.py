@@ -1,4 +1,4 @@
-"""Which columns a batch has: names as users give them, to keys of the dataset.
+"""Which columns a batch has: turns names as users give them into keys of the dataset.
 
 Of a graph without types a key is the name. With types a plain name stands for the column of every
 type and relation that has one of that name, "user/x" for that of one type, and a mapping gives
@@ -21,10 +21,10 @@ Columns: TypeAlias = Sequence[str] | Mapping[Any, Sequence[str]]
 def chosen_columns(
     dataset: DatasetInfo, columns: Columns | None, seed_columns: Columns | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Keys of those for all nodes and edges, and of those for the seeds alone.
+    """Keys of the columns for all nodes and edges, and of the columns for the seeds alone.
 
-    Without `columns`, every node column that is not for seeds only. Raises NotFound for names that
-    there are not.
+    Without `columns`, the former are all node columns that are not for the seeds alone. Raises
+    NotFound for names that no column has.
     """
     for_seeds = _keys(dataset, seed_columns or (), "seed_columns", of_nodes=True)
     if columns is None:
@@ -89,7 +89,7 @@ def _directory(dataset: DatasetInfo, owner: Any, what: str) -> str:
 
 
 def _with_name(dataset: DatasetInfo, name: str, of_nodes: bool) -> list[str]:
-    """Keys of all columns of nodes, or also of edges, that are called so."""
+    """Keys of all columns of that name: those of nodes and, unless `of_nodes`, of edges."""
     roles = ("node",) if of_nodes else ("node", "edge")
     return [
         column_key(directory, name)

@@ -35,9 +35,9 @@ _LEAVING_S = 0.1
 
 @dataclass(frozen=True)
 class ConnectOptions:
-    """The arguments of connect(), which says what they mean. Checked as far as they stand alone.
+    """The arguments of connect(), whose docstring explains them. Each is checked by itself.
 
-    It can be pickled, and so can a client, which is opened from it anew wherever it arrives.
+    The options can be pickled, and so can a client, which is opened from them wherever it arrives.
     """
 
     address: str | os.PathLike[str] | None = None
@@ -83,7 +83,7 @@ class ConnectOptions:
         )
 
     def session(self) -> SessionOptions:
-        """What the sessions for direct calls ask for."""
+        """The options of the sessions for direct calls."""
         over_tcp = self.data is None and self.find().socket is None
         if over_tcp and self.transport == "shared_memory":
             raise ValueError('a daemon over TCP sends batches inline; transport must be "inline"')
@@ -104,18 +104,18 @@ def connect(*args: Any, **kwargs: Any) -> Client:
 
     address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
     socket.
-    data: a directory, instead of an address: a daemon that serves it, started if need be; that one
-    leaves by itself a minute after its last client. One that serves an older version of it reads it
-    anew.
-    dataset: which one, where the daemon has several.
+    data: a directory, instead of an address: connects to a daemon that serves it, and starts one if
+    need be, which leaves by itself a minute after its last client. A daemon that serves an older
+    version of the directory reads it anew.
+    dataset: the name of the dataset, if the daemon has several.
     timeout: seconds for connecting, and for each request unless it says otherwise.
     retry: when the daemon goes away, wait up to retry_timeout seconds for the next one and go on;
     batches are the same. Otherwise requests raise ServerUnavailable.
     transport: "shared_memory" (the default on a socket) or "inline" (the default for TCP), for
     containers that do not share /dev/shm with the daemon.
-    window: batches in flight or in use at a time that direct calls get shared memory for.
-    upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; the
-    copy is made here, of those columns of a batch that are looked at.
+    window: direct calls get shared memory for this many batches in flight or in use at a time.
+    upcast: give float16 and bfloat16 columns as float32. They are stored and sent as they are; this
+    process makes the copy, and only of the columns of a batch that are looked at.
     pin: register the shared memory with CUDA, so that batch.to("cuda", non_blocking=True) copies at
     full speed in the background. None: as soon as this process uses CUDA. True: from the start,
     which initialises CUDA. False: never.
@@ -129,7 +129,7 @@ def connect(*args: Any, **kwargs: Any) -> Client:
 
 
 def open_client(kind: Callable[[ConnectOptions], C], options: ConnectOptions) -> C:
-    """A client of that kind."""
+    """Opens a client of that kind."""
     client = _open_patiently(kind, options)
     if options.data is None:
         return client
@@ -137,7 +137,7 @@ def open_client(kind: Callable[[ConnectOptions], C], options: ConnectOptions) ->
     newer = _replaced_by(served.dataset)
     if newer is None:
         return client
-    # Whoever names a directory means what is in it now, also while a daemon for it still runs.
+    # Naming a directory means its present content, even if a daemon still serves an older one.
     client._close()
     if let_reload(options.find(), newer, timeout=options.timeout):
         return _open_patiently(kind, options)
@@ -149,7 +149,7 @@ def open_client(kind: Callable[[ConnectOptions], C], options: ConnectOptions) ->
 
 
 def _replaced_by(served: DatasetInfo) -> str | None:
-    """The fingerprint of the files, if it is not that of what is served."""
+    """The fingerprint of the files, if it is not that of the version which is served."""
     found = open_dataset(Path(served.path)).fingerprint.hex()
     return None if found == served.fingerprint else found
 
@@ -161,7 +161,7 @@ def _open_patiently(kind: Callable[[ConnectOptions], C], options: ConnectOptions
         except StartFailed:
             raise
         except ServerUnavailable:
-            time.sleep(_LEAVING_S)  # it was about to leave, idle; the next attempt starts another
+            time.sleep(_LEAVING_S)  # an idle daemon was leaving; the next attempt starts another
     return kind(options)
 
 

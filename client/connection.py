@@ -1,13 +1,13 @@
 """A connection to the daemon that lasts: after the daemon's death, and in a forked child, its
 session is opened anew.
 
-It has the requests that are not answered yet, and sends no more of them at a time than the daemon
+It keeps the requests that are not answered yet, and sends no more of them at a time than the daemon
 takes (Welcome.max_in_flight); the others wait for their turn. With `retry` it opens another session
-when one ends, makes sure that the data is the same, and sends them again: the seed of every request
-was chosen before it was first sent, so the answers are the same bytes. Without, they fail, and the
-next request opens a session.
+when one ends, makes sure that the data is the same, and sends these requests again: the seed of
+every request was chosen before it was first sent, so the answers are the same bytes. Without
+`retry` the requests fail, and the next one opens a session.
 
-Finalizers run on any thread and in the middle of anything, also of what is here. They may call
+Finalizers run on any thread and in the middle of any code, also of this module's. They may call
 cancel() of a future and end() of a connection, so these never wait, and take re-entrant locks only.
 """
 
@@ -43,7 +43,8 @@ from graphzero.proto.graphzero_pb2 import Welcome
 
 T = TypeVar("T")
 
-# What a daemon that does not tell lets a session have under way, unless it was told otherwise.
+# Requests that a session may have under way if the daemon does not say how many. That is right
+# unless the daemon has another --max-in-flight.
 _USUAL_IN_FLIGHT = 64
 
 
@@ -51,7 +52,7 @@ class _Unsent(NamedTuple):
     request: Request[Any]
     future: RequestFuture[Any]
     time_s: float
-    """What the daemon gets for it, however long there is no daemon to send it to."""
+    """Seconds that the daemon gets for it, however long there is no daemon to send it to."""
 
 
 class Connection:
@@ -66,7 +67,7 @@ class Connection:
     _most_in_flight: int
     _waits: WaitLog
     _reconnecting: bool
-    _untold: SessionEnded | None  # why the session was ended, while no request waited to hear it
+    _untold: SessionEnded | None  # why the session was ended, if no request was there to fail
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Connection:
         *,
         expected: Welcome | None = None,
     ) -> None:
-        """`expected`, if given, is what another session of the same client was told."""
+        """`expected`, if given, is the Welcome of another session of the same client."""
         self._opener = SessionOpener(open_stream, options, patience, expected)
         self._ids = itertools.count(1)
         self._closed = False
@@ -87,7 +88,7 @@ class Connection:
 
     @property
     def welcome(self) -> Welcome:
-        """What the first session was told; later ones have the same data."""
+        """The Welcome of the first session; later sessions have the same data."""
         return self._opener.welcome
 
     @property
@@ -95,11 +96,12 @@ class Connection:
         return self._opener.options.window
 
     def deadline(self, timeout: float | None) -> Deadline:
-        """Of a call that may take several requests: so many seconds, or what connect() was told."""
+        """The deadline of a call that may take several requests: `timeout` seconds, or those of
+        connect()."""
         return Deadline(self._opener.patience.timeout if timeout is None else timeout)
 
     def open(self) -> None:
-        """Opens a session if there is none and nobody is about to."""
+        """Opens a session if there is none and none is being opened."""
         with self._opening:
             with self._lock:
                 self._require_usable()
@@ -108,7 +110,7 @@ class Connection:
             self._install(self._open_session())
 
     def run(self, call: Call[T]) -> T:
-        """What a call returns, after waiting for the answers to its requests."""
+        """Sends the requests of a call, waits for their answers, and returns the call's result."""
         answer: Any = None
         while True:
             try:
@@ -124,22 +126,22 @@ class Connection:
         return self._send(request)
 
     def submit_soon(self, request: Request[T]) -> RequestFuture[T]:
-        """Sends a request, and waits for nothing: a thread opens a session if there must be one."""
+        """Sends a request without waiting: if there is no session, a thread opens one."""
         with self._lock:
             self._require_usable()
             opens = self._session is None and not self._reconnecting
             self._reconnecting = self._reconnecting or opens
         try:
             future = self._send(request)
-        finally:  # whatever happened: others may count on it
+        finally:  # also after an error: other requests may rely on the session
             if opens:
                 self._open_in_background()
         return future
 
     def end(self) -> list[Session]:
-        """Begins to end the connection and waits for nothing; the sessions that end with it.
+        """Begins to end the connection without waiting; returns the sessions that end with it.
 
-        What is not answered is cancelled. Harmless when called twice.
+        Requests that are not answered are cancelled. Harmless when called twice.
         """
         with self._lock:
             self._closed = True
@@ -152,7 +154,7 @@ class Connection:
         return sessions
 
     def forget_end(self) -> None:
-        """Another user takes the connection, who need not hear what became of the last one."""
+        """For a new user of the connection, who need not hear how the last user's session ended."""
         self._untold = None
 
     def _require_usable(self) -> None:
@@ -186,9 +188,9 @@ class Connection:
         return future
 
     def _send_next(self) -> None:
-        """Sends what there is a session and room for. Called with the lock held."""
+        """Sends unsent requests as far as the session has room. Called with the lock held."""
         while (session := self._session) is not None and len(self._pending) < self._most_in_flight:
-            try:  # at any moment a finalizer may give up what was there a moment before
+            try:  # a finalizer may give up the last unsent request at any moment
                 request_id, (request, future, time_s) = self._unsent.popitem(last=False)
             except KeyError:
                 return
@@ -200,7 +202,7 @@ class Connection:
             session.send(request.messages)
 
     def _install(self, session: Session) -> None:
-        """Makes it the connection's session, and sends what is not answered yet."""
+        """Makes it the connection's session, and sends the requests that are not answered yet."""
         with self._lock:
             self._reconnecting = False
             # A finalizer that made a request in the middle of this may have opened another one.
@@ -219,8 +221,8 @@ class Connection:
         self._notice_end(session)
 
     def _take_back_what_is_too_much(self) -> None:
-        """Another daemon may take fewer requests at a time than the last one, which had them all.
-        Called with the lock held."""
+        """Makes requests unsent again that are too many for the session: another daemon may take
+        fewer at a time than the last one. Called with the lock held."""
         for request_id in reversed(list(self._pending)[self._most_in_flight :]):
             pending = self._pending.pop(request_id, None)
             if pending is not None:
@@ -264,7 +266,7 @@ class Connection:
                 self._ask_again(request_id, pending, self._session)
                 return None
             del self._pending[request_id]
-        pending.resolve(answer)  # first: nothing that happens to the others keeps it from that
+        pending.resolve(answer)  # first, so that no error with other requests prevents it
         if self._unsent:
             with self._lock:
                 self._send_next()
@@ -283,7 +285,7 @@ class Connection:
             self._reconnecting = self._opener.is_worth_another(session, error)
             reconnects = self._reconnecting
             if isinstance(error, SessionEnded) and not (self._pending or self._unsent):
-                # Without the frames that it came from, which may hold the last batch.
+                # A copy without the frames of the error, which may hold the last batch.
                 self._untold = SessionEnded(*error.args)
         if not reconnects:
             self._fail_pending(self._opener.with_advice(error))
@@ -293,7 +295,7 @@ class Connection:
             self._open_in_background()
 
     def _notice_end(self, session: Session) -> None:
-        """For a session that ended before it was known here, when on_end was not for us yet."""
+        """Handles a session that ended before it was installed, when _on_end() ignored its end."""
         if session.ended is not None:
             self._on_end(session, session.ended)
 
@@ -311,25 +313,26 @@ class Connection:
                 self._send_next()
 
     def _fail(self, request_id: int, error: ClientError) -> None:
-        """For a request that there is no session for."""
+        """Fails a request for which there is no session."""
         with self._lock:
             unsent = self._unsent.pop(request_id, None)
         if unsent is not None:
             unsent.future.fail(error)
 
     def _fail_pending(self, error: ClientError) -> None:
-        """Fails what waits for an answer, when there is no session and none will be opened."""
+        """Fails all unanswered requests, when there is no session and none will be opened."""
         with self._lock:
             self._reconnecting = False
             futures = [pending.future for pending in self._pending.values()]
             futures += [unsent.future for unsent in self._unsent.values()]
             self._pending, self._unsent = {}, OrderedDict()
         for future in futures:
-            # One for each: to raise an exception changes it.
+            # Each gets an exception of its own, because raising an exception changes it.
             future.fail(type(error)(*error.args))
 
     def _start_over(self) -> None:
-        # Re-entrant: the collector may run while it is held, and cancel what an iterator left.
+        # Re-entrant: the garbage collector may run while it is held, and cancel requests of an
+        # iterator that was dropped.
         self._lock = threading.RLock()
         self._opening = threading.RLock()
         self._unsent = OrderedDict()
@@ -349,7 +352,8 @@ class Connection:
 
 
 def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method without its object: a session's threads outlive a connection that was dropped."""
+    """Calls the method without keeping its object alive: a session's threads may outlive a
+    connection that was dropped."""
     reference = weakref.WeakMethod(method)
 
     def call(*arguments: Any) -> Any:
@@ -368,7 +372,8 @@ def _reset_connections_in_child() -> None:
 
 
 def _end_connections() -> None:
-    """At the end of the program: ends what waits for a daemon. The sessions are closed after it."""
+    """At the end of the program: ends requests that wait for a daemon. The sessions are closed
+    afterwards."""
     for connection in members(_connections):
         connection.end()
 

@@ -51,9 +51,9 @@ def host_unregister(address: int) -> None:
 
 
 def record_event(device: Any) -> Any:
-    """An event behind all that the calling thread asked the device's current stream to do."""
+    """An event that comes after all work that was queued on the device's current stream so far."""
     torch = import_torch(_REASON)
-    event = torch.cuda.Event(blocking=True)  # who waits for it sleeps instead of spinning
+    event = torch.cuda.Event(blocking=True)  # a thread that waits sleeps instead of spinning
     event.record(torch.cuda.current_stream(device))
     return event
 
@@ -62,7 +62,7 @@ def finish_everything() -> None:
     """Waits for the work of all streams of the devices that this process uses.
 
     A device without memory in torch's allocator has received nothing, and is left alone: waiting
-    for it would make it a context of hundreds of megabytes.
+    for it would create a context of hundreds of megabytes there.
     """
     torch = import_torch(_REASON)
     for device in range(torch.cuda.device_count()):

@@ -1,9 +1,9 @@
 """Time limits that count only while this process runs.
 
 A process that is stopped, by SIGSTOP or with a laptop's lid, finds the system's clock far ahead
-when it goes on, and unread in its sockets what it was waiting for. So the clock here is looked at
-every second, by whoever waits and by a thread of each session, and a gap between two looks that is
-much longer does not count.
+when it goes on, while the answers that it waited for lie unread in its sockets. So every thread
+that waits, and a thread of each session, looks at the clock here every second, and a gap between
+two looks that is much longer does not count.
 """
 
 from __future__ import annotations

@@ -35,11 +35,11 @@ class ServerUnavailable(ClientError, ConnectionError):
 
 
 class StartFailed(ServerUnavailable):
-    """No daemon could be started for a directory; the message has what it said."""
+    """No daemon could be started for a directory; the message quotes its output."""
 
 
 class AccessDenied(ClientError, PermissionError):
-    """A socket in other hands, or a token that the daemon does not take."""
+    """A socket of another user, or a token that the daemon does not accept."""
 
 
 class NotFound(ClientError, LookupError):
@@ -102,7 +102,8 @@ EXCEPTIONS: dict[int, type[ClientError]] = {
 
 @contextmanager
 def as_invalid_request() -> Iterator[None]:
-    """What is wrong with a request is the same error whether it was found here or by the daemon."""
+    """Turns a ValueError into InvalidRequest, so that a wrong request raises the same error whether
+    the client or the daemon finds it."""
     try:
         yield
     except ClientError:

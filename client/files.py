@@ -25,7 +25,8 @@ def is_directory(path: str | os.PathLike[str]) -> bool:
 
 
 def open_visible(info: DatasetInfo, what: str, instead: str) -> Dataset:
-    """The dataset of a client, opened here; `what` needs that, `instead` does without.
+    """Opens the dataset of a client in this process. In an error, `what` says what is not possible
+    without that, and `instead` what to do.
 
     Raises ServerUnavailable if its directory is not visible, DatasetChanged if it was replaced.
     """

@@ -39,15 +39,15 @@ def is_forked_child() -> bool:
 
 
 def leave_to_parent(*objects: object) -> None:
-    """For a forked child: keeps what is its parent's, because to destroy it here could crash."""
+    """For a forked child: keeps objects of its parent alive, as destroying them could crash it."""
     _inherited.append(objects)
 
 
 class _CollectorDuringFork:
     """Keeps the garbage collector of a child from objects that its parent left to be collected.
 
-    To destroy a gRPC object in a child can crash it. So nothing is collected during the fork, and
-    what exists then is not looked at in the child again, as the documentation of gc has it.
+    Destroying a gRPC object in a child can crash it. So nothing is collected during the fork, and
+    the child's collector never looks at objects from before it, as the documentation of gc advises.
     """
 
     def __init__(self) -> None:
@@ -69,11 +69,11 @@ class _CollectorDuringFork:
 
 
 class _InheritedConnections:
-    """Makes a forked child let go of its parent's connections.
+    """Makes a forked child close its copies of its parent's connections.
 
     As long as one descriptor of a connection is open anywhere, the daemon cannot see that the
-    trainer at its other end was killed, and keeps what that one held. The numbers stay in use, by
-    /dev/null: gRPC's remains in the child still believe that they are theirs.
+    trainer at its other end was killed, and keeps what the trainer held. The descriptors become
+    /dev/null and stay in use, because gRPC's remains in the child still take them for theirs.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a daemon serves, as it told."""
+"""Descriptions of what a daemon serves, from its messages."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class ColumnInfo:
     """What a row belongs to: "node", "edge" (by edge id), or "ids": the values are node ids; or
     "categories": row i is what code i of another column stands for."""
     byte_size: int
-    """Of the file."""
+    """Size of the file."""
     value_names: tuple[str, ...] = ()
-    """Names of the values of a row, as the table had them that it was made of; none of a column
-    whose names take more than 64 KiB."""
+    """Names of the values of a row, from the table that the column was made of; empty if they take
+    more than 64 KiB."""
     time_unit: str | None = None
     """If values are times: "D", "s", "ms", "us" or "ns" since 1970, in UTC."""
     categories: str | None = None
-    """If values are codes of categories: the column that has these. See Client.categories()."""
+    """If values are codes: the column that has the categories. See Client.categories()."""
     quantised: str | None = None
-    """If the file stores one byte for each value, as what: "q8" or "q8[float16]". `dtype` is of the
-    values."""
+    """How the file stores each value in one byte, "q8" or "q8[float16]"; None if it does not.
+    `dtype` is the type of the values."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TypeInfo:
     has_times: bool
     """Whether each of its nodes has a time."""
     columns: dict[str, ColumnInfo]
-    """By their names, without the type's."""
+    """By name, without that of the type."""
 
     @property
     def original_ids(self) -> str | None:
@@ -81,7 +81,7 @@ class RelationInfo:
     has_out_edges: bool
     symmetric: bool
     columns: dict[str, ColumnInfo]
-    """By their names, without the relation's. A view has those of its relation."""
+    """By name, without that of the relation. A view has the columns of its base relation."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class DatasetInfo:
     symmetric: bool
     columns: dict[str, ColumnInfo]
     weight_name: str = ""
-    """What the weights are called where they come from; "" if nothing is known about it."""
+    """Name of the weights in the data that the graph was made of; "" if it is not known."""
     types: dict[str, TypeInfo] = field(default_factory=dict)
     """By name. Empty if there is one kind of nodes and edges."""
     relations: dict[RelationName, RelationInfo] = field(default_factory=dict)
@@ -114,9 +114,9 @@ class DatasetInfo:
     has_times: bool = False
     """Whether edges, or the nodes at their ends, have times, by which samples can be drawn."""
     has_node_times: bool = False
-    """Whether each node has a time, of a graph without types; else see `types`."""
+    """Whether each node of a graph without types has a time; with types, see `types`."""
     time_unit: str | None = None
-    """Of the graph's times: "D", "s", "ms", "us" or "ns" since 1970; None if nobody has said it."""
+    """Unit of the graph's times since 1970: "D", "s", "ms", "us" or "ns"; None if not known."""
     schema: Schema = field(default_factory=lambda: Schema.flat(0), repr=False)
     """Types and relations by number."""
 
@@ -142,7 +142,7 @@ class DatasetInfo:
 
     @cached_property
     def by_owner(self) -> dict[str, dict[str, ColumnInfo]]:
-        """Columns by directory, then by name; views have those of their relations."""
+        """Columns by directory, then by name; a view has the columns of its base relation."""
         return _columns_by_owner(self.schema, self.columns)
 
     @classmethod
@@ -195,12 +195,12 @@ def _column(message: graphzero_pb2.Column) -> ColumnInfo:
 
 
 def _hides_a_field(column: ColumnInfo) -> bool:
-    """An older daemon may serve columns that would hide fields of a batch."""
+    """Whether the column would hide a field of a batch. An older daemon may serve such columns."""
     return is_reserved(split_key(column.name)[1], column.role)
 
 
 def _schema(message: graphzero_pb2.Dataset) -> Schema:
-    """Raises IndexError for numbers of types that there are not."""
+    """Raises IndexError for a number that no type has."""
     if not message.types:
         return Schema.flat(
             message.num_nodes,

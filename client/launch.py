@@ -1,9 +1,9 @@
 """A daemon for one directory, started on demand: `connect(data=DIR)`.
 
 Its socket has a name made from the directory, so every process of this user finds the same one.
-Processes that race take turns at a lock file; whoever comes second finds the daemon running. It is
-detached from the process that started it and leaves when nobody has been connected for a while;
-or it is tied to that process and leaves with it, which suits who watches over it (client/ray/).
+Processes that race take turns at a lock file; whoever comes second finds the daemon running. The
+daemon is detached from the process that started it and leaves when nobody has been connected for a
+while; or it is tied to that process and ends with it, if that process supervises it (client/ray/).
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def ensure_daemon(
 ) -> Address:
     """The address of a daemon that serves `directory`, started if there is none.
 
-    options: of the daemon's command line, beside the directory and the socket.
-    tied: it ends with the thread that called this.
+    options: command-line options for a daemon that is started, beside the directory and the socket.
+    tied: such a daemon ends with the thread that called this.
     """
     data = Path(directory).resolve()
     if not is_directory(data):
@@ -86,7 +86,7 @@ def ensure_daemon(
 
 
 def let_reload(address: Address, fingerprint: str, *, timeout: float) -> bool:
-    """Makes the daemon open its files anew, as SIGHUP does; whether it then serves that version.
+    """Makes the daemon open its files anew, by SIGHUP. Returns whether it then serves that version.
 
     For daemons on a socket of this machine that this user may signal.
     """
@@ -104,8 +104,8 @@ def let_reload(address: Address, fingerprint: str, *, timeout: float) -> bool:
 
 
 def _listener(address: Address) -> int:
-    """The process behind a socket. Asked of the kernel: a file could name a pid that is another
-    process by now, or in this container."""
+    """The pid of the process behind a socket, as the kernel says: a pid in a file could be that of
+    another process by now, or in this container."""
     if address.socket is None:
         raise OSError("a daemon over TCP has no process here")
     with socket.socket(socket.AF_UNIX) as probe:
@@ -127,7 +127,7 @@ def _listens(path: Path) -> bool:
 
 
 def _serves(address: Address, data: Path) -> bool:
-    """Whether the daemon that is always there, if it is, has this very directory."""
+    """Whether a daemon listens at that address and serves exactly this directory."""
     assert address.socket is not None
     if not _listens(address.socket):
         return False
@@ -161,7 +161,7 @@ def _let_former_daemon_leave(path: Path, deadline: float) -> None:
 
 
 class _Outliving(subprocess.Popen[bytes]):
-    """A process that is meant to go on when this one ends, which is no reason for a warning."""
+    """A process that is meant to outlive this one, so that Popen must not warn about it."""
 
     def __del__(self) -> None:
         return
@@ -177,7 +177,7 @@ def _start(data: Path, command: Sequence[str], path: Path, deadline: float) -> N
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd="/",
-            start_new_session=True,  # it serves others too: not ended with this terminal
+            start_new_session=True,  # it serves others too, so it must not end with this terminal
         )
     while not _listens(path):
         if process.poll() is not None:
@@ -189,7 +189,7 @@ def _start(data: Path, command: Sequence[str], path: Path, deadline: float) -> N
             process.wait()
             raise StartFailed(f"the daemon for {data} was not ready in time:\n{_tail(log)}")
         time.sleep(_POLL_S)
-    # It is our child: should it end before us, someone must ask for its status.
+    # The daemon is a child of this process: if it ends first, a thread must collect its status.
     threading.Thread(target=process.wait, name="graphzero-daemon", daemon=True).start()
 
 

@@ -43,7 +43,7 @@ class Layer:
     num_src: int
     num_dst: int
     edge_scale: Any = None
-    """Of a LABOR sample by weight; else None."""
+    """Scale of each edge, in a LABOR sample by weight; else None."""
 
 
 def nested_layers(

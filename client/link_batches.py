@@ -1,4 +1,4 @@
-"""The links that a loader goes through, as the requests of its batches."""
+"""Turns the links that a loader goes through into the requests of its batches."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class LinkDraws:
     relation: int
     negatives: Negatives | None
     candidates: Candidates
-    """Those of the negatives, which a client has checked."""
+    """The nodes that negatives are drawn from, which a client has checked."""
     exclude: ExcludeSeedEdges | None
 
     def request(self, links: Links, positions: IdArray) -> LinkRequest:
-        """Of the links at these positions."""
+        """The request for the links at these positions."""
         return link_request(
             links.sources[positions],
             links.targets[positions],
@@ -60,7 +60,7 @@ class LinksOfBatch(LinkRequest):
     """The links of one batch of a loader."""
 
     fields: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    """What the batch tells about them, beside what the daemon tells."""
+    """Fields of the batch about its links that do not come from the daemon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class LinkList:
 
 @dataclass(frozen=True, eq=False)
 class LoaderLinks:
-    """Links as users name them, of the relation of the draws."""
+    """Links as users name them. `draws` has their relation."""
 
     links: Any
     label: Any
@@ -121,16 +121,16 @@ class LoaderLinks:
             times,
             self._own_edges(edges.ids, len(edges.sources)),
         )
-        self.draws.request(_none_of(links), NO_IDS)  # raises what every batch would raise
+        self.draws.request(_none_of(links), NO_IDS)  # raises the error that every batch would raise
         items = LinkList(links, self.draws, labels)
         return ordered_batches(items, options, "links"), temporal
 
     def _own_edges(self, known: IdArray | None, count: int) -> IdArray | None:
-        """Ids of the links' own edges, where those are what is left out.
+        """Ids of the links' own edges, if exactly these edges are to be left out; else None.
 
-        By default the edges between the ends of a link at exactly its time are. Times that are
-        given need not be those of the edges, which would then be seen: so they are named, where
-        they are known.
+        By default the edges between the ends of a link at exactly its time are left out. Times
+        that the user gives need not be those of the edges, which the model would then see. So the
+        edges are named by their ids, if these are known.
         """
         if self.edge_ids is not None:
             given = wire_ids(self.edge_ids, "link_edge_ids")

@@ -1,4 +1,4 @@
-"""What users name as links of a loader: ends, edges of a relation, their times and labels."""
+"""Links of a loader as users name them: by their ends or as edges, with times and labels."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Links:
     """Links at positions 0, 1, ... by their ends."""
 
     relation: RelationName | None
-    """None of a dataset without types."""
+    """None in a dataset without types."""
     sources: IdArray
     targets: IdArray
     times: IdArray | None = None
-    """Of each link; None where they have none, or none are asked for."""
+    """The time of each link; None if they have none, or none are asked for."""
     edge_ids: IdArray | None = None
-    """Of the edge that each link is; None where nobody says."""
+    """The id of the edge that each link is; None if it is not known."""
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def digest(self) -> str:
-        """Differs where other links, or other times of them, would come."""
+        """Differs for other links, and for other times or edge ids of the same links."""
         digest = hashlib.blake2b(np.ascontiguousarray(self.sources).data, digest_size=16)
         digest.update(np.ascontiguousarray(self.targets).data)
         if self.relation is not None:
@@ -51,7 +51,7 @@ class Links:
 
 
 def split_links(dataset: DatasetInfo, links: Any) -> tuple[int, Any]:
-    """The number of the relation, and what names its links; None for all its edges."""
+    """The number of the relation, and the value that names its links: None for all its edges."""
     schema = dataset.schema
     if not schema.typed:
         return 0, links
@@ -70,7 +70,7 @@ def split_links(dataset: DatasetInfo, links: Any) -> tuple[int, Any]:
 def named_links(
     dataset: DatasetInfo, relation: int, given: Any, original_ids: bool, deadline: Deadline
 ) -> Call[RelationEdges]:
-    """Links as a loader takes them, with what is known of the edges that they are."""
+    """The links that `given` names. If they are edges, with the edges' ids and times."""
     if original_ids and (given is None or isinstance(given, str) or not _is_pair(given)):
         raise InvalidRequest(
             "original_ids is set, but the links are edges, which have none; expected (sources, "
@@ -94,8 +94,8 @@ def named_links(
 def ends_of_links(
     links: Any, dataset: DatasetInfo, types: tuple[int, int], original: Deadline | None, what: str
 ) -> Call[tuple[IdArray, IdArray]]:
-    """Ids of both ends. `original`: they are original ids, for which the daemon is asked until
-    then. `what` is the caller's word for the links."""
+    """Ids of both ends. If `original` is given, they are original ids, for whose nodes the daemon
+    is asked until that deadline. `what` is the caller's word for the links."""
     if isinstance(links, str) or not hasattr(links, "__len__"):
         raise TypeError(f"{what} is {links!r}, expected ids in two rows")
     if len(links) != 2:
@@ -113,7 +113,7 @@ def ends_of_links(
 
 
 def times_of_links(dataset: DatasetInfo, edges: RelationEdges, time: Any) -> IdArray | None:
-    """None for links without times; "own" are those of the edges that the links are."""
+    """The time of each link; None if `time` is. "own" takes the times of the links' edges."""
     if time is None:
         return None
     if not isinstance(time, str):
@@ -172,8 +172,8 @@ def _edges_of_split(
 
 
 def _find_edge_split(dataset: DatasetInfo, relation: int, name: str) -> ColumnInfo:
-    """The column of that name, which must tell edges. Of a graph without types a list of ids is one
-    of nodes."""
+    """The column of that name, which must select edges: a list of edge ids, or a bool for each
+    edge. In a graph without types a list of ids is one of nodes, and does not count."""
     found = dataset.schema.relations[relation]
     splits = {
         plain: column

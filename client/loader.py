@@ -34,7 +34,7 @@ from graphzero.embedded.sampling import resolve_seed
 if TYPE_CHECKING:
     from graphzero.client.loader_calls import LoaderCalls
 
-# The batch in use, and the one before it: a loop variable holds it until the next is bound.
+# The batch in use, and the one before it, which a loop variable holds until the next is bound.
 _HELD_BY_USER = 2
 
 _STATE_VERSION = 1
@@ -64,7 +64,7 @@ class Loader:
         options: LoaderOptions,
     ) -> None:
         whole_number(options.prefetch, "prefetch", least=0)
-        resolve_seed(options.seed)  # its range
+        resolve_seed(options.seed)  # checks its range
         self._client = client
         self._options = options
         self._seed = options.seed
@@ -75,7 +75,7 @@ class Loader:
         )
         self._sample = replace(sample, temporal=temporal)
         if drift_of(self._sample.labor):
-            len(self)  # or the number of a batch over all epochs is not known
+            len(self)  # raises if unknown: then batches cannot be numbered over all epochs
         self._progress = Progress(epoch=0, handed_out=0)
         self._resume_at: Progress = self._progress
         self._running: weakref.ref[LoaderIterator] | None = None
@@ -97,16 +97,16 @@ class Loader:
         return iterator
 
     def share(self, epoch: int, worker: int, workers: int) -> LoaderIterator:
-        """Of an epoch, the batches worker, worker + workers, ...: for processes that divide it.
+        """Batches worker, worker + workers, ... of an epoch, for processes that divide it.
 
         Changes nothing about this loader: neither its next epoch nor its state_dict().
         """
         return LoaderIterator(self, Progress(epoch, 0), worker=worker, workers=workers)
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes `epoch` that of the next iter().
+        """Makes `epoch` the epoch of the next iter().
 
-        After load_state_dict() in the middle of that very epoch, its rest.
+        After load_state_dict() in the middle of that very epoch, the next iter() has its rest.
         """
         if epoch < 0:
             raise ValueError(f"epoch is {epoch}, expected at least 0")
@@ -134,8 +134,9 @@ class Loader:
     def load_state_dict(self, state: dict[str, Any], *, on_resize: OnResize = "error") -> None:
         """Makes the next iter() go on after the last batch that the saved loader handed out.
 
-        A state of another number of ranks is taken at the end of an epoch. In the middle of one it
-        is a ValueError, or with on_resize="next_epoch" the rest of that epoch is left out.
+        A state of another number of ranks is accepted if it is from the end of an epoch. One from
+        the middle raises ValueError, or with on_resize="next_epoch" leaves out the rest of that
+        epoch.
 
         Raises DatasetChanged if the data or the sampler is another one, ValueError if this loader
         goes through other seeds or in another way: the next batch could not be the same.
@@ -156,7 +157,7 @@ class Loader:
         self._progress = self._resume_at = progress
 
     def _meet_ranks(self, start: Progress) -> None:
-        """Of ranks that were found: raises unless all of them begin in the same place."""
+        """If rank="auto" found the ranks: raises unless all of them begin in the same place."""
         place = self._options.place
         # A forked child has the parent's process group, and must not use it.
         if place.found and place.world_size > 1 and os.getpid() == self._made_in:
@@ -179,7 +180,7 @@ class Loader:
         return self._connection.submit(Request(messages, make, deadline))
 
     def _sample_of(self, epoch: int, step: int) -> SampleOptions:
-        """Of one batch: those of LABOR differ in their number among the batches of all epochs."""
+        """The options of one batch: LABOR's include its number among the batches of all epochs."""
         labor = self._sample.labor
         if labor is None or labor.batch_dependency == 1:
             return self._sample
@@ -206,7 +207,7 @@ class LoaderIterator:
         """`workers`: that many iterators share the epoch, and this is number `worker` of them."""
         self._ahead: deque[_Ahead] = deque()
         self._ended: str | None = None
-        self._sampler_error: Exception | None = None  # comes after the batches ahead
+        self._sampler_error: Exception | None = None  # raised after the batches ahead
         self._loader = loader
         self._connection = loader._connection
         self._generation = self._connection.generation
@@ -243,10 +244,10 @@ class LoaderIterator:
         return batch
 
     def close(self, reason: str = "the iterator was closed") -> None:
-        """Cancels what was prepared ahead, so that its memory is free at once."""
+        """Cancels the batches that are prepared ahead, so that their memory is free at once."""
         self._ended = self._ended or reason
         if self._generation != self._connection.generation:
-            self._ahead.clear()  # the parent's; a thread of it may have held a future's lock
+            self._ahead.clear()  # they are the parent's, whose threads may hold a future's lock
         while self._ahead:
             future = self._ahead.popleft().future
             if future is not None:
@@ -262,15 +263,15 @@ class LoaderIterator:
         first = self._ahead.popleft()
         future = first.future
         if future is None or (future.done() and isinstance(future.exception(), RAN_OUT)):
-            # There was no session or no memory for it while the user was busy elsewhere: now is its
-            # turn, and an error is told.
+            # There was no session or no memory for the batch while the user was busy elsewhere.
+            # Asks for it again, and this time an error is raised.
             future = self._loader._submit(first.seeds, self._epoch, first.step)
         return future.wait()
 
     def _top_up(self, count: int) -> None:
         while len(self._ahead) < count and self._sampler_error is None:
             if self._ahead and self._ahead[-1].future is None:
-                return  # what comes after it could not be asked for either
+                return  # later batches could not be asked for either
             try:
                 coming = next(self._coming, None)
             except Exception as error:
@@ -284,11 +285,12 @@ class LoaderIterator:
             self._ask_for(ahead)
 
     def _ask_for(self, ahead: _Ahead) -> None:
-        with suppress(Exception):  # told when the batch is waited for, if it is so then
+        with suppress(Exception):  # raised when the batch is waited for, if it happens again
             ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
 
     def _renew_after_fork(self) -> None:
-        """In a forked child: what is under way is the parent's, so ask for the same again."""
+        """In a forked child, asks for the batches ahead again: requests under way are the
+        parent's."""
         if self._generation == self._connection.generation:
             return
         self._generation = self._connection.generation

@@ -1,4 +1,4 @@
-"""The loaders of a `Client`: their arguments, in one place with what each means."""
+"""The loaders of a `Client`: their arguments, and what each means."""
 
 from __future__ import annotations
 
@@ -67,14 +67,15 @@ class LoaderCalls(ClientCalls):
         time: as in sample(); times that are given are in the order of the seeds.
         original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
-        drop_last: leave out what does not fill a batch on every rank.
+        drop_last: leave out seeds that do not fill a batch on every rank.
         rank, world_size: this trainer's place among those that share an epoch. rank="auto" takes it
         from torch's process group if there is one, from Ray Train, or from torchrun's environment;
-        where ranks can ask each other, each makes this loader, and other data or arguments on one
-        of them are an error.
-        prefetch: batches in the making ahead of the one in use.
+        if ranks can communicate, each must make this loader, and other data or arguments on one of
+        them are an error.
+        prefetch: number of batches that are prepared ahead of the one in use.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
-        batch_size, shuffle and drop_last; of a graph with types, of what sample() takes as seeds.
+        batch_size, shuffle and drop_last; for a graph with types, its items are what sample() takes
+        as seeds.
         sampler: "labor", or gz.Labor(batch_dependency=kappa), with which consecutive batches have
         most of their nodes in common.
         The rest is as in sample().
@@ -153,14 +154,14 @@ class LoaderCalls(ClientCalls):
           (e_id, ...)   edge ids in one dimension, or a bool mask over them
           "train"       the name of a split of edges, or of a bool column of them
         Of a graph with types (relation, one of these), such as (("user", "rates", "movie"),
-        "train"), or the relation for all its edges. Ends of edges are read here, from the daemon's
-        directory; where that cannot be seen, links are given by their ends.
-        edge_label: a row for each link, or the name of a column of edges; batches have theirs as
-        edge_label. Negatives have none: they come after the links.
-        time: one for each link, or one for all; "own" for the times of edges. Batches have them as
-        edge_label_time.
-        exclude_seed_edges, link_edge_ids, negatives: as in sample_links(). Links that are edges and
-        have other times than their own leave out these edges by default.
+        "train"), or the relation for all its edges. This process reads the ends of edges from the
+        daemon's directory; if it cannot see that, give links by their ends.
+        edge_label: a row for each link, or the name of a column of edges; a batch has those of its
+        links as edge_label. Negatives have none: they come after the links.
+        time: one for each link, or one for all; "own" for the times of edges. A batch has those of
+        its links as edge_label_time.
+        exclude_seed_edges, link_edge_ids, negatives: as in sample_links(). If links are edges and
+        `time` gives them other times, their own edges are left out by default.
 
         A batch is that of sample_links(); input_id are the positions of its links among all. The
         rest is as in loader().

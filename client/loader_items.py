@@ -1,4 +1,4 @@
-"""What a loader goes through, as users say it, and how: to the batches of its epochs."""
+"""Turns the items that a loader goes through, as users name them, into batches of its epochs."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class LoaderItems(Protocol):
         draws: TimedDraws,
         options: LoaderOptions,
     ) -> tuple[SeedBatches, TemporalOptions | None]:
-        """Their batches, and how these are drawn by time. Raises for what every batch would stumble
-        over."""
+        """The batches of the items, and how they are drawn by time. Raises errors that every batch
+        would raise."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoaderSeeds:
-    """Nodes, in the order of an epoch or as a sampler of the user's gives them."""
+    """Nodes, in the order of an epoch or as the user's batch sampler gives them."""
 
     seeds: Any
     time: Any

@@ -13,18 +13,18 @@ from graphzero.embedded.labor import Labor
 OnResize: TypeAlias = Literal["error", "next_epoch"]
 """What to do with a state from the middle of an epoch of another number of ranks."""
 
-# Those of the data and of the draws, which no argument of a loader can change.
+# Entries of a state about the data and the sampler, which no argument of a loader can change.
 OF_THE_DATA = ("dataset", "sampler_version")
 
 
 def require_fitting_state(
     state: Any, own: Mapping[str, Any], *, same: Sequence[str], digest: str, loader: str
 ) -> None:
-    """Raises TypeError or ValueError for what is no state of such a loader or of one that goes
-    another way, DatasetChanged for other data.
+    """Raises TypeError or ValueError for a value that is no state of such a loader, or the state of
+    one with other options or items, DatasetChanged for other data.
 
-    `own` is the state of the loader that shall go on; `same` are the items of it that must be the
-    same; `digest` is the one that stands for what the loader goes through, under that name.
+    `own` is the state of the loader that is to go on; `same` are its entries that must be equal;
+    `digest` is the entry for the items that the loader goes through, and messages' word for them.
     """
     if not isinstance(state, Mapping):
         raise TypeError(
@@ -62,7 +62,8 @@ def require_fitting_state(
 
 
 def drift_of(labor: Labor | None) -> dict[str, int]:
-    """What the numbers of a batch depend on beside its place and the seed of the loader."""
+    """Options of LABOR by which the draws of a batch depend on more than its place and the seed of
+    the loader; empty if there are none."""
     if labor is None or labor.batch_dependency == 1:
         return {}
     return {"batch_dependency": labor.batch_dependency}
@@ -71,11 +72,11 @@ def drift_of(labor: Labor | None) -> dict[str, int]:
 def resumed_progress(
     state: Mapping[str, Any], batches: SeedBatches, world_size: int, on_resize: OnResize
 ) -> Progress:
-    """Where a loader of `world_size` ranks goes on, whose state may be that of other ranks.
+    """Where a loader of `world_size` ranks goes on; the state may be from another number of ranks.
 
     At the end of an epoch nothing is left to divide, and the next one begins among any number of
-    ranks. In the middle of one, each rank has only its own share behind it: which seeds are left
-    is no beginning or end of the order, so that epoch cannot go on among others.
+    ranks. In the middle of one, each rank has handed out only its own batches: the seeds that are
+    left need not begin at a step of another number of ranks, which cannot go on with that epoch.
     """
     if on_resize not in ("error", "next_epoch"):
         raise ValueError(f'on_resize is {on_resize!r}, expected "error" or "next_epoch"')

@@ -1,4 +1,4 @@
-"""Requests as messages: ids in pieces that gRPC carries, arguments as the wire has them."""
+"""Turns requests into messages: ids in pieces that gRPC carries, arguments as in the protocol."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class NodeSeeds:
     """Seeds by type, with their times."""
 
     by_type: TypedIds
-    """Numbers of types and ids, in the order of the numbers."""
+    """Pairs of a type's number and ids, in the order of the numbers."""
     times: IdArray | None = None
-    """One for each, all types one after the other; None where the daemon knows them, or none are
+    """One for each seed, type after type; None if the daemon knows the times, or none are
     needed."""
 
 
@@ -97,9 +97,9 @@ class TemporalOptions:
     strict: bool = False
     window: int = 0
     own: bool = False
-    """Seeds have their own times."""
+    """Whether seeds have the times that the graph stores."""
     columns: Mapping[int, str] = field(default_factory=dict)
-    """Or those of these columns: keys by type, for each type that has seeds."""
+    """Keys of columns with the times of seeds, by type, for each type that has seeds."""
 
     def __post_init__(self) -> None:
         if self.strategy not in _STRATEGIES:
@@ -113,7 +113,7 @@ class SampleOptions:
     """Everything about a sample except its seeds and the seed of its draws."""
 
     fanout: tuple[int, ...]
-    """Of every relation, unless relation_fanout has it."""
+    """Edges per hop of every relation, unless relation_fanout is given."""
     columns: tuple[str, ...]
     seed_columns: tuple[str, ...] = ()
     replace: bool = False
@@ -123,7 +123,7 @@ class SampleOptions:
     disjoint: bool = False
     subgraph: Subgraph = "directional"
     relation_fanout: tuple[tuple[int, ...], ...] = ()
-    """Of each relation, where they differ."""
+    """Edges per hop of each relation, if they differ."""
     temporal: TemporalOptions | None = None
     typed: bool = False
     labor: Labor | None = None

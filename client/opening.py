@@ -1,4 +1,5 @@
-"""Opens the sessions of a connection: when to try again, and that all have the same data."""
+"""Opens the sessions of a connection: tries again if that may help, and checks that all have the
+same data."""
 
 from __future__ import annotations
 
@@ -23,14 +24,14 @@ from graphzero.client.session import OnEnd, OnReply, Session, SessionOptions
 from graphzero.client.stream import Stream
 from graphzero.proto.graphzero_pb2 import Welcome
 
-# What a restarting daemon may answer before it is ready, or before it noticed that we were gone.
+# Errors of a restarting daemon that is not ready, or has not noticed yet that a session ended.
 _TRANSIENT = (ServerUnavailable, ResourceExhausted)
 
 _FIRST_DELAY_S = 0.02
 _LONGEST_DELAY_S = 1.0
 
-# Sessions in a row that cannot open any shared memory, until that is taken for the way it is. A
-# first one proves nothing: what it was told of may be gone because it was read too late.
+# After this many sessions in a row that could not open any shared memory, no other is opened. A
+# first one proves nothing: its region may be gone because the client read the offer too late.
 _BLIND_SESSIONS = 2
 
 
@@ -39,9 +40,9 @@ class Patience:
     """How long to wait, in seconds."""
 
     timeout: float
-    """For opening a session, and for a request unless it says otherwise."""
+    """To open a session, and for the answer to a request that does not say otherwise."""
     retry_timeout: float | None
-    """For a daemon that went away; None: do not wait for it."""
+    """For a daemon that went away to come back; None: not at all."""
 
 
 class SessionOpener:
@@ -59,7 +60,7 @@ class SessionOpener:
         patience: Patience,
         expected: Welcome | None,
     ) -> None:
-        """`expected`, if given, is what another session of the same client was told."""
+        """`expected`, if given, is the Welcome of another session of the same client."""
         self._open_stream = open_stream
         self.options = options
         self.patience = patience
@@ -70,7 +71,7 @@ class SessionOpener:
 
     @property
     def welcome(self) -> Welcome:
-        """What the first session was told; later ones have the same data."""
+        """The Welcome of the first session; later sessions have the same data."""
         assert self._welcome is not None
         return self._welcome
 
@@ -91,14 +92,14 @@ class SessionOpener:
             delay = min(2 * delay, _LONGEST_DELAY_S)
 
     def is_worth_another(self, session: Session, error: ClientError) -> bool:
-        """Whether to open another session after one that ended so."""
+        """Whether to open another session after one that ended with `error`."""
         if isinstance(error, SharedMemoryUnavailable):
             self._blind_sessions = 1 if session.saw_memory else self._blind_sessions + 1
             return self._blind_sessions < _BLIND_SESSIONS
         return self.patience.retry_timeout is not None and _is_transient(error)
 
     def with_advice(self, error: ClientError) -> ClientError:
-        """Of a daemon that was there and is not any more: what would have helped."""
+        """Adds to the error of a daemon that went away what would have helped."""
         if self._welcome is None or self._closed or type(error) is not ServerUnavailable:
             return error
         if self.patience.retry_timeout is None:
@@ -108,7 +109,7 @@ class SessionOpener:
         return ServerUnavailable(f"{error}; {advice}")
 
     def end(self) -> list[Session]:
-        """Ends what waits for a daemon, and waits for nothing; the sessions that end with it."""
+        """Ends attempts to open a session, without waiting; returns their sessions, to be ended."""
         with self._lock:
             self._closed = True
             sessions = list(self._candidates)
@@ -129,7 +130,7 @@ class SessionOpener:
         with self._lock:
             self._candidates.append(session)
         try:
-            if self._closed:  # asked after the session is among those that end() knows
+            if self._closed:  # checked after the session is among those that end() returns
                 raise RequestCancelled("the client is closed")
             session.await_welcome(self.patience.timeout)
             _require_same_data(self._welcome, session.welcome)

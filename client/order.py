@@ -37,7 +37,7 @@ class EpochPlan:
     world_size: int
     drop_last: bool
     what: str = "seeds"
-    """What messages call them."""
+    """What error messages call the seeds."""
 
     def __post_init__(self) -> None:
         whole_number(self.batch_size, "batch_size", least=1)
@@ -94,7 +94,7 @@ class EpochPlan:
         return (first, middle) if number == 0 else (first + middle, self.batch_size - middle)
 
     def _rest(self) -> Run:
-        """This rank's part of what the full steps leave."""
+        """This rank's part of the positions that the full steps leave."""
         each, more = divmod(self._left_over, self.world_size)
         first = self._full_steps * self.batch_size * self.world_size
         start = first + self.rank * each + min(self.rank, more)

@@ -26,7 +26,7 @@ from graphzero.files.paths import ORIGINAL_IDS
 from graphzero.files.schema import type_text
 from graphzero.proto.graphzero_pb2 import SessionRequest
 
-# Texts have up to 1024 bytes: far below any limit of a result.
+# Texts have up to 1024 bytes, so that a result stays far below any limit.
 _ROWS_PER_REQUEST = 1 << 16
 
 
@@ -41,7 +41,7 @@ def find_nodes(
     found = []
     for messages in requests:
         tensor = yield from _ask(messages, "n_id", deadline)
-        # A copy each: a loader keeps its seeds for long, and blocks are for batches.
+        # Copied, because a loader keeps its seeds for long, and blocks are for batches.
         found.append(tensor.array.copy())
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
@@ -59,7 +59,7 @@ def original_ids(
 def categories(
     column: str, codes: Ids | None, dataset: DatasetInfo, deadline: Deadline
 ) -> Call[list[Any]]:
-    """What codes stand for; None: all codes."""
+    """The categories that codes stand for; None: of all codes."""
     name = dataset.columns[column].categories
     if name is None or name not in dataset.columns:
         known = [found.name for found in dataset.columns.values() if found.categories]

@@ -1,17 +1,18 @@
 """Regions as pinned memory, so that copies to a GPU go at full speed and in the background.
 
-A region is registered with CUDA once, and unregistered before it is unmapped. From then on a copy
-with non_blocking=True only begins where it is called: the GPU reads the block later. So there is a
-rule: **a block goes back to the daemon, which writes the next batch there, only when the GPU has
-read all it was asked to.** Nothing of that depends on what a user keeps:
+A region is registered with CUDA once, and unregistered before it is unmapped. While it is
+registered, a call that copies with non_blocking=True only begins the copy: the GPU reads the block
+later. So there is a rule: **a block goes back to the daemon, which writes the next batch there,
+only when the GPU has read all it was asked to.** Users need not keep anything for that:
 
-- `Batch.to(device)` records an event behind its copies, and the block's lease is held until that
-  has happened, also when the batch is dropped at once.
-- A tensor that was handed out may have been copied by code that we do not see, on any stream. When
-  the last one is gone, everything that the devices were asked to do until then is waited for.
+- `Batch.to(device)` records an event after its copies, and the client holds the block's lease until
+  the event has happened, even if the batch is dropped at once.
+- A tensor that was handed out may have been copied by code outside of the client, on any stream.
+  When the last such tensor is gone, the client waits for everything that the devices were asked to
+  do until then.
 
-All of that waiting, and each call that may fail, happens on one thread of the session. It begins
-with the first region that is registered, so trainers without a GPU have none.
+One thread of the session does all of that waiting, and each call that may fail. It starts when the
+first region is registered, so trainers without a GPU do not have it.
 
 CUDA is initialised by the user's own first use of it, not here, unless `pin=True` asks for it: a
 process that has initialised CUDA can no longer fork workers that use it.
@@ -43,11 +44,11 @@ class PinnedRegion:
     """A region as CUDA sees it."""
 
     view: _engine.RegionView
-    asked: bool = False  # to be registered
-    answered: threading.Event = field(default_factory=threading.Event)  # it is, or could not be
+    asked: bool = False  # whether it is to be registered
+    answered: threading.Event = field(default_factory=threading.Event)  # registered, or refused
     registered: bool = False
     retired: bool = False  # no copies may begin any more
-    copiers: int = 0  # threads that are just asking for copies
+    copiers: int = 0  # threads that are beginning copies at this moment
 
 
 @dataclass(eq=False)
@@ -55,7 +56,7 @@ class BlockUse:
     """What is remembered of a block until it goes back."""
 
     region: PinnedRegion
-    handed_out: bool = True  # tensors of it were, so that anybody may have copied them
+    handed_out: bool = True  # whether users got tensors of it, which they may have copied
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class PinnedMemory:
         self._at_once = pin is True
         self._release = release
         self._owner = os.getpid()
-        # Re-entrant: what the collector finalizes while it is held may send a request.
+        # Re-entrant: an object that the garbage collector finalizes meanwhile may send a request.
         self._changed = threading.Condition(threading.RLock())
         self._regions: dict[int, PinnedRegion] = {}
         self._blocks: dict[int, BlockUse] = {}
@@ -109,7 +110,8 @@ class PinnedMemory:
         return HeldBlock(self, lease, use)
 
     def free_now(self, block_ids: list[int]) -> list[int]:
-        """Of blocks that no tensor views: those that may go back now. The others do so later."""
+        """Of blocks that no tensor views, returns those that may go back now. The thread releases
+        the others later."""
         later = set()
         with self._changed:
             for block_id in block_ids:
@@ -140,7 +142,7 @@ class PinnedMemory:
     def copying(self, block: HeldBlock, device: Any) -> Iterator[None]:
         """Around calls that copy tensors of a block to a CUDA device on its current stream."""
         region = block.use.region
-        # In a forked child locks and threads are the parent's, and CUDA works in neither of both.
+        # In a forked child locks and threads are the parent's, and CUDA does not work.
         if os.getpid() != self._owner or not self._begin_copies(region):
             yield
             return
@@ -150,7 +152,8 @@ class PinnedMemory:
             self._hold_until_copied(block, device)
 
     def _begin_copies(self, region: PinnedRegion) -> bool:
-        """Registers the region, if nobody tried. Whether copies from it are to be waited for."""
+        """Registers the region, if that was not tried before. Returns whether the client must wait
+        for copies from it."""
         with self._changed:
             if not region.asked and not region.retired:
                 self._ask(region)
@@ -166,7 +169,7 @@ class PinnedMemory:
         try:
             event = cuda.record_event(device)
         except RuntimeError:
-            block.hand_out()  # then everything is waited for
+            block.hand_out()  # then its release waits for everything
             raise
         else:
             lease = [block.lease]
@@ -176,7 +179,7 @@ class PinnedMemory:
                 block.use.region.copiers -= 1
                 self._changed.notify_all()
 
-    # What follows runs on the thread below, but for _put(), _ask() and _retire().
+    # The methods below run on the thread of _work(), except for _put(), _ask() and _retire().
 
     def _put(self, job: Job) -> None:
         with self._changed:
@@ -191,7 +194,7 @@ class PinnedMemory:
         region.asked = True
         try:
             self._put(lambda: self._register(region))
-        except RuntimeError as error:  # the system gives us no thread
+        except RuntimeError as error:  # the system refuses a thread
             region.answered.set()
             _warn_once(region.view.size, error)
 
@@ -203,13 +206,13 @@ class PinnedMemory:
     def _work(self) -> None:
         keep_from_users()
         ends = False
-        while not (ends and self._jobs.empty()):  # copies that began before the end are waited for
+        while not (ends and self._jobs.empty()):  # also waits for copies that began before the end
             job = self._jobs.get()
             if job is None:
                 ends = True
             else:
                 self._do(job)
-            del job  # with what it holds, now and not when the next one comes
+            del job  # frees what it holds now, not when the next job comes
 
     def _do(self, job: Job) -> None:
         try:
@@ -230,7 +233,7 @@ class PinnedMemory:
         with self._changed:
             self._changed.wait_for(lambda: region.copiers == 0)
         if region.registered:
-            with suppress(RuntimeError):  # of a GPU that failed, which reads no more
+            with suppress(RuntimeError):  # the GPU failed, and reads no more
                 cuda.finish_everything()
             with suppress(RuntimeError):
                 cuda.host_unregister(region.view.address)
@@ -242,7 +245,8 @@ class PinnedMemory:
 
 
 def _wait_and_drop(event: Any, lease: list[_engine.BlockLease]) -> None:
-    """A lease that is dropped goes the usual way back, unless tensors still view its block."""
+    """Waits for the event and drops the lease: the block then goes back in the usual way, unless
+    tensors still view it."""
     with suppress(RuntimeError):
         event.synchronize()
     lease.clear()
@@ -274,5 +278,5 @@ def copying(block: HeldBlock | None, device: Any) -> Iterator[None]:
         with block.memory.copying(block, device):
             yield
     else:
-        block.hand_out()  # on the device where they are, these are the same tensors
+        block.hand_out()  # users get the same tensors if the device is the one where they are
         yield

@@ -1,4 +1,5 @@
-"""The connections of a client: one for each user of credit, the same data for all."""
+"""The connections of a client: one for each user of shared-memory credit, all with the same
+data."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class ConnectionPool:
         self._find = find
         self._options = options
         self._patience = patience
-        # Re-entrant: what the collector finalizes while it is held may need a connection too.
+        # Re-entrant: an object that the garbage collector finalizes may need a connection too.
         self._lock = threading.RLock()
         self._closed = False
         self._direct: Connection | None = None
@@ -61,12 +62,12 @@ class ConnectionPool:
                 connection = self._take(self._options.window)
                 if self._direct is None:
                     self._direct = connection
-                else:  # such a finalizer was quicker
+                else:  # a finalizer was quicker
                     self.give_back(connection)
             return self._direct
 
     def take(self, window: int) -> Connection:
-        """A connection for one user of credit: an idle one with enough of it, or another."""
+        """A connection for one user of credit: an idle one with enough of it, or a new one."""
         with self._lock:
             return self._take(window)
 
@@ -75,7 +76,7 @@ class ConnectionPool:
         self._idle.append(connection)
 
     def run_aside(self, call: Call[T]) -> T:
-        """Runs a call on a connection that is free again afterwards, for a loader to come."""
+        """Runs a call on a connection that is free again afterwards, for a later loader."""
         connection = self.take(1)
         try:
             return connection.run(call)
@@ -109,7 +110,7 @@ class ConnectionPool:
         connection = Connection(self._open_stream, options, self._patience, expected=expected)
         self._connections.append(connection)
         try:
-            if self._closed:  # asked after the connection is among those that _end() knows
+            if self._closed:  # checked after the connection is among those that _end() ends
                 connection.end()
             connection.open()
         except BaseException:

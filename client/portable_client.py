@@ -1,4 +1,4 @@
-"""What adapters get as their data, as a client."""
+"""Turns the `data` argument of adapters into a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to a daemon that need no session: how it is, and what its operator wants of it."""
+"""Calls to a daemon that need no session: statistics, health, ending sessions, reading files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.transport.admin_key import METADATA_NAME, read_admin_key
 from graphzero.transport.grpc_setup import import_grpc
 
-# Of one call that reads 64 MiB, behind others that do the same: a daemon that is gone shows sooner.
+# Time limit of one call, which reads up to 64 MiB and may wait behind others that do the same. A
+# daemon that is gone is noticed sooner.
 _LONGEST_READ_S = 1800.0
 
 
@@ -37,8 +38,8 @@ class DaemonCalls:
         return stats
 
     def require_serving(self) -> None:
-        """Raises ServerUnavailable if it answers, but takes no sessions, because it is stopping for
-        instance. As gRPC's health service tells."""
+        """Raises ServerUnavailable if the daemon answers, but its health service says that it takes
+        no sessions, for instance because it is stopping."""
         from grpc_health.v1 import health_pb2, health_pb2_grpc
 
         check = health_pb2_grpc.HealthStub(self._channel).Check
@@ -59,7 +60,7 @@ class DaemonCalls:
         return ended
 
     def files(self, dataset: str = "") -> pb.ListFilesResponse:
-        """The files of a dataset that it serves; "" is the only one. Raises NotFound."""
+        """The files of a dataset that it serves; "" stands for the only one. Raises NotFound."""
         found: pb.ListFilesResponse = self._call(
             self._stub.ListFiles, pb.ListFilesRequest(dataset=dataset)
         )
@@ -76,7 +77,7 @@ class DaemonCalls:
         checksums_only: bool = False,
     ) -> Iterator[pb.ReadFileResponse]:
         """Pieces of a file, or their checksums. Raises InvalidRequest if the dataset has another
-        fingerprint, RequestTimeout if it takes longer than the daemon lets a client take."""
+        fingerprint, RequestTimeout if the caller takes the pieces too slowly for the daemon."""
         request = pb.ReadFileRequest(
             dataset=dataset,
             expected_fingerprint=fingerprint,
@@ -94,7 +95,7 @@ class DaemonCalls:
         except grpc.RpcError as error:
             raise exception_of(error, self._address, answered=True) from None
         finally:
-            call.cancel()  # whoever stops early does not leave the daemon writing
+            call.cancel()  # if the caller stops early, the daemon must not go on writing
 
     def _admin_key(self) -> str:
         socket = self._address.socket
@@ -133,8 +134,8 @@ def open_calls(
     plaintext_token: bool = False,
     server_uid: int | None = None,
 ) -> Iterator[DaemonCalls]:
-    """Calls raise RequestTimeout if the daemon does not answer in time; the rest as connect() has
-    it."""
+    """Calls raise RequestTimeout if the daemon does not answer within `timeout` seconds. The other
+    arguments are those of connect()."""
     found = find_address(
         address,
         token=token,
@@ -142,8 +143,8 @@ def open_calls(
         plaintext_token=plaintext_token,
         server_uid=server_uid,
     )
-    # Root may look at every daemon: what it tells is shown, and nothing is told to it but the key
-    # that lies beside its socket.
+    # Root may look at the daemon of any user: its answers are only shown, and the only secret that
+    # is sent to it is the key that lies beside its own socket.
     if found.socket is not None and found.server_uid is None and os.geteuid() == 0:
         found = replace(found, server_uid=_owner(found.socket))
     found.require_trusted()
@@ -162,5 +163,5 @@ def daemon_stats(
 def _owner(socket: Path) -> int | None:
     try:
         return socket.lstat().st_uid
-    except OSError:  # told when it is connected to
+    except OSError:  # connecting will raise it
         return None

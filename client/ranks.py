@@ -27,7 +27,7 @@ class Place:
     rank: int
     world_size: int
     found: bool = False
-    """By "auto", and not given by the user."""
+    """Whether "auto" found it, instead of the user giving it."""
 
     def __post_init__(self) -> None:
         require_rank(self.rank, self.world_size)
@@ -47,7 +47,8 @@ def place_of(rank: Rank, world_size: int | None) -> Place:
 
 
 def _found_place() -> Place:
-    """Of torch's process group, of Ray Train, of torchrun; without any of them, alone."""
+    """The place in torch's process group, in Ray Train, or by torchrun; without any of them, that
+    of a single rank."""
     distributed = _process_group()
     if distributed is not None:
         return Place(distributed.get_rank(), distributed.get_world_size(), found=True)
@@ -112,7 +113,7 @@ def _disagreement(key: str, ranks: Mapping[str, list[int]]) -> Exception:
 
 
 def _states_by_rank(own: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """Of as many ranks as can be asked."""
+    """The states of the ranks that can be asked."""
     distributed = _process_group()
     if distributed is not None:
         gathered: list[Any] = [None] * distributed.get_world_size()
@@ -120,7 +121,8 @@ def _states_by_rank(own: dict[str, Any]) -> dict[int, dict[str, Any]]:
         return dict(enumerate(gathered))
     context = _ray_context()
     if context is not None:
-        # Ray has no way to gather: whoever differs from rank 0 says so, and ends the others' wait.
+        # Ray has no way to gather: a rank that differs from rank 0 raises, which ends the others'
+        # wait.
         from ray.train.collective import broadcast_from_rank_zero
 
         return {0: broadcast_from_rank_zero(own), context.get_world_rank(): own}
@@ -136,7 +138,7 @@ def _process_group() -> Any:
 
 
 def _ray_context() -> Any:
-    """Ray Train's, if this process is one of its workers."""
+    """Ray Train's context, if this process is one of its workers."""
     train = sys.modules.get("ray.train")
     if train is None:
         return None
@@ -144,5 +146,5 @@ def _ray_context() -> Any:
         context = train.get_context()
     except (RuntimeError, DeprecationWarning):
         return None  # a driver, or a worker of something else, such as Ray Tune
-    # Releases before 2.51 have a context everywhere, which knows of no world outside of training.
+    # Releases before 2.51 have a context everywhere, which has no world size outside of training.
     return context if context.get_world_size() else None

@@ -1,7 +1,7 @@
 """The edges of a relation as links: all of them, or those of some edge ids.
 
-A daemon answers requests about nodes, and finds an edge in the row of a node only. So edges are
-read from the file of the graph, in this process, which must see it.
+A daemon answers requests about nodes, and can only find an edge in the row of a node. So this
+process reads edges from the file of the graph, which must be visible to it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ IdArray = npt.NDArray[np.int64]
 NO_IDS: IdArray = np.empty(0, np.int64)
 
 _INSTEAD = "give the links as (sources, targets)"
-# Ends, id and time of each edge, and as much again while they are put in order.
+# Memory for the ends, id and time of each edge, and as much again while they are put in order.
 _BYTES_PER_EDGE = 64
 
 
 @dataclass(frozen=True, eq=False)
 class RelationEdges:
-    """Edges of one relation, one item of each array for each."""
+    """Edges of one relation. Each array has one item for each edge."""
 
     sources: IdArray
     targets: IdArray
@@ -57,8 +57,8 @@ class EdgeFile:
         self._edges = f"edges{whose} of dataset {dataset.name!r}"
 
     def all_edges(self) -> RelationEdges:
-        """In the order of edge ids, which is that of the input, or of the file where there are
-        none.
+        """All edges, in the order of their ids, which is that of the input; without ids, in the
+        order of the file.
 
         An undirected edge comes twice, once for each direction.
         """
@@ -77,8 +77,8 @@ class EdgeFile:
         return RelationEdges(sources[order], targets[order], ids[order], own_times)
 
     def edges_of(self, given: npt.NDArray[Any]) -> RelationEdges:
-        """One edge for each id, in their order; `given` are ids, or a bool for each id. Of an
-        undirected edge, the direction in which the source is not the greater end.
+        """One edge for each id, in the order of the ids; `given` are ids, or a bool for each id. An
+        undirected edge is taken in the direction in which the source is not the greater end.
 
         Raises InvalidRequest for an id that no edge has.
         """
@@ -93,7 +93,7 @@ class EdgeFile:
         else:
             ids = wire_ids(given, "links")
         self._require_room(len(ids))
-        # What is kept is as long as the list of ids, however many edges there are.
+        # These arrays are no longer than the list of ids, however many edges there are.
         wanted, place_of_id = np.unique(ids, return_inverse=True)
         sources = np.full(len(wanted), -1, np.int64)
         targets, times = np.empty_like(sources), np.empty_like(sources)

@@ -46,8 +46,8 @@ class RelayStream:
     def __init__(self, address: Address) -> None:
         self._relay = Relay(address, call="session")
         self._outbox: SimpleQueue[SessionRequest | None] = SimpleQueue()
-        # A thread writes: an interrupt from the keyboard would tear a message, and a lock could be
-        # asked for twice, by send() and by a finalizer that interrupts it.
+        # A thread of its own writes. On the caller's thread a keyboard interrupt would tear a
+        # message, and a finalizer that interrupts send() would wait for the lock that send() holds.
         self._sender = threading.Thread(target=self._send_all, name="graphzero-send", daemon=True)
         try:
             self._sender.start()
@@ -69,13 +69,13 @@ class RelayStream:
 
     def _send_all(self) -> None:
         keep_from_users()
-        with suppress(OSError):  # the relay is gone, which receive() tells
+        with suppress(OSError):  # the relay is gone, which receive() reports
             for request in iter(self._outbox.get, None):
                 send_frame(self._relay.socket, MESSAGE, request.SerializeToString())
 
 
 class Relay:
-    """A process of relay_program.py and our end of the socket pair, whose end is its end too."""
+    """A process of relay_program.py, and this process's socket to it. Closing that ends it."""
 
     def __init__(self, address: Address, *, call: str, timeout: float = 0.0) -> None:
         self.socket, other = socket.socketpair()
@@ -122,7 +122,7 @@ class Relay:
 
 
 def send_frame(peer: socket.socket, kind: int, payload: bytes) -> None:
-    """Sends one frame. Callers on several threads take turns."""
+    """Sends one frame. Callers on several threads must take turns."""
     peer.sendall(_HEADER.pack(kind, len(payload)) + payload)
 
 
@@ -134,7 +134,7 @@ def read_frame(frames: BinaryIO) -> tuple[int, bytes] | None:
             return None
         kind, size = _HEADER.unpack(header)
         payload = frames.read(size)
-    except ConnectionError:  # it left without reading all that it was sent
+    except ConnectionError:  # the other side left without reading all that it was sent
         return None
     return (kind, payload) if len(payload) == size else None
 

@@ -1,7 +1,7 @@
 """A gRPC stream on behalf of a forked child. Run as: python -m graphzero.client.relay_program FD
 
 FD is one end of a socket pair; see relay.py for why. The first frame says where the daemon is and
-what to call. The other frames are the messages themselves. It ends when either side does.
+what to call. The other frames are the messages themselves. The program ends when either side does.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def _relay_session(address: Address, child: socket.socket, frames: BinaryIO) -> 
 
 
 def _relay_requests(stream: GrpcStream, frames: BinaryIO) -> None:
-    """Until the child is gone, and whatever happens: a session without its child would be left."""
+    """Passes requests on until the child is gone. Then always closes the stream: otherwise the
+    session would outlive its child."""
     try:
         while (frame := read_frame(frames)) is not None:
             stream.send(SessionRequest.FromString(frame[1]))

@@ -27,10 +27,11 @@ from graphzero.proto.graphzero_pb2 import SessionRequest
 
 T = TypeVar("T")
 
-# How a request ends that got no time or no memory before its deadline.
+# Errors of a request that got no time or no memory before its deadline.
 RAN_OUT = (RequestTimeout, ResourceExhausted)
 
-# The daemon answers at its deadline; only one that hangs makes the client give up by itself.
+# The daemon answers a request at its deadline at the latest. If it hangs, the client gives up this
+# long afterwards.
 _GRACE_S = 5.0
 
 
@@ -41,11 +42,11 @@ def the_reply(reply: Reply) -> Reply:
 
 @dataclass(frozen=True)
 class Request(Generic[T]):
-    """What is asked of the daemon."""
+    """A request to the daemon."""
 
     messages: Sequence[SessionRequest]
     build: Callable[[Reply], T]
-    """Makes the result, on the stream's thread: it runs no user's code."""
+    """Makes the result, on the stream's thread: it must not run a user's code."""
     deadline: Deadline
 
 
@@ -58,8 +59,8 @@ AsyncClient awaits them: a call is written once for both."""
 class RequestFuture(Future[T]):
     """The answer to a request. cancel() also gives the request up on the daemon.
 
-    Callbacks never run on gRPC's thread, see threads.py. A future that has one lives until it is
-    done, as does what it keeps: whoever waits to be called back need not hold on to anything.
+    Callbacks never run on gRPC's thread, see threads.py. A future with a callback lives until it is
+    done, and so does the object that it `keeps`: a caller need not hold a reference meanwhile.
     """
 
     def __init__(
@@ -69,15 +70,16 @@ class RequestFuture(Future[T]):
         waits: WaitLog,
         reconnect_s: float = 0.0,
     ) -> None:
-        """`waits` learns how long the answer was waited for; `reconnect_s`: how long a connection
-        may wait for another daemon on the way."""
+        """`waits` records how long users waited for the answer; `reconnect_s` is how long the
+        connection may wait for another daemon meanwhile."""
         super().__init__()
         self.waits = waits
         self._give_up = give_up
         self._deadline = deadline
         self._reconnect_s = reconnect_s
         self.keeps: object = None
-        """What must live as long as this future: its client, which would else be closed."""
+        """An object that must live as long as this future: its client, which would otherwise be
+        closed."""
         self._has_callback = False
 
     def cancel(self) -> bool:
@@ -106,7 +108,7 @@ class RequestFuture(Future[T]):
         return Deadline(self._deadline.remaining() + _GRACE_S + self._reconnect_s)
 
     def not_answered(self) -> RequestTimeout:
-        """The error of whoever has lost patience."""
+        """The error to raise when patience() is over."""
         return RequestTimeout(f"the daemon did not answer within {self._deadline.seconds:g} s")
 
     def wait(self) -> T:
@@ -137,9 +139,9 @@ class RequestFuture(Future[T]):
                 raise self.not_answered()
 
     def holds_users_objects(self) -> object:
-        """Of what this future holds, that whose end may run a user's code or close a client.
+        """The object whose destruction may run a user's code or close a client, or None.
 
-        Not the result: its block would not be free as soon as the user drops it.
+        Never the result: its block would not be free as soon as the user drops it.
         """
         return self if self._has_callback else self.keeps
 
@@ -171,14 +173,15 @@ class PendingRequest:
     def ran_out_in_our_absence(self, answer: Reply | ClientError) -> bool:
         """Whether its time was over long before the answer could be read here.
 
-        The process was stopped, or stood still in other code: the user has not waited that long.
+        Then the process was stopped, or stood still in other code: the user has not waited that
+        long.
         """
         late = time.monotonic() > self.answer_by + _GRACE_S
         return late and isinstance(answer, RAN_OUT)
 
     def waits_for_a_peer(self, answer: Reply | ClientError, retry_timeout: float | None) -> bool:
-        """Whether the daemon waited in vain for that of another part, which may come back: with
-        retry it is waited for as for the daemon itself."""
+        """Whether the daemon waited in vain for the daemon of another part, which may come back:
+        with retry, the client waits for it as for its own daemon."""
         if retry_timeout is None or type(answer) is not ServerUnavailable:
             return False
         timeout_s = self.request.messages[0].timeout_ms / 1000

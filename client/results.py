@@ -44,7 +44,7 @@ class Reply:
     tensors: dict[str, Tensor]
     result: Result
     block: HeldBlock | None = None
-    """Where they lie, if that is memory that a GPU may read from."""
+    """The block where they lie, if it is memory that a GPU may read from."""
 
 
 class ResultReader:
@@ -57,7 +57,7 @@ class ResultReader:
         pinned: PinnedMemory | None,
     ) -> None:
         """`send` takes messages to the daemon, `releases` the ids of blocks without views; `pinned`
-        is told of regions and blocks, where there may be a GPU."""
+        is told of regions and blocks, and is None where no GPU can read them."""
         self._send = send
         self._releases = releases
         self._pinned = pinned
@@ -82,7 +82,7 @@ class ResultReader:
             self._pinned.drop_region(region_id)
 
     def end(self) -> None:
-        """From now on only tensors keep regions mapped, and the daemon counts them for so long."""
+        """From now on only tensors keep regions mapped. The daemon counts a region while it is."""
         self._regions.clear()
         if self._pinned is not None:
             self._pinned.end()
@@ -92,8 +92,8 @@ class ResultReader:
         try:
             region = _engine.RegionView.open(offer.name, offer.byte_size)
         except (OSError, GraphZeroError) as error:
-            # No error yet: an offer that was read late may be of a region that is gone by now. It
-            # is one when a result lies there.
+            # Not an error yet: an offer that was read late may be of a region that is gone by now.
+            # It becomes an error when a result lies there.
             self._unseen[offer.region_id] = f"{offer.name}: {getattr(error, 'strerror', error)}"
             return
         fail_point("client.mapped")

@@ -30,16 +30,16 @@ class SeedBatches(Protocol):
     """The batches of any epoch."""
 
     def num_batches(self) -> int:
-        """Of a whole epoch."""
+        """Number of batches of a whole epoch."""
 
     def batches(self, start: Progress) -> Iterator[Seeds]:
         """The seeds of each batch from there to the end of the epoch."""
 
     def normal(self, progress: Progress) -> Progress:
-        """The same place; the end of an epoch is the start of the next."""
+        """The same place, with the end of an epoch as the start of the next."""
 
     def digest(self) -> str:
-        """Differs where other seeds would come."""
+        """Differs for other seeds."""
 
     def set_epoch(self, epoch: int) -> None:
         """Tells a user's sampler which epoch comes next."""
@@ -48,7 +48,7 @@ class SeedBatches(Protocol):
         """The same seeds in the order of another loader seed."""
 
     def of_world(self, world_size: int) -> SeedBatches:
-        """Those of the first of so many ranks."""
+        """The batches of the first of `world_size` ranks."""
 
 
 class BatchItems(Protocol):
@@ -58,10 +58,10 @@ class BatchItems(Protocol):
     def __len__(self) -> int: ...
 
     def at(self, positions: npt.NDArray[np.int64]) -> Seeds:
-        """The batch of those at these positions."""
+        """The batch of the items at these positions."""
 
     def digest(self) -> str:
-        """Differs where other items would come."""
+        """Differs for other items."""
 
 
 @dataclass(frozen=True)

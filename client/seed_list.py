@@ -29,7 +29,7 @@ class SeedList:
 
     parts: tuple[SeedPart, ...]
     times: IdArray | None = None
-    """Of each position; None where the daemon knows them, or none are needed."""
+    """The time of each position; None if the daemon knows the times, or none are needed."""
     typed: bool = False
     _ends: IdArray = field(init=False)
 
@@ -40,7 +40,7 @@ class SeedList:
         return sum(part.count for part in self.parts)
 
     def at(self, positions: IdArray) -> Seeds:
-        """Types in the order of their numbers; the seeds of each in the order of the positions."""
+        """The seeds at these positions: by type, and of each type in the order of the positions."""
         if not self.typed and self.times is None:
             return _ids(self.parts[0], positions)
         order = np.argsort(np.searchsorted(self._ends, positions, side="right"), kind="stable")
@@ -54,7 +54,7 @@ class SeedList:
         return NodeSeeds(tuple(by_type), times)
 
     def digest(self) -> str:
-        """Differs where other seeds, or other times of them, would come."""
+        """Differs for other seeds, and for other times of the same seeds."""
         if not self.typed and self.times is None:
             return _digest(self.parts[0])
         parts = [f"{part.type}: {_digest(part)}" for part in self.parts]

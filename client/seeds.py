@@ -1,4 +1,4 @@
-"""What users name as seeds of a loader, as ids."""
+"""Turns what users name as seeds of a loader into ids."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from graphzero.embedded.typed_arguments import seeds_by_type
 from graphzero.files.dtypes import DataType
 from graphzero.files.schema import type_text
 
-# Of the rows that are read at a time. Their ids take as much again, and a daemon with little memory
-# has only a few megabytes for the ids of all requests.
+# Bytes of the rows that one request reads. Their ids may take as much again, and a daemon with
+# little memory has only a few megabytes for the ids of all requests.
 _BYTES_PER_REQUEST = 1 << 20
 
 
@@ -45,8 +45,8 @@ def resolve_seeds(
 
 
 def seed_list(seeds: Any, dataset: DatasetInfo, deadline: Deadline) -> Call[SeedList]:
-    """What a loader goes through: seeds of a graph without types, or {type: seeds}, (type, seeds),
-    or the name of a type for all its nodes. Seeds are what resolve_seeds() takes."""
+    """The seeds that a loader goes through. `seeds` is what resolve_seeds() takes; for a graph with
+    types it is {type: seeds}, (type, seeds), or the name of a type for all its nodes."""
     schema = dataset.schema
     if schema.typed and isinstance(seeds, str):
         seeds = {seeds: None}
@@ -62,7 +62,7 @@ def seed_list(seeds: Any, dataset: DatasetInfo, deadline: Deadline) -> Call[Seed
 
 
 def node_ids(ids: Any, dataset: DatasetInfo, what: str, type: int = 0) -> npt.NDArray[np.int64]:
-    """Ids of nodes that there are: told here, not when a batch needs them."""
+    """Ids as an array. Raises InvalidRequest for an id that no node of the type has."""
     array = wire_ids(ids, what)
     count = dataset.schema.types[type].count
     outside = (array < 0) | (array >= count)
@@ -76,7 +76,7 @@ def node_ids(ids: Any, dataset: DatasetInfo, what: str, type: int = 0) -> npt.ND
 
 
 def find_split(name: str, dataset: DatasetInfo, type: int = 0) -> ColumnInfo:
-    """The column of that name, which must tell nodes of the type."""
+    """The column of that name, which must have node ids, or a bool for each node of the type."""
     owner = dataset.schema.types[type]
     splits = {
         plain: column
@@ -123,7 +123,7 @@ def _copy_of(name: str, reply: Reply) -> npt.NDArray[Any]:
 def ids_of_mask(
     mask: npt.NDArray[np.bool_], count: int, what: str, item: str = "node"
 ) -> npt.NDArray[np.int64]:
-    """Ids of the items of which the mask is True; `item` is what there is one for each of."""
+    """Ids of the items for which the mask is True; `item` is the word for an item."""
     if mask.shape != (count,):
         raise ValueError(
             f"{what}: found a mask of shape {mask.shape}, expected ({count},), a bool for each "

@@ -79,7 +79,7 @@ class SessionOptions:
 
 
 OnReply = Callable[[int, "Reply | ClientError"], object]
-"""What it returns is not destroyed on the thread that called it: that may run a user's code."""
+"""Its return value is not destroyed on the thread that called it: that may run a user's code."""
 OnEnd = Callable[["Session", ClientError], None]
 
 
@@ -94,7 +94,8 @@ class Session:
         self._on_reply = on_reply
         self._on_end = on_end
         self._releases = _engine.ReleaseQueue()
-        # None where no GPU can read what is received: it comes in messages, or there is no torch.
+        # None if no GPU reads the results' memory: results come in messages, the user does not want
+        # pinned memory, or there is no torch.
         self._pinned = (
             PinnedMemory(options.pin, partial(_send_release, stream))
             if not options.inline and options.pin is not False and has_torch()
@@ -102,7 +103,7 @@ class Session:
         )
         self._results = ResultReader(stream.send, self._releases, self._pinned)
         self.waits = WaitLog()
-        """What the daemon is told of, along with what goes up anyway; its connection sets it."""
+        """Waits that messages report to the daemon. The connection sets this."""
         self._answered = threading.Event()
         self._welcome: Welcome | None = None
         self.ended: ClientError | None = None
@@ -119,7 +120,7 @@ class Session:
     def _begin(self, options: SessionOptions) -> None:
         _sessions.add(self)
         try:
-            if _program_ends:  # asked after the session is among those that its end closes
+            if _program_ends:  # checked after _close_sessions() can find the session
                 raise RequestCancelled("the program is ending: no session can be opened any more")
             self._stream.send(SessionRequest(hello=options.hello()))
             self._releaser.start()
@@ -186,7 +187,7 @@ class Session:
         """Ends the session; the daemon frees what it holds. Tensors in hand stay valid."""
         self.end()
         if is_kept_from_users():
-            return  # it could be one of those to wait for
+            return  # this thread could be one of those to wait for
         for thread in (self._releaser, self._receiver):
             if thread.is_alive():
                 thread.join(_JOIN_S)
@@ -213,7 +214,7 @@ class Session:
         elif isinstance(end, (RequestCancelled, RequestTimeout, ServerError)):
             # However gRPC words it: the daemon or the connection to it went away.
             end = ServerUnavailable(f"the session ended: {end}")
-        self.ended = end.with_traceback(None)  # of a thread that the user knows nothing of
+        self.ended = end.with_traceback(None)  # the frames of this thread mean nothing to users
         self.end()
         self._results.end()
         self._answered.set()
@@ -244,13 +245,13 @@ class Session:
         keep_from_users()
         while not self._ending:
             awake.now()  # this thread is one of those that look at the clock every second
-            # When there are none it sleeps; a release wakes it at once.
+            # Sleeps while there are no releases; a release wakes it at once.
             left_over = self._releases.take_left_over(STEP_S, _LINGER_S)
             _send_release(self._stream, self._free_now(left_over))
         self._stream.close()
 
     def _free_now(self, block_ids: list[int]) -> list[int]:
-        """Without those that a GPU may still be reading from."""
+        """The blocks without those that a GPU may still be reading from."""
         if block_ids:
             fail_point("client.releasing")
         return self._pinned.free_now(block_ids) if self._pinned is not None else block_ids
@@ -262,13 +263,14 @@ def _send_release(stream: Stream, block_ids: list[int]) -> None:
         stream.send(SessionRequest(release=Release(block_ids=piece)))
 
 
-# Open ones, and ended ones whose threads may still run.
+# Open sessions, and ended ones whose threads may still run.
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 _program_ends = False
 
 
 def _close_sessions() -> None:
-    """At the end of the program: the daemon is told, and no thread of ours outlives Python."""
+    """At the end of the program: tells the daemon, and lets no thread of a session outlive
+    Python."""
     global _program_ends
     _program_ends = True
     sessions = members(_sessions)

@@ -23,7 +23,7 @@ def with_arguments_of(model: Callable[P, Any]) -> Callable[[Callable[..., T]], C
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             try:
                 return function(*args, **kwargs)
-            except TypeError:  # of `model`, which nobody called, or of what it does
+            except TypeError:  # because of wrong arguments, or of what the function does
                 require_arguments(function.__qualname__, model, args, kwargs)
                 raise
 
@@ -36,7 +36,8 @@ def with_arguments_of(model: Callable[P, Any]) -> Callable[[Callable[..., T]], C
 def require_arguments(
     name: str, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Raises TypeError for what `model` does not take, in the name of whom the user called."""
+    """Raises TypeError for arguments that `model` does not take. `name` is the function that the
+    user called."""
     try:
         inspect.signature(model).bind(*args, **kwargs)
     except TypeError as error:

@@ -24,7 +24,7 @@ from graphzero.transport.grpc_setup import import_grpc, keepalive_options
 _SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
 
 Handle = Callable[[SessionResponse], object]
-"""Takes a message. What it returns is disposed of by the thread in receive()."""
+"""Handles a message. The thread in receive() disposes of what it returns."""
 
 
 class Stream(Protocol):
@@ -36,7 +36,8 @@ class Stream(Protocol):
 
     def receive(self, handle: Handle) -> None:
         """Calls `handle` with what the daemon sends, in order, on one thread at a time, until the
-        end. A status raises its exception, as does `handle` its own."""
+        end of the stream. Raises the exception of an error status, or the one that `handle`
+        raised."""
 
     def close(self) -> None:
         """Ends the stream. Harmless when it has ended."""
@@ -70,9 +71,9 @@ def list_datasets(address: Address, timeout: float) -> ListDatasetsResponse:
 class GrpcStream:
     """A gRPC call in this process.
 
-    Messages are handled where gRPC deserializes them, on the thread that it watches the channel
-    with: one thread less to wake for every answer (0.07 of 0.6 ms of a round trip, measured). The
-    thread in receive() only asks for the next one, and disposes of what is left of the last.
+    Messages are handled where gRPC deserializes them, on its thread that watches the channel: that
+    is one thread less to wake for every answer (0.07 of 0.6 ms of a round trip, measured). The
+    thread in receive() only asks for the next message, and disposes of what is left of the last.
     """
 
     def __init__(self, address: Address) -> None:
@@ -106,17 +107,17 @@ class GrpcStream:
                     raise self._failure
         except grpc.RpcError as error:
             # gRPC's error is the call itself. With this frame, which has the call and the last
-            # message, it would be a cycle that keeps a batch until the garbage collector comes.
+            # message, it would form a cycle that keeps a batch until the garbage collector runs.
             error.with_traceback(None)
             raise exception_of(error, self._address, answered=self._answered) from None
         finally:
             self._handle = None
 
     def _deliver(self, payload: bytes) -> list[object]:
-        """On gRPC's thread. It would end the call with an error of its own if this raised.
+        """Runs on gRPC's thread. gRPC would end the call with an error of its own if this raised.
 
-        What the message leaves behind goes to the thread in receive(): its end may run a user's
-        code, or close a client.
+        Returns the objects that the message leaves behind to the thread in receive(), because
+        destroying them may run a user's code, or close a client.
         """
         keep_from_users()
         self._answered = True
@@ -158,9 +159,10 @@ def call_metadata(address: Address) -> list[tuple[str, str]]:
 
 
 def exception_of(error: Any, address: Address, *, answered: bool = False) -> ClientError:
-    """For an RpcError. Not to be raised from it: its many lines say nothing more.
+    """The exception for an RpcError. To be raised `from None`: the many lines of the RpcError say
+    nothing more.
 
-    `answered`: the daemon had said something before.
+    `answered`: whether the daemon had answered before.
     """
     details = str(error.details() or "")
     found = exception_for(int(error.code().value[0]), details)

@@ -17,7 +17,7 @@ from graphzero.files.column_keys import column_key
 from graphzero.files.schema import type_text
 
 TypedSizes = Sequence[tuple[int, Sized]]
-"""Numbers of types and what there are seeds of each; only their number counts here."""
+"""Pairs of a type's number and its seeds, of which only the length counts here."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TimedDraws:
     strategy: TemporalStrategy = "uniform"
 
     def require_none(self) -> None:
-        """Raises ValueError for what says how to draw by time, where there is no time."""
+        """Raises ValueError if anything says how to draw by time; for samples without times."""
         given = {
             "time_strict": self.strict or None,
             "time_window": self.window,
@@ -82,7 +82,8 @@ GIVEN_TIMES = GivenTimes()
 def sampler_temporal_options(
     dataset: DatasetInfo, time: Any, draws: TimedDraws
 ) -> TemporalOptions | None:
-    """The same for batches that a user's sampler makes, whose types are not known before."""
+    """How to draw by time for batches that a user's sampler makes, whose types are not known
+    before."""
     if isinstance(time, GivenTimes):
         window = time_window(dataset.schema, draws.window)
         return TemporalOptions(draws.strategy, bool(draws.strict), window)
@@ -96,7 +97,7 @@ def sampler_temporal_options(
         for number, found in enumerate(dataset.schema.types)
         if (found.has_times if time == "own" else time in dataset.by_owner[found.directory])
     ]
-    # With none of them, the first is asked for what it lacks.
+    # If no type fits, the first one is passed on, and the error says what it lacks.
     return temporal_options(dataset, time, types or [(0, ())], draws)[0]
 
 

@@ -33,7 +33,7 @@ def users_tensor(tensor: Tensor, upcast: bool = False) -> Any:
 
 
 def users_array(array: npt.NDArray[Any]) -> Any:
-    """The same for an array of NumPy's types."""
+    """A torch tensor over a NumPy array when torch is installed, else the array."""
     return as_torch(array) if has_torch() else array
 
 

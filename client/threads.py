@@ -44,7 +44,7 @@ def is_kept_from_users() -> bool:
 
 
 def members(found: weakref.WeakSet[T]) -> list[T]:
-    """What is in a set that other threads may add to at this moment."""
+    """The members of a set that other threads may add to at this moment."""
     while True:
         try:
             return list(found)
@@ -53,7 +53,7 @@ def members(found: weakref.WeakSet[T]) -> list[T]:
 
 
 class CallbackThread:
-    """Runs callbacks, one after the other. Its thread begins with the first future that has one."""
+    """Runs callbacks, one after the other. Its thread starts when a future first gets one."""
 
     # Made anew in a forked child.
     _beginning: threading.Lock
@@ -64,7 +64,8 @@ class CallbackThread:
         self._start_over()
 
     def begin(self) -> None:
-        """Called on a thread of the user's: no thread can be started in the middle of anything."""
+        """Starts the thread. Called on a user's thread, because a thread cannot be started from
+        just anywhere."""
         with self._beginning:
             if self._thread is None:
                 thread = threading.Thread(
@@ -74,16 +75,16 @@ class CallbackThread:
                 self._thread = thread
 
     def run(self, callback: Callable[[T], object], argument: T) -> None:
-        """Here and now, unless this thread is kept from users."""
+        """Runs the callback now, or on the callback thread if this thread is kept from users."""
         if is_kept_from_users():
             self._calls.put((callback, argument))
         else:
             callback(argument)
 
     def dispose(self, objects: list[object]) -> None:
-        """Empties a list of which nothing else holds what is in it, as the last callback would.
+        """Empties a list that may hold the last references to its objects, on the callback thread.
 
-        Where nobody was ever called back, that may happen here: at its worst it ends a client.
+        If there was never a callback, that may happen on this thread: at worst it ends a client.
         """
         if self._thread is not None and any(found is not None for found in objects):
             self._calls.put((list.clear, objects))
@@ -104,7 +105,7 @@ class CallbackThread:
                 callback(argument)
             except BaseException:  # a callback must not end the thread of all others
                 log.exception("exception calling callback for %r", argument)
-            del call, callback, argument  # now, not when the next one comes
+            del call, callback, argument  # freed now, not when the next callback comes
 
     def _start_over(self) -> None:
         self._beginning = threading.Lock()
@@ -114,6 +115,6 @@ class CallbackThread:
 
 callbacks = CallbackThread()
 atexit.register(callbacks.end)
-# The parent's thread and what it has to do do not exist in a forked child.
+# The parent's thread and its queue do not exist in a forked child.
 os.register_at_fork(after_in_child=callbacks._start_over)
 os.register_at_fork(after_in_child=lambda: setattr(_current, "serves_client", False))

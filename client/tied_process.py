@@ -1,9 +1,9 @@
 """`python -m graphzero.client.tied_process PARENT COMMAND ...` runs COMMAND until its parent ends:
 the kernel then sends COMMAND a SIGTERM, however the parent ended.
 
-It stays between the two. Ray kills the children of a worker that ends with SIGKILL, which would
-leave the files of a daemon behind; what it kills is this process, and the daemon hears of it in
-order. A program of its own, because the parent has threads, after whose fork() little is safe.
+This process stays between the two. When a worker ends, Ray kills its children with SIGKILL, and a
+daemon that is killed leaves its files behind. Ray kills this process instead, and the daemon gets a
+SIGTERM. It is a program of its own, because little is safe after a fork() of a parent with threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def end_with_parent(parent: int) -> None:
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != parent:
-        os._exit(1)  # it was gone before
+        os._exit(1)  # the parent ended before prctl() was called
 
 
 def main() -> int:

@@ -54,8 +54,8 @@ class BatchDataset(IterableDataset[AnyBatch]):
         loader = self._own_loader()
         if worker is None:
             return loader.share(self._epochs.next_epoch(), 0, 1)
-        # All workers of one DataLoader iterator have this in common, and no other iterator has it.
-        # Workers that persist keep it, and are asked for one pass after the other.
+        # This number is the same for all workers of one DataLoader iterator, and another for every
+        # other iterator. Persistent workers keep it, and do one pass after the other.
         pass_seed = worker.seed - worker.id
         epoch = self._epochs.epoch_of(pass_seed, self._passes)
         self._passes += 1
@@ -74,14 +74,14 @@ class BatchDataset(IterableDataset[AnyBatch]):
 class _EpochClock:
     """Which epoch is next, for a process and its workers together.
 
-    A worker is a copy of its parent's dataset, made for one pass of a DataLoader or for several, so
-    the count is in shared memory.
+    A worker has a copy of its parent's dataset, made for one pass of a DataLoader or for several,
+    so the count is in shared memory.
     """
 
     def __init__(self) -> None:
-        # Of the context that fits all: one made for forked processes cannot go to spawned ones.
+        # A lock for spawned processes fits all: one for forked processes cannot go to spawned ones.
         self._lock = torch.multiprocessing.get_context("spawn").Lock()
-        # The next epoch; the pass that workers began last, and its first epoch.
+        # The next epoch; the seed of the pass that workers began last; the first epoch of that.
         self._state = torch.zeros(3, dtype=torch.int64)
         self._state.share_memory_()  # type: ignore[no-untyped-call]
 
@@ -97,7 +97,8 @@ class _EpochClock:
             return int(self._state[0]) - 1
 
     def epoch_of(self, pass_seed: int, passes_before: int) -> int:
-        """The same for all workers of a pass; one more for each pass that they did before."""
+        """The epoch of a pass: the same for all its workers, and one more for each pass that they
+        did before."""
         with self._lock:
             if int(self._state[1]) != pass_seed:
                 self._state[1] = pass_seed

@@ -39,12 +39,12 @@ class _Lazy(Fields):
         return self._tensor(name)
 
     def mapped(self: F, change: Callable[[Any], Any]) -> F:
-        """The same with other tensors."""
+        """The same fields with every tensor changed."""
         tensors = {name: change(self._tensor(name)) for name in self}
         return type(self)(self._owner, tensors, **self.facts())
 
     def _tensor(self, name: str) -> Any:
-        """For use in here; what users get is told to the block."""
+        """For internal use. Before users get a tensor, the block must be told."""
         value = super().__getitem__(name)
         if isinstance(value, Tensor):
             value = users_tensor(value, self._upcast)
@@ -75,7 +75,7 @@ class TypedBatch(BatchMemory, TypedResult):
 
         batch["user"].x, batch["user", "rates", "movie"].rating, model(batch.x_dict, ...)
 
-    A view has the edge columns of its relation. Batches of Client.link_loader() have input_id,
+    A view has the edge columns of its base relation. Batches of Client.link_loader() have input_id,
     edge_label and edge_label_time beside source_index, as a Batch has them. What Batch says of
     tensors, their memory, pickling and forks holds here as well.
     """
@@ -109,11 +109,11 @@ class TypedBatch(BatchMemory, TypedResult):
             fields._upcast = upcast
             fields._block = block
         self._block = block
-        if block is not None and not links:  # those are attributes, so nobody sees who takes them
+        if block is not None and not links:  # links are plain attributes, whose use is not noticed
             block.watch()
 
     def _set_link_fields(self, fields: dict[str, Any]) -> None:
-        """For loaders: what they know of the links of a batch."""
+        """Adds fields that a loader knows about the links of the batch."""
         unknown = fields.keys() - set(_LINK_FIELDS)
         if unknown:
             raise KeyError(f"tensors {', '.join(unknown)} of no type")

@@ -28,11 +28,11 @@ class TypedLayer:
     n_id: dict[str, Any]
     """Ids of the sources; of the destinations, the first num_dst of them."""
     e_id: dict[RelationName, Any]
-    """Input row of each edge; of relations that store edge ids."""
+    """Input row of each edge, for relations that store edge ids."""
     edge_weight: dict[RelationName, Any]
-    """Of relations that store weights."""
+    """Weight of each edge, for relations that store weights."""
     edge_scale: dict[RelationName, Any]
-    """Of a LABOR sample by weight; else empty."""
+    """Scale of each edge, in a LABOR sample by weight; else empty."""
     num_src: dict[str, int]
     num_dst: dict[str, int]
 

@@ -11,7 +11,7 @@ from graphzero.client.address import CERTIFICATE_VARIABLE, START_ONE, Address
 from graphzero.client.errors import ServerUnavailable
 from graphzero.transport.host_port import parse_host_port
 
-# For the question whether a port speaks TLS, which is asked after a connection has failed.
+# Time limit for finding out whether a port speaks TLS, after a connection has failed.
 _PROBE_S = 2.0
 
 _HINT = f"(or {CERTIFICATE_VARIABLE})"
@@ -55,7 +55,7 @@ def _tls_problem(address: Address, details: str) -> str | None:
 
 
 def _speaks_tls(target: str) -> bool:
-    """Tries it. Nothing is sent but the greeting of TLS, and no certificate is looked at."""
+    """Tries a TLS handshake. Sends nothing else, and looks at no certificate."""
     where = parse_host_port(target)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

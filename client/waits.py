@@ -1,8 +1,8 @@
 """How long this program waited for answers, for the daemon's statistics.
 
-It says whether the loader or the model is the bottleneck. Whoever waits notes when; what the
-session sends next takes the sum along. No lock: a finalizer may wait in the middle of anything, and
-a forked child must not find one that is held.
+The time says whether the loader or the model is the bottleneck. Each thread that waits notes when,
+and the next message of the session carries the sum. There is no lock, because a finalizer may wait
+in the middle of any code, and a forked child must not find a lock that is held.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Waits that nobody has told yet. A program that waits and never sends has nothing to tell anyway.
+# Most waits that are kept until a message reports them. A program that never sends reports none.
 _MOST = 10_000
 
 

@@ -51,14 +51,14 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["SamplerService"].full_name
 _HOUSEKEEPING_EVERY_S = 1.0
 # Ids come in pieces of 1 MiB. Longer messages would only hold up the event loop that reads them.
 MAX_MESSAGE_BYTES = 2 << 20
-# For threads that are about to end, also when the time to drain is over.
+# How long shutdown waits for threads and handlers to end, even after the drain timeout is over.
 _LAST_MOMENT_S = 1.0
 
 
 async def run(config: Config, read_config: Callable[[], Config]) -> None:
     """Serves until SIGTERM or SIGINT, or until nobody has used it for --idle-exit seconds.
 
-    A second signal ends the process at once, with 128 and the signal's number as its exit code.
+    A second signal ends the process at once, with exit code 128 plus the signal's number.
     `read_config` reads the options again, for a reload.
     """
     listen.prepare_socket_directory(config.listen)
@@ -97,7 +97,8 @@ class _Daemon:
         )
         self._service.set_slow_request(config.log.slow_request_s)
         self._health = health.aio.HealthServicer()
-        # Two, because the options of a server hold for all of its addresses.
+        # Socket and TCP have a gRPC server each, because a server's options hold for all of its
+        # addresses.
         self._socket_server = _new_server(is_socket=True)
         self._tcp_server = None if config.listen.tcp is None else _new_server(is_socket=False)
         self._servers = [self._socket_server, *([self._tcp_server] if self._tcp_server else [])]
@@ -109,10 +110,10 @@ class _Daemon:
         self._reloading: asyncio.Task[None] | None = None
         self._reload_wanted = False
         self.work_goes_on = False
-        """After run(): whether a worker is busy with what cannot be interrupted."""
+        """After run(): whether work that cannot be interrupted is still running."""
 
     def _peer_token(self) -> bytes | None:
-        """Daemons of one dataset have one token."""
+        """The token for calls to peers: all daemons of one dataset have the same one."""
         return self._service.tcp_token
 
     async def run(self) -> None:
@@ -147,7 +148,7 @@ class _Daemon:
         self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
 
     def _tell_start(self, doors: list[Door]) -> None:
-        """For people on the terminal; where programs read the log, everything stands there."""
+        """Prints banner and warnings for people on the terminal, or logs them as JSON."""
         told = banner(self._config, self._catalog, self._plan.row_cache, doors)
         if self._config.log.log_format == "json":
             for warning in self._warnings(doors):
@@ -160,7 +161,7 @@ class _Daemon:
         print(told, flush=True)
 
     def _open_doors(self) -> list[Door]:
-        """TCP first: it is what can go wrong, and nobody should have connected by then."""
+        """Binds TCP before the Unix socket: TCP can fail, and then nobody should be connected."""
         config = self._config.listen
         doors = []
         secrets = Secrets.read(config.tls, config.token_file)
@@ -170,7 +171,7 @@ class _Daemon:
                 self._certificate = ServedCertificate(secrets.key_and_certificate)
             doors = listen.bind_tcp(self._tcp_server, config.tcp, self._certificate)
         if config.http is not None:
-            # Who does not use it does not pay for it: 3 MB and a tenth of a second.
+            # Imported only if it is used, because it costs 3 MB and a tenth of a second.
             from graphzero.server.web.side_port import SidePort
 
             self._side_port = SidePort(config.http, secrets.token, self._service)
@@ -194,7 +195,7 @@ class _Daemon:
         if not self._stop.is_set():
             self._stop.set()
             return
-        # Whoever asks twice does not want to wait for requests, nor for what hangs in them.
+        # A second signal means: do not wait for requests, not even for those that hang.
         log.warning("stopping at once: told to a second time")
         self._config.listen.socket.unlink(missing_ok=True)
         self._lock.release()
@@ -222,7 +223,7 @@ class _Daemon:
             self._stop.set()
 
     def _reload(self) -> None:
-        """On SIGHUP. One that comes during a reload is for what has changed since it began."""
+        """Handles SIGHUP. A SIGHUP during a reload causes another one, for later changes."""
         self._reload_wanted = True
         notify_reloading()
         if self._reloading is None or self._reloading.done():
@@ -242,10 +243,10 @@ class _Daemon:
             self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
             self._log_reload(version, time.monotonic() - started)
         if not self._stop.is_set():
-            notify("READY=1")  # also after one that failed: it serves as before
+            notify("READY=1")  # also after a failed reload: the daemon serves as before
 
     async def _reload_options(self) -> None:
-        """And what token and certificate the files hold by now. All of it, or nothing."""
+        """Reads options, token and certificate again, and takes over all of them or none."""
 
         def read() -> tuple[ReloadedOptions, Secrets]:
             found = reload_options(self._config, self._read_config())
@@ -287,7 +288,7 @@ class _Daemon:
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         deadline = time.monotonic() + self._config.life.drain_timeout_s
         await self._service.drain(self._config.life.drain_timeout_s)
-        # It waits for trainers that do not read what was sent to them, however long.
+        # stop() waits without limit for trainers that do not read their answers.
         stopping = asyncio.gather(*(server.stop(grace=0.1) for server in self._servers))
         stopped, _ = await asyncio.wait({stopping}, timeout=_LAST_MOMENT_S)
         if stopped:
@@ -315,8 +316,8 @@ def _new_server(*, is_socket: bool) -> Any:
 
 
 async def _handlers_end() -> None:
-    """Handlers may still be saying goodbye when the server has stopped: cut off in that, each would
-    leave a traceback in the log."""
+    """Waits for handlers that still run after the server has stopped: each one that is cut off
+    would leave a traceback in the log."""
     handlers = asyncio.all_tasks() - {asyncio.current_task()}
     if handlers:
         await asyncio.wait(handlers, timeout=_LAST_MOMENT_S)

@@ -32,18 +32,18 @@ class NotPossible(Exception):
 
 
 class UnreadableFile(Exception):
-    """A file of the dataset that the disk does not give back, or that was cut; names it and the
+    """A file of the dataset cannot be read, or was truncated; the message names the file and the
     place."""
 
 
 class PeerUnavailable(Exception):
-    """Time ran out while the daemon of another part, whose rows are needed, was waited for; names
-    it."""
+    """Time ran out while the request waited for rows from the daemon of another part; the message
+    names that daemon."""
 
 
 class PeerFailed(Exception):
-    """The daemon of another part refuses to give rows, or gives what was not asked for; names
-    it."""
+    """The daemon of another part refuses to send rows, or sends others than were requested; the
+    message names that daemon."""
 
 
 # The first row that fits counts, so a subclass stands before its base.
@@ -77,8 +77,8 @@ def code_for(error: BaseException) -> StatusCode:
 
 
 def is_of_the_machine(error: BaseException) -> bool:
-    """Whether a disk, a file or the memory of this machine failed, and not the request: whoever
-    looks after the daemon must learn of it."""
+    """Whether a disk, a file or the memory of this machine failed, and not the request: then the
+    daemon's operator must learn of it."""
     machine = (UnreadableFile, FormatError, OSError, MemoryError)
     return isinstance(error, machine) or isinstance(error.__cause__, machine)
 

@@ -21,14 +21,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     config = None
     set_up_log()
-    # Its core writes to stderr by itself, a line for each peer that does not speak TLS properly.
+    # gRPC's core would write a line to stderr for each peer that does not speak TLS properly.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     import_grpc()
     try:
         config = parse_command_line(argv)
         set_up_log(config.log.log_level, config.log.log_format)
         require_threads(config.limits.threads, config.limits.workers)
-        # NumPy and gRPC start threads as they are imported, and die of those they do not get.
+        # Imported after that check: NumPy and gRPC start threads when they are imported, and crash
+        # if the system refuses one.
         from graphzero.server.app import run
 
         asyncio.run(run(config, lambda: parse_command_line(argv)))

@@ -1,7 +1,7 @@
-"""Sessions that are ended by others than their trainers: an operator, or the limit for idle ones.
+"""Ends sessions for others than their trainers: for an operator, or by the idle timeout.
 
-The trainer's stream ends with ABORTED and a text that says who ended it and why. Its memory is free
-at once, except for what it still has mapped: tensors in hand stay valid.
+The trainer's stream ends with ABORTED and a text that says who ended it and why. The session's
+memory is free at once, except for what the trainer still has mapped: tensors in hand stay valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AND_NOW = "tensors in hand stay valid, and the next call opens another session"
 
 
 class Eviction:
-    """For the event loop's thread."""
+    """Belongs to the event loop's thread."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class Eviction:
         close: Callable[[TrainerSession], None],
         admin_key: str,
     ) -> None:
-        """`sessions` are the open ones, by their ids, at any moment; `close` takes one of them out,
-        and does nothing if it is not there any more."""
+        """`sessions` always has the open sessions, by id; `close` removes one of them, and does
+        nothing if it is gone already."""
         self._sessions = sessions
         self._close = close
         self._admin_key = admin_key.encode()
@@ -65,13 +65,13 @@ class Eviction:
         )
 
     def end_idle(self, most_s: float) -> None:
-        """Ends sessions that hold shared memory and have said nothing for so long."""
+        """Ends sessions that hold shared memory and have said nothing for over `most_s` seconds."""
         for session in list(self._sessions.values()):
             if session.idle_seconds() <= most_s:
                 continue
             stats = session.stats()
             if not stats.region_byte_size:
-                continue  # it has nothing that anybody else could use
+                continue  # it holds no memory that another session could use
             idle_s, held = stats.idle_ms / 1000, size_text(stats.region_byte_size)
             log.warning(
                 "session %d of %s is ended: it said nothing for %.0f s and held %s of shared "
@@ -90,7 +90,7 @@ class Eviction:
 
     def _end(self, session: TrainerSession, why: str) -> None:
         session.end(why)
-        self._close(session)  # at once, not only when its stream has noticed
+        self._close(session)  # at once, not only when its stream notices the end
 
     async def _require_operator(self, context: Any) -> None:
         """See transport/admin_key.py."""

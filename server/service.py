@@ -53,9 +53,10 @@ HELLO_TIMEOUT_S = 10.0
 MAX_HELLO_BYTES = 64 << 10
 # Blocks that were free for this long give their memory back.
 IDLE_MEMORY = timedelta(seconds=10)
-# A session's promise forgets the sizes of results after one to two of these, if not sooner.
+# A session's guarantee forgets the size of a result after one to two such periods, if not sooner.
 RECENT_RESULTS = timedelta(minutes=5)
-# How long a session that finds no memory waits for what trainers that have left still map.
+# A new session that finds no memory waits up to this many steps of this length for memory that
+# departed trainers still have mapped.
 _ROOM_STEP_S = 0.02
 _ROOM_STEPS = 50
 
@@ -119,7 +120,7 @@ class Service(SamplerServiceServicer):
             session, request_id = await self._open(requests)
         except _Refusal as refusal:
             refused = refusal.code, str(refusal)
-        if refused is not None:  # here, where no traceback keeps the message any more
+        if refused is not None:  # outside of `except`, where a traceback would keep the message
             _log_refusal(*refused)
             await context.abort(*refused)
         writer, ended = None, None
@@ -136,7 +137,8 @@ class Service(SamplerServiceServicer):
             if writer is not None:
                 writer.cancel()
             self._close(session)
-        # Last, when nothing is held any more: a trainer that reads nothing keeps this waiting.
+        # abort() comes last, when the session holds nothing: it waits for a trainer that does not
+        # read.
         if ended is not None:
             await context.abort(StatusCode.ABORTED, ended)
         if self._draining:
@@ -157,11 +159,11 @@ class Service(SamplerServiceServicer):
         return self.statistics()
 
     def statistics(self) -> pb.GetStatsResponse:
-        """The numbers of this moment; on the event loop's thread."""
+        """The current statistics. To be called on the event loop's thread."""
         return self._statistics.take(self._sessions.values(), draining=self._draining)
 
     def remember(self) -> None:
-        """Keeps the numbers of this second, to be called once in each."""
+        """Adds the current numbers to the history. To be called once a second."""
         self.history.add(self._shared.metrics, self._budget.used)
 
     async def EndSession(
@@ -265,12 +267,12 @@ class Service(SamplerServiceServicer):
         requests: AsyncIterator[pb.SessionRequest],
         writer: asyncio.Task[None],
     ) -> None:
-        """Until the client is gone, the daemon drains, or nothing can be written any more."""
+        """Handles messages until the client is gone, the daemon ends, or nothing can be written."""
         time_spent = LoopTime()
         async for message in requests:
             with time_spent:
                 session.handle(message)
-            del message  # large ones would stay until the next comes
+            del message  # a large message would be kept until the next one comes
             await time_spent.pay(len(self._sessions))
             await session.room_for_answers()
             if writer.done():
@@ -291,14 +293,14 @@ class Service(SamplerServiceServicer):
 
     def _close(self, session: TrainerSession) -> None:
         if self._sessions.pop(session.id, None) is None:
-            return  # it was ended by someone else than its trainer
+            return  # it was closed before, by Eviction for instance
         session.close()
         self._shared.line.sessions = len(self._sessions)
         self._last_busy = time.monotonic()
         log_closed(session)
 
     async def _check_token(self, context: Any) -> None:
-        """Peers of the Unix socket are known by its permissions; others must send the token."""
+        """Aborts a call without the token. The Unix socket needs none: permissions protect it."""
         if self.tcp_token is None or context.peer().startswith("unix:"):
             return
         metadata = dict(context.invocation_metadata() or ())
@@ -310,7 +312,7 @@ class Service(SamplerServiceServicer):
     # --- life ---
 
     def set_limits(self, limits: LimitConfig) -> None:
-        """From now on; sessions and requests that are there stay."""
+        """Changes the limits from now on; open sessions and requests stay."""
         self._limits = self._shared.limits = limits
         self._shared.scheduler.set_most(_most_workers(limits))
 
@@ -318,15 +320,15 @@ class Service(SamplerServiceServicer):
         self._shared.metrics.slow_s = seconds
 
     def watch_memory(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on requests that wait for shared memory are called when there is some."""
+        """From now on, requests that wait for shared memory try again when some is free."""
         loop.add_reader(self._budget.ready_descriptor, self._call_ready)
 
     def _call_ready(self) -> None:
         self._gate.call_ready()
-        self._inline_budget.gate.call_ready()  # regions have left room for results that go inline
+        self._inline_budget.gate.call_ready()  # freed regions leave room for inline results too
 
     def end_idle_sessions(self, most_s: float) -> None:
-        """Ends those that hold shared memory and have said nothing for so long."""
+        """Ends sessions that hold shared memory and have said nothing for over `most_s` seconds."""
         self._eviction.end_idle(most_s)
 
     def idle_seconds(self) -> float:
@@ -337,7 +339,7 @@ class Service(SamplerServiceServicer):
     async def trim_memory(self) -> None:
         """Gives idle memory back; on another thread, because it is slow."""
         await asyncio.to_thread(self._budget.trim, idle=IDLE_MEMORY, forget=RECENT_RESULTS)
-        self._shared.line.serve()  # what left a worker without a word to anybody
+        self._shared.line.serve()  # a worker may have freed working memory without calling this
 
     async def drain(self, timeout_s: float) -> None:
         """Takes no more sessions; returns when all requests are answered, or time is up."""
@@ -357,19 +359,19 @@ class Service(SamplerServiceServicer):
 
 
 def _most_workers(limits: LimitConfig) -> int:
-    """One for each session, and one for each answer to a peer: while all requests wait for peers,
-    these may be waiting for an answer from here."""
+    """Adds one worker for each session and one for each answer to a peer: while all requests here
+    wait for peers, those peers may wait for answers from this daemon."""
     return limits.workers + limits.max_sessions + AT_A_TIME
 
 
 def _log_refusal(code: StatusCode, text: str) -> None:
-    """At the level of a warning what the daemon or its data are to blame for."""
+    """Logs a refusal as a warning if the daemon or its data are to blame for it."""
     level = logging.WARNING if code in (StatusCode.DATA_LOSS, StatusCode.INTERNAL) else logging.INFO
     log.log(level, "refused a session: %s: %s", code.name, text, extra=fields(code=code.name))
 
 
 def _check_hello(first: pb.SessionRequest) -> None:
-    """Whether the first message of a stream is one that a session can begin with."""
+    """Raises _Refusal unless a session can begin with this first message of a stream."""
     if first.WhichOneof("body") != "hello":
         raise _Refusal(StatusCode.INVALID_ARGUMENT, "the first message must be hello")
     hello = first.hello

@@ -1,10 +1,10 @@
-"""Files for whoever copies a dataset: which there are, and their bytes as they are stored.
+"""Sends the files of a dataset to clients that copy it: their list, and their bytes as stored.
 
-A copy must not cost trainers what they need. A few calls are answered at a time, each of at most 64
-MiB, so that everyone who copies gets turns. Reading happens on other threads than the event loop's.
-What lies in memory is read from there; the rest is read around the page cache, which would else
-fill with what no trainer asked for. And the event loop, which has to hand over every piece, pauses
-after each one while there are sessions.
+A copy must not slow trainers down. A few calls are answered at a time, each of at most 64 MiB, so
+that all clients that copy get turns. Other threads than the event loop's read the files. They read
+from the page cache what lies there, and the rest around it, because the cache would otherwise fill
+with data that no trainer asked for. The event loop, which hands over every piece, pauses after each
+one while there are sessions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -27,11 +29,11 @@ from graphzero.server.datasets.catalog import Catalog
 
 PIECE_BYTES = _engine.CHECKSUM_BLOCK
 MAX_CALL_BYTES = 64 << 20
-# Threads that read for copies: housekeeping has a few threads in all.
+# Calls that are answered at a time. Each has a thread, so that a disk that hangs stops only copies.
 _AT_A_TIME = 2
 # A client that takes nothing for this long gives its place to others.
 _STALLED_S = 60.0
-# Of the event loop's time, after each piece and for each session. A piece takes about as long.
+# The event loop pauses this long for each session after a piece, which takes it about as long.
 _PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.02
 _CHECKSUMS_AT_ONCE = 64
@@ -40,15 +42,16 @@ _DIRECT_ALIGN = 4096
 
 
 class Transfers:
-    """For the event loop's thread."""
+    """Belongs to the event loop's thread."""
 
     def __init__(self, catalog: Catalog, sessions: Callable[[], int]) -> None:
-        """`sessions` tells how many there are."""
+        """`sessions` returns the number of open sessions."""
         self._catalog = catalog
         self._sessions = sessions
         self._turns = asyncio.Semaphore(_AT_A_TIME)
+        self._threads = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="copy")
         self.open = 0
-        """Calls that are answered or wait to be."""
+        """Calls of ReadFile that are being answered or wait for their turn."""
 
     async def list_files(self, request: pb.ListFilesRequest, context: Any) -> pb.ListFilesResponse:
         """The rpc ListFiles."""
@@ -69,7 +72,7 @@ class Transfers:
         try:
             file = self._find(request)
             async with self._turns:
-                async for piece in _pieces(file, request):
+                async for piece in _pieces(file, request, self._threads):
                     await asyncio.wait_for(context.write(piece), _STALLED_S)
                     await self._let_trainers_work()
         except asyncio.TimeoutError:
@@ -130,16 +133,17 @@ def _check_range(request: pb.ReadFileRequest, file: FileIdentity) -> None:
 
 
 async def _pieces(
-    file: FileIdentity, request: pb.ReadFileRequest
+    file: FileIdentity, request: pb.ReadFileRequest, threads: ThreadPoolExecutor
 ) -> AsyncIterator[pb.ReadFileResponse]:
-    """What to send, one after the other."""
-    reader = await asyncio.to_thread(_opened, file)
+    """The messages to send, in order."""
+    loop = asyncio.get_running_loop()
+    reader = await loop.run_in_executor(threads, _opened, file)
     try:
         end = request.offset + request.byte_size
         checksums: list[int] = []
         for at in range(request.offset, end, PIECE_BYTES):
             size = min(PIECE_BYTES, end - at)
-            data, checksum = await asyncio.to_thread(_read, reader, file, at, size)
+            data, checksum = await loop.run_in_executor(threads, _read, reader, file, at, size)
             if not request.checksums_only:
                 yield pb.ReadFileResponse(data=data, checksums=[checksum])
                 continue
@@ -148,7 +152,8 @@ async def _pieces(
                 yield pb.ReadFileResponse(checksums=checksums)
                 checksums = []
     finally:
-        reader.close()
+        # A call that is cancelled leaves a thread behind that still reads: close() waits for it.
+        loop.run_in_executor(threads, reader.close)
 
 
 def _opened(file: FileIdentity) -> _PieceReader:
@@ -169,26 +174,32 @@ def _read(reader: _PieceReader, file: FileIdentity, at: int, size: int) -> tuple
 
 
 class _PieceReader:
-    """Reads pieces of a file. Used by one thread at a time."""
+    """Reads pieces of a file. Thread-safe: one thread reads or closes at a time."""
 
     def __init__(self, file: FileIdentity) -> None:
+        self._lock = threading.Lock()
         self._descriptor = file.open()
         self._direct: int | None = None
         with suppress(OSError):  # not every file system offers it
             self._direct = file.open(os.O_DIRECT)
-        # Of its own pages, because O_DIRECT wants it aligned; one page more, because offsets may
-        # begin within a page.
-        self._buffer = mmap.mmap(-1, PIECE_BYTES + 2 * _DIRECT_ALIGN)
+        # Whole pages, because O_DIRECT needs an aligned address; longer than a piece, because an
+        # offset may lie within a page.
+        self._buffer = mmap.mmap(-1, PIECE_BYTES + _DIRECT_ALIGN)
 
     def read(self, at: int, size: int) -> bytes:
         """Raises OSError, also if the file has become shorter."""
+        with self._lock:
+            return self._read(at, size)
+
+    def _read(self, at: int, size: int) -> bytes:
         view = memoryview(self._buffer)[:size]
         with view, suppress(OSError):
-            # Not every file system can tell (EOPNOTSUPP), and what is not in memory is EAGAIN.
+            # Fails with EAGAIN if a page is not in memory, and with EOPNOTSUPP if the file system
+            # cannot tell.
             if os.preadv(self._descriptor, [view], at, os.RWF_NOWAIT) == size:
                 return bytes(view)
         if self._direct is not None:
-            with suppress(OSError):  # refused for another alignment: then through the cache
+            with suppress(OSError):  # the disk needs another alignment: read through the cache
                 return self._read_direct(at, size)
         data = os.pread(self._descriptor, size, at)
         if len(data) != size:
@@ -205,7 +216,8 @@ class _PieceReader:
             return bytes(view[skipped : skipped + size])
 
     def close(self) -> None:
-        os.close(self._descriptor)
-        if self._direct is not None:
-            os.close(self._direct)
-        self._buffer.close()
+        with self._lock:
+            os.close(self._descriptor)
+            if self._direct is not None:
+                os.close(self._direct)
+            self._buffer.close()

@@ -1,4 +1,4 @@
-"""PyG's sampling arguments in a client's words. What cannot be done is refused by name."""
+"""Turns PyG's sampling arguments into a client's, and refuses by name what is not supported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def induced_if_undirected(directed: bool, subgraph_type: SubgraphType | str) -> 
 
 
 def refuse(**given: Any) -> None:
-    """Raises for the first argument that is not None or False: never ignored."""
+    """Raises NotImplementedError for the first argument that is not None or False, instead of
+    ignoring it."""
     for name, value in given.items():
         if value is not None and value is not False:
             raise NotImplementedError(f"{name}={_short(value)} is not supported: {_REASONS[name]}")
@@ -50,8 +51,8 @@ _REASONS = {
 
 
 def split_input_nodes(dataset: DatasetInfo, input_nodes: Any) -> dict[Key, Any]:
-    """PyG's (type, nodes), or several of them by type, as nodes by the type's name; None is that of
-    a dataset without types. Nodes are what names them: ids, a mask, a split, None for all."""
+    """Turns PyG's (type, nodes), or a mapping of several types, into nodes by the name of the type,
+    which is None in a dataset without types. Nodes are ids, a mask, a split, or None for all."""
     if not dataset.schema.typed:
         return {None: _without_type(input_nodes, "input_nodes")}
     names = dataset.schema.type_names
@@ -73,8 +74,8 @@ def split_input_nodes(dataset: DatasetInfo, input_nodes: Any) -> dict[Key, Any]:
 def split_edge_label_index(
     dataset: DatasetInfo, edge_label_index: Any
 ) -> tuple[RelationName | None, Any]:
-    """PyG's (relation, links), or the relation alone, as both; None is the relation of a dataset
-    without types, and the links of all edges."""
+    """Turns PyG's (relation, links), or the relation alone, into both. The relation is None in a
+    dataset without types; the links are None for all edges."""
     if not dataset.schema.typed:
         return None, _without_type(edge_label_index, "edge_label_index")
     found = dataset.schema.relation_names

@@ -14,9 +14,8 @@ from graphzero.files.column_keys import column_key
 def asked_columns(
     dataset: DatasetInfo, parts: Mapping[Key, Part], columns: Any
 ) -> dict[Key, list[str]]:
-    """By store. None: all that PyG's loaders would slice, which are those of nodes and of edges.
-
-    Otherwise what Client.sample() takes as columns.
+    """Names of columns by store. `columns` is what Client.sample() takes, or None for all columns
+    that PyG's loaders would slice, which are those of nodes and of edges.
     """
     if columns is None:
         return {key: list(part.columns) for key, part in parts.items()}

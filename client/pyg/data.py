@@ -63,7 +63,7 @@ def _typed_stores(batch: TypedBatch) -> Stores:
         nodes = batch[name]
         stores[name] = {field: nodes[field] for field in nodes}
         if not stores[name].keys() - {"n_id", "batch"}:
-            # Of a type without columns PyG's HeteroData must have been told it, and so tells it.
+            # For a type without columns PyG's HeteroData, and its batches, store num_nodes.
             stores[name]["num_nodes"] = nodes.num_nodes
         if by_hop:
             stores[name]["num_sampled_nodes"] = nodes.num_sampled_nodes
@@ -78,8 +78,8 @@ def _typed_stores(batch: TypedBatch) -> Stores:
 def make_bidirectional(stores: Stores, kept: Mapping[Key, Collection[str]]) -> None:
     """Adds the reverse of every edge of a typed sample, to the relation that PyG takes for it.
 
-    As there, the edges of such a relation are not known by their ids any more, so that all it has
-    beside them goes, but for the fields in `kept`.
+    As in PyG, the edges of such a relation have no ids any more, so all its fields beside
+    edge_index are dropped, except for those in `kept`.
     """
     drawn = {key: fields[EDGE_INDEX] for key, fields in stores.items() if EDGE_INDEX in fields}
     output = HeteroSamplerOutput(
@@ -99,7 +99,7 @@ def make_bidirectional(stores: Stores, kept: Mapping[Key, Collection[str]]) -> N
 
 def data_of(stores: Stores, of_all: dict[str, Any] | None = None) -> Data | HeteroData:
     """`of_all`: what a HeteroData has beside its stores."""
-    # What Data(**fields) does, but that looks for a property behind every name, which costs more
+    # The same as Data(**fields), but that looks for a property behind every name, which costs more
     # than all the rest of a loader's work for a batch.
     if None in stores:
         data = Data()

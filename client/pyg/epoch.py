@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class EpochProgress:
-    """An epoch that can be begun again: it follows from what torch's generator was before it."""
+    """An epoch that can be begun again: it follows from the state of torch's generator before."""
 
     generator_state: torch.Tensor
     handed_out: int = 0
@@ -38,7 +38,7 @@ class EpochProgress:
 
     @classmethod
     def decoded(cls, state: Any, handed_out: int) -> EpochProgress | None:
-        """What a checkpoint has; None: no epoch was under way."""
+        """The progress in a checkpoint; None if no epoch was under way."""
         if state is None:
             return None
         try:
@@ -67,7 +67,7 @@ class _Order:
 
 
 def new_order(loader: BatchLoader, batch_sampler: Any = None) -> _Order:
-    """The next epoch, as DataLoader would begin it; or that of another batch_sampler."""
+    """The next epoch, as DataLoader would begin it; or an epoch of another batch_sampler."""
     if loader.ranked is not None and batch_sampler is None:
         return _ranked_order(loader.ranked, loader.ranked.begin())
     progress = EpochProgress(_generator_of(loader).get_state())
@@ -84,9 +84,9 @@ def _ranked_order(ranked: RankedBatches, progress: RankedProgress) -> _Order:
 def resumed_order(loader: BatchLoader, progress: EpochProgress | RankedProgress) -> _Order:
     """The rest of an epoch, or the next one if nothing of it is left.
 
-    Draws again what the epoch drew before. From a generator of the loader, which then is where it
-    was; but not from torch's global one, whose state is the user's to restore. Ranks draw nothing
-    from either.
+    Repeats the draws that the epoch made before. A generator of the loader is then in the state in
+    which it was. The state of torch's global generator stays as it is: the user restores it.
+    Epochs of ranks draw from neither.
     """
     if isinstance(progress, RankedProgress):
         assert loader.ranked is not None
@@ -119,8 +119,9 @@ class Epoch:
         self._loader = loader
         self._progress = order.progress
         self._changes = loader.data.changes
-        # Of the batches under way, in order. Not an attribute of what fills it: a cycle would keep
-        # shared memory until the garbage collector comes.
+        # Positions and requests of the batches under way, in order. The generator that fills it has
+        # no reference to this object: a cycle would keep shared memory until the garbage collector
+        # runs.
         self._under_way: deque[tuple[Positions, Seeds]] = deque()
         batches = loader.client.loader(
             None,
@@ -158,7 +159,7 @@ class Epoch:
 def _requests(
     loader: BatchLoader, order: _Order, under_way: deque[tuple[Positions, Seeds]]
 ) -> Iterator[Seeds | None]:
-    yield from itertools.repeat(None, order.first)  # skipped by who resumes
+    yield from itertools.repeat(None, order.first)  # a resumed loader skips these
     for step, positions in enumerate(order.positions, order.first):
         seed = batch_seed(order.seed, 0, step, order.place.rank, order.place.world_size)
         request = loader._request(positions, seed)
@@ -168,7 +169,7 @@ def _requests(
 
 @dataclass
 class _Counted:
-    """Requests of which there are so many."""
+    """Requests whose number is known."""
 
     requests: Iterator[Seeds | None]
     count: int
@@ -181,8 +182,8 @@ class _Counted:
 
 
 def _numbered(loader: BatchLoader, requests: Iterator[Seeds | None]) -> Iterable[Seeds | None]:
-    """Batches that follow from each other are numbered over all epochs of a client's Loader, which
-    wants to know for it how many an epoch has. Here each iter() is a run of its own."""
+    """With a batch_dependency a client's Loader numbers the batches of all its epochs, and must
+    know how many batches an epoch has. Here each iter() is a run of its own."""
     return _Counted(requests, len(loader)) if drift_of(loader._labor()) else requests
 
 

@@ -24,13 +24,13 @@ from torch_geometric.sampler import EdgeSamplerInput
 
 @dataclass(frozen=True)
 class LinkItems:
-    """Made by of(), which checks all that every batch would stumble over."""
+    """Made by of(), which raises errors that every batch would raise."""
 
     plan: LinkPlan
     links: Links
     labels: torch.Tensor | None
     times: torch.Tensor | None
-    """Those of the links."""
+    """Times of the links."""
     input_id: torch.Tensor | None
     """What batches have as input_id; None for the position."""
 
@@ -87,7 +87,7 @@ class LinkItems:
         )
 
     def sampler_input(self) -> EdgeSamplerInput:
-        """All of them, as PyG's loaders have their items."""
+        """All links, as PyG's loaders have their items."""
         return EdgeSamplerInput(
             input_id=self.input_id,
             row=torch.from_numpy(self.links.sources),
@@ -104,7 +104,7 @@ class LinkItems:
     def fields(
         self, batch: Batch | TypedBatch, positions: IdArray, request: LinkRequest | EndsAsSeeds
     ) -> Stores:
-        """What a batch tells about its links, by PyG's names."""
+        """Fields of a batch about its links, by PyG's names."""
         at = torch.from_numpy(positions)
         labels = None if self.labels is None else self.labels[at]
         times = None if self.times is None else self.times[at]
@@ -126,7 +126,7 @@ def _given_links(
 
 
 def _every_link(client: Client, ends: LinkEnds, labels: Any) -> tuple[IdArray, IdArray]:
-    """In the order of the input where the graph knows it, which is the order of its labels."""
+    """All edges, in the order of the input if the graph knows it, which is that of the labels."""
     if ends.relation_number is None:
         raise ValueError(
             f"edge_label_index is {ends.relation}, which the dataset does not have, without links; "

@@ -37,17 +37,18 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
     data: as in NeighborLoader.
     edge_label_index: (2, links) global ids; None for all edges, which must then fit in memory. Of a
     dataset with types, (relation, links), or the relation alone for all its edges.
-    edge_label_time: the time of each link, with time_attr: nothing later is in its tree. Negatives
-    exist at that time too.
-    original_ids: they are original ids of a relabelled dataset: integers, or two lists of texts.
+    edge_label_time: the time of each link, with time_attr: nothing later is in its tree. Drawn
+    negatives exist at that time too.
+    original_ids: edge_label_index has original ids of a relabelled dataset: integers, or two lists
+    of texts.
     neg_sampling: as PyG takes it, or graphzero.Negatives, which can also draw by degree or from
-    candidates, and reject what is an edge. The daemon draws, unless NegativeSampling has weights:
-    then torch does, here.
+    candidates, and reject pairs that are edges. The daemon draws, unless NegativeSampling has
+    weights: then torch does, in this process.
     exclude_seed_edges: True leaves edges that are links of a batch out of its sample, "both" their
-    reverses too. PyG leaves them in, where a model can read the answer from them. Of links with
-    times, "own" leaves the edges between their ends out of their trees that did not exist before
-    the time of the link, in every direction, "pair" all edges between them. The default, None, is
-    "own" for links with times and False for others.
+    reverses too. PyG leaves them in, where a model can read the answer from them. For links with
+    times, "own" leaves out of the trees of a link all edges between its ends that did not exist
+    before its time, in every direction; "pair" leaves out all edges between its ends. The default,
+    None, is "own" for links with times and False for others.
 
     The rest is as in NeighborLoader.
     """

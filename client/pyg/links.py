@@ -1,4 +1,4 @@
-"""Links as PyG describes them: to a request, and from a batch."""
+"""Links as PyG describes them: turns them into requests, and batches into PyG's fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from graphzero.files.schema import RelationName
 
 @dataclass(frozen=True, eq=False)
 class EndsAsSeeds(NodeSeeds):
-    """Links of a relation that the dataset does not have, for whom their ends are just nodes."""
+    """Links of a relation that the dataset does not have: their ends are sampled as mere nodes."""
 
     source_index: IdArray = field(default_factory=lambda: NO_IDS)
     """Local ids, as a batch around links has them."""
@@ -41,12 +41,12 @@ class EndsAsSeeds(NodeSeeds):
 
 @dataclass(frozen=True)
 class LinkPlan:
-    """How links become requests, and batches tell about their links."""
+    """How links become requests, and what batches have about their links."""
 
     ends: LinkEnds
     negatives: NegativePlan
     candidates: Candidates
-    """Those of negatives.engine, which a client has checked."""
+    """The candidates of negatives.engine, which a client has checked."""
 
     @classmethod
     def of(
@@ -126,7 +126,7 @@ class LinkPlan:
         times: torch.Tensor | None,
         num_links: int,
     ) -> LinkFields:
-        """What a batch tells about its links."""
+        """What a batch has about its links."""
         if isinstance(request, EndsAsSeeds):
             sources = torch.from_numpy(request.source_index)
             targets = torch.from_numpy(request.target_index)
@@ -144,8 +144,8 @@ class LinkPlan:
                 batch=trees,
             )
         negatives = targets[num_links:]
-        # Disjoint trees of one link are those whose seeds have its number; PyG puts what it drew
-        # in this order, and so does whoever draws here.
+        # In a disjoint sample, negative i belongs to the tree of link i modulo the number of links.
+        # PyG orders its negatives in this way, and so do negatives that torch draws here.
         by_round = plan.given is not None and trees is not None
         rows = negatives.view(-1, num_links).t() if by_round else negatives.view(num_links, -1)
         return LinkFields(
@@ -159,7 +159,7 @@ class LinkPlan:
 
 @dataclass(frozen=True)
 class LinkFields:
-    """What PyG's loaders tell about the links of a batch; None where they set nothing."""
+    """Fields that PyG's loaders set about the links of a batch; None for those they do not set."""
 
     edge_label_index: torch.Tensor | None = None
     edge_label: torch.Tensor | None = None
@@ -167,7 +167,7 @@ class LinkFields:
     dst_pos_index: torch.Tensor | None = None
     dst_neg_index: torch.Tensor | None = None
     time: torch.Tensor | None = None
-    """Of the links, and of the negatives among edge_label_index."""
+    """Times of the links, and of the negatives among edge_label_index."""
     batch: dict[Key, torch.Tensor] | None = None
     """The number of the link that each node was found from, by type."""
 
@@ -178,7 +178,7 @@ class LinkFields:
         return self.edge_label_index, self.edge_label
 
     def stores(self, ends: LinkEnds) -> Stores:
-        """By PyG's names, where PyG puts them."""
+        """The fields by PyG's names, in the stores where PyG puts them."""
         stores: Stores = {key: {} for key in (ends.relation, ends.source_key, ends.target_key)}
         if self.edge_label_index is not None:
             stores[ends.relation] |= {
@@ -204,10 +204,11 @@ class LinkFields:
 def _links_of_nodes(
     batch: Batch | TypedBatch, first: int, num_links: int
 ) -> dict[Key, torch.Tensor] | None:
-    """Of every node of a disjoint sample, the number of the link in whose tree it is.
+    """For every node of a disjoint sample, the number of the link in whose tree it is.
 
-    Seeds are all sources and all targets, or first the targets, if their type comes first; `first`
-    is the number of those before the others. The ends of negative i belong to link i modulo links.
+    Seeds are all sources, then all targets, or targets first if their type comes first; `first` is
+    how many there are of whichever comes first. The ends of negative i belong to link i modulo the
+    number of links.
     """
     trees: dict[Key, Any] = (
         {name: batch[name].batch for name in batch.node_types}
@@ -223,5 +224,5 @@ def _links_of_nodes(
 
 
 def _repeated(times: torch.Tensor, count: int) -> torch.Tensor:
-    """The times of links for as many pairs: pair i has that of link i modulo links."""
+    """The times of `count` pairs: pair i has that of link i modulo the number of links."""
     return times if len(times) == count else times[torch.arange(count) % len(times)]

@@ -1,5 +1,5 @@
-"""What the PyG loaders share: torch's DataLoader decides which items make a batch, a client's
-Loader has the batches prepared ahead."""
+"""What the PyG loaders share: torch's DataLoader decides which items make a batch, and a client's
+Loader lets the daemon prepare the batches ahead."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from torch_geometric.loader import LinkLoader, NodeLoader
 from torch_geometric.loader.mixin import WorkerInitWrapper
 from torch_geometric.sampler import BaseSampler
 
-# What tools that rebuild a DataLoader pass on; PyG drops them too.
+# Arguments that tools which rebuild a DataLoader pass on; PyG drops them too.
 _REBUILT = ("dataset", "collate_fn")
 _PYG_COLLATES = (NodeLoader.collate_fn, LinkLoader.collate_fn)
 
@@ -47,17 +47,17 @@ _STATE_VERSION = 1
 
 
 class BatchLoader(DataLoader[int]):
-    """Batches of `num_items` items, which subclasses turn into requests and results into Data.
+    """Batches of `num_items` items. Subclasses turn items into requests, and results into Data.
 
     Subclasses inherit from PyG's loaders too, whose constructors are not called: this one sets what
     they set. `dataset` is the range of positions; order, batch size and the rest are DataLoader's,
     and its generator (torch's global one by default) also seeds the draws, so that
     torch.manual_seed() repeats an epoch. Each iter() is independent of the others.
 
-    There are two ways to a batch. The daemon prepares batches with their columns ahead, and what is
-    left to do happens in the process that iterates. Where the user's own code belongs between
-    sampling and gathering, or into worker processes, PyG's way is followed instead: collate_fn()
-    samples and filter_fn() gathers, in num_workers processes of torch.
+    There are two ways to a batch. Usually the daemon prepares batches with their columns ahead, and
+    the process that iterates does the rest. If the user's own code must run between sampling and
+    gathering, or in worker processes, the loader follows PyG's way instead: collate_fn() samples
+    and filter_fn() gathers, in num_workers processes of torch.
 
     Picklable: the copy connects for itself.
     """
@@ -126,13 +126,14 @@ class BatchLoader(DataLoader[int]):
         multiprocessing_context: Any = None,
         **kwargs: Any,
     ) -> None:
-        """DataLoader's constructor without what it says about workers, which may never start."""
+        """Calls DataLoader's constructor without the arguments about workers, as these may never
+        start."""
         if not isinstance(num_workers, int) or num_workers < 0:
             raise ValueError(f"num_workers is {num_workers!r}, expected a number of at least 0")
         options = {name: value for name, value in kwargs.items() if name not in _REBUILT}
         require_arguments(type(self).__name__, DataLoader.__init__, (self, ()), options)
         DataLoader.__init__(self, range(num_items), **options)  # type: ignore[arg-type]
-        del self.__dict__["collate_fn"]  # torch's own: the method takes its place
+        del self.__dict__["collate_fn"]  # torch's default, in whose place the method is used
         if num_workers:
             self.num_workers = num_workers
             self.prefetch_factor = prefetch_factor or 2  # torch's default
@@ -173,11 +174,11 @@ class BatchLoader(DataLoader[int]):
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is, in plain values: in the middle of its last iter(), or at its end.
 
-        Epochs follow from the state of torch's generator. That of an epoch that has begun is here;
-        later ones are the same after a restart if the loader has a generator of its own, or if
-        torch's state is part of the checkpoint (torch.get_rng_state()). A sampler or batch_sampler
-        that was given keeps its own state. Of a loader with a rank, epochs follow from its seed,
-        and the state is the same on every rank.
+        Epochs follow from the state of torch's generator. This has the generator's state of an
+        epoch that has begun; later epochs are the same after a restart if the loader has a
+        generator of its own, or if torch's state is part of the checkpoint (torch.get_rng_state()).
+        A sampler or batch_sampler that was given keeps its own state. Epochs of a loader with a
+        rank follow from its seed, and the state is the same on every rank.
         """
         self._require_daemon_s_way("state_dict()")
         info = self.client.info()
@@ -228,8 +229,8 @@ class BatchLoader(DataLoader[int]):
         )
 
     def set_epoch(self, epoch: int) -> None:
-        """Of a loader with a rank: makes `epoch` that of the next iter(). After load_state_dict()
-        in the middle of that very epoch, its rest."""
+        """For a loader with a rank: makes `epoch` the epoch of the next iter(), which has its rest
+        after load_state_dict() in the middle of that very epoch."""
         if self.ranked is None:
             raise ValueError("this loader has no rank: its epochs follow from torch's generator")
         resume_at = self._resume_at
@@ -239,7 +240,7 @@ class BatchLoader(DataLoader[int]):
         self._resume_at = self._progress = None
 
     def _meet_ranks(self) -> None:
-        """Of ranks that were found: raises unless all of them begin in the same place."""
+        """If rank="auto" found the ranks: raises unless all of them begin in the same place."""
         if self.ranked is None or not self.ranked.place.found or self._goes_pyg_s_way():
             return
         resume_at = self._resume_at
@@ -248,7 +249,7 @@ class BatchLoader(DataLoader[int]):
             require_same_on_all_ranks({**self.state_dict(), **self.ranked.state(resume_at)})
 
     def filter_fn(self, out: Output) -> Any:
-        """Columns for what collate_fn() sampled: PyG's way to a batch, see the class."""
+        """Gathers columns for what collate_fn() sampled: PyG's way to a batch, see the class."""
         if self.transform_sampler_output is not None:
             out = self.transform_sampler_output(out)
         stores = stores_of_output(out, self.neighbor_sampler.edge_permutation, self._parts)
@@ -265,7 +266,7 @@ class BatchLoader(DataLoader[int]):
                 fields[SCALES] = drawn[SCALES]
             if part.edges and part.edges.has_weight_field and WEIGHTS not in fields:
                 weights = drawn.get(WEIGHTS)
-                if weights is None and "e_id" in fields:  # of edges that someone else chose
+                if weights is None and "e_id" in fields:  # other code chose these edges
                     store = self.data if key is None else self.data[key]
                     weights = store[WEIGHTS][fields["e_id"]]
                 if weights is not None:
@@ -275,7 +276,7 @@ class BatchLoader(DataLoader[int]):
 
     @abstractmethod
     def _request(self, positions: Positions, seed: int) -> Seeds:
-        """What the daemon is asked for; `seed` is for draws that are made here."""
+        """The request to the daemon for these items; `seed` is for draws made in this process."""
 
     @abstractmethod
     def _time(self) -> GivenTimes | Literal["own"] | None:
@@ -285,25 +286,25 @@ class BatchLoader(DataLoader[int]):
     def _link_or_node_fields(
         self, batch: Batch | TypedBatch, positions: Positions, request: Any
     ) -> Stores:
-        """What a batch has beside the sample and its columns. `request`: what it was asked for."""
+        """Fields of a batch beside the sample and its columns. `request` is what it answers."""
 
     @abstractmethod
     def _metadata(self, out: Output) -> Stores:
-        """The same fields, as a sampler of PyG's says them."""
+        """The same fields, from the output of a PyG sampler."""
 
     @abstractmethod
     def _digest(self) -> str:
-        """Differs where other items would come."""
+        """Differs for other items."""
 
     def _labor(self) -> Labor | None:
         sampler = self.neighbor_sampler
         return sampler.labor if isinstance(sampler, GraphZeroSampler) else None
 
     def _goes_pyg_s_way(self) -> bool:
-        """Whether something is asked for that only PyG's way to a batch can do, see the class."""
+        """Whether the user asked for something that needs PyG's way to a batch, see the class."""
         kind: Any = type(self)
         init_fn = self.worker_init_fn
-        if isinstance(init_fn, WorkerInitWrapper):  # what a context of PyG's leaves behind
+        if isinstance(init_fn, WorkerInitWrapper):  # left behind by a context manager of PyG
             init_fn = init_fn.func
         return (
             init_fn is not None
@@ -331,7 +332,7 @@ class BatchLoader(DataLoader[int]):
         }
 
     def _clients_columns(self, changes: DataChanges) -> Any:
-        """The same as a client is asked for them."""
+        """The same, as the argument `columns` of Client.loader()."""
         asked = self._asked_columns(changes)
         return asked.get(None, asked)
 
@@ -357,7 +358,7 @@ class BatchLoader(DataLoader[int]):
     @staticmethod
     def _data(stores: Stores, changes: DataChanges, more: Stores) -> Data | HeteroData:
         for key, fields in more.items():
-            # A key that is not there is that of links whose relation has no edges.
+            # A missing key is that of links whose relation the dataset does not have.
             stores.setdefault(key, {}).update(fields)
         return data_of(stores, changes.of_all)
 

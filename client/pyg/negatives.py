@@ -24,15 +24,15 @@ class LinkEnds:
     """What the ends of links can be."""
 
     relation: RelationName | None
-    """None of a dataset without types."""
+    """None in a dataset without types."""
     num_sources: int
-    """Nodes of the type of sources."""
+    """Number of nodes of the type of sources."""
     num_targets: int
     types: tuple[int, int] = (0, 0)
     """Numbers of the types of sources and targets."""
     relation_number: int | None = 0
-    """None if the dataset does not have the relation: what is to be predicted need not be what is
-    aggregated along."""
+    """None if the dataset does not have the relation: a model need not aggregate along the relation
+    that it predicts."""
     have_times: tuple[bool, bool] = (False, False)
     """Whether nodes of the types of sources and targets have times."""
 
@@ -71,14 +71,14 @@ def link_ends(dataset: DatasetInfo, relation: RelationName | None) -> LinkEnds:
 class NegativePlan:
     """Who draws negatives, and which.
 
-    The engine does, unless NegativeSampling has a weight for each node of the graph: those are
-    here, and so are the draws, by torch.
+    The engine does, unless NegativeSampling has a weight for each node of the graph. These weights
+    are in this process, so torch draws here.
     """
 
     engine: Negatives | None
     given: NegativeSampling | None
     asked: NegativeSampling | Negatives | None
-    """What the user said, without its other forms."""
+    """What the user asked for, as an object even if it was a dict or a string."""
 
     @classmethod
     def of(cls, neg_sampling: Any, neg_sampling_ratio: float | None = None) -> NegativePlan:
@@ -109,7 +109,7 @@ class NegativePlan:
         return (self.engine is not None or self.given is not None) and not self.is_triplet
 
     def check(self, exclude: ExcludeSeedEdges | None, ends: LinkEnds, *, is_temporal: bool) -> None:
-        """Raises for what every request would raise for."""
+        """Raises errors that every request would raise."""
         times = NO_IDS if is_temporal else None
         link_request(NO_IDS, NO_IDS, None, exclude, Candidates(), times=times)
         if is_temporal and self.given is not None:
@@ -163,7 +163,7 @@ class NegativePlan:
 
 
 def _cast(neg_sampling: Any, ratio: float | None) -> NegativeSampling | None:
-    if ratio:  # as PyG has it, the ratio counts where both are given
+    if ratio:  # as in PyG, the ratio counts if both are given
         neg_sampling = {"mode": "binary", "amount": ratio}
     try:
         return NegativeSampling.cast(neg_sampling)
@@ -185,7 +185,7 @@ def labels_of_pairs(
 
 
 def checked_labels(plan: NegativePlan, labels: Any) -> torch.Tensor | None:
-    """Labels of links, shifted where 0 is to mean "negative"."""
+    """Labels of links, raised by 1 if 0 is to mean "negative"."""
     if labels is None:
         return None
     if plan.is_triplet:

@@ -27,10 +27,10 @@ class ItemsOfType:
 
     key: Key
     first: int
-    """Number of the first among the items of all types."""
+    """Number of the type's first item among the items of all types."""
     count: int
     input_id: torch.Tensor | None
-    """What batches have as input_id; None for the position among those of the type."""
+    """What batches have as input_id; None for the position among the items of the type."""
 
     def input_id_at(self, positions: torch.Tensor) -> torch.Tensor:
         return positions if self.input_id is None else self.input_id[positions]
@@ -96,8 +96,8 @@ class NodeItems:
         return len(self.seeds)
 
     def split(self, positions: Positions) -> list[tuple[ItemsOfType, Positions]]:
-        """Items as positions among those of their type, in the order given. Types of which there is
-        none are left out."""
+        """Splits items by type, into positions among the items of the type, in the order given.
+        Types without items are left out."""
         if len(self.types) == 1:
             return [(self.types[0], positions)]
         pieces = []
@@ -108,7 +108,7 @@ class NodeItems:
         return pieces
 
     def sampler_input(self) -> NodeSamplerInput:
-        """All of them, as PyG's loaders have their items."""
+        """All items, as PyG's loaders have theirs."""
         if len(self.types) > 1:
             raise NotImplementedError(
                 "input_nodes of several types are not supported where worker processes or own code "
@@ -124,7 +124,7 @@ class NodeItems:
         )
 
     def fields(self, positions: Positions, seed_time: torch.Tensor | None) -> Stores:
-        """What batches have about their seeds, by PyG's names. `seed_time`: of all of them."""
+        """Fields of a batch about its seeds, by PyG's names. `seed_time` has that of each seed."""
         stores: Stores = {}
         first = 0
         for items, own in self.split(positions):
@@ -139,7 +139,8 @@ class NodeItems:
 
 
 def _by_type(value: Any, given: dict[Key, Any], what: str) -> dict[Key, Any]:
-    """An argument that accompanies nodes of several types and then is by type as well."""
+    """An argument that accompanies input_nodes, by type. If these have several types, the user must
+    give it by type as well."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
@@ -159,7 +160,7 @@ def _by_type(value: Any, given: dict[Key, Any], what: str) -> dict[Key, Any]:
 def _nodes(
     client: Client, number: int, input_nodes: Any, original_ids: bool, what: str
 ) -> tuple[Positions | None, torch.Tensor | None]:
-    """Ids, or None for all nodes of the type; and what input_id is, or None for the position.
+    """Ids, or None for all nodes of the type; and their input_id, or None for their positions.
 
     PyG's input_id is the position in a list of nodes, but the node itself in a mask.
     """

@@ -33,19 +33,19 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     replaces or deletes shows in the batches, as with PyG's. Batches of a dataset with types are
     HeteroData.
     input_nodes: ids, a bool mask, a slice, None for all nodes, or the name of a split. Of a dataset
-    with types, (type, nodes), or a mapping {type: nodes} of several: then input_id, batch_size and
-    seed_time belong to each of them, and what input_time and input_id give is by type too.
+    with types, (type, nodes), or a mapping {type: nodes} of several: then batches have input_id,
+    batch_size and seed_time for each type, and the arguments input_time and input_id are by type.
     original_ids: input_nodes are original ids of a relabelled dataset.
     weight_attr: "edge_weight", the weights that the graph stores.
-    time_attr: the attribute that the times of the dataset were made of. Then samples are by time:
-    nothing later than its seed's time (t <= T), which is input_time, or the node's own.
+    time_attr: the attribute that the times of the dataset were made of. Then samples are by time: a
+    tree has nothing later than its seed's time (t <= T), which is input_time or the node's own.
     input_id: what batches have as input_id instead of the position in input_nodes.
     columns: which columns of nodes and edges batches have; None for all. Of a dataset with types
     also by type and relation.
     prefetch: batches that the daemon prepares ahead.
-    sampler: "labor", or a gz.Labor, makes nodes of a hop agree on whom they draw: the same fanout,
-    far fewer different nodes. Anything else is torch's, which says in which order items come. Both
-    at once: neighbor_sampler=GraphZeroSampler(..., sampler="labor").
+    sampler: "labor", or a gz.Labor, makes nodes of a hop draw the same neighbours where possible:
+    the same fanout, far fewer different nodes. Any other value is a sampler of torch, which decides
+    the order of items. For both at once: neighbor_sampler=GraphZeroSampler(..., sampler="labor").
     rank, world_size: this trainer's place among those that share an epoch, or rank="auto", as in
     Client.loader(). Order and draws then follow from `seed` and the number of the epoch, and not
     from torch's generator. None: the loader does not divide its nodes, as PyG's does not; give each
@@ -56,7 +56,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     num_workers, persistent_workers, prefetch_factor; is_sorted, because a dataset is sorted anyway,
     by time if it has times; and collate_fn, as with PyG's.
 
-    Worker processes start where there is something for them to do: with worker_init_fn,
+    Worker processes start only if there is something for them to do: with worker_init_fn,
     multiprocessing_context, PyG's enable_cpu_affinity() and enable_multithreading(), and a
     transform with filter_per_worker=True. They, transform_sampler_output, another neighbor_sampler
     and a filter_fn() of a subclass make the loader work as PyG's does: a sample, then its columns.

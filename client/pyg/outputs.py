@@ -16,8 +16,8 @@ Output: TypeAlias = SamplerOutput | HeteroSamplerOutput
 
 
 def output_of(batch: Batch | TypedBatch) -> Output:
-    """What a sampler of PyG's gives."""
-    # Copies: PyG keeps outputs as long as it likes, and their memory is the daemon's to lend.
+    """The batch as the output of a PyG sampler."""
+    # A copy, because PyG may keep outputs for long, and the daemon needs its memory back.
     batch = batch.clone()
     output: Output
     if isinstance(batch, TypedBatch):
@@ -51,8 +51,8 @@ def output_of(batch: Batch | TypedBatch) -> Output:
 
 
 def stores_of_output(output: Output, permutation: Any, parts: Mapping[Key, Part]) -> Stores:
-    """What PyG's loaders take from the output of any sampler. Its edges are in an order of its own
-    where there is a `permutation`."""
+    """The fields that PyG's loaders take from the output of any sampler. If there is a
+    `permutation`, the sampler numbers edges in an order of its own, and it gives their ids."""
     if not isinstance(output, HeteroSamplerOutput):
         edge = output.edge
         fields = {
@@ -92,7 +92,7 @@ def _those_there(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _per_edge(edges: Any) -> dict[str, torch.Tensor]:
-    """What PyG's outputs have no place for."""
+    """Weights and scales of edges, for which PyG's outputs have no field."""
     return _those_there({name: getattr(edges, name) for name in (WEIGHTS, SCALES)})
 
 

@@ -3,7 +3,7 @@ a relation.
 
 The adapters work store by store. A flat dataset has one part, whose key is None and which has nodes
 and edges; one with types has a part for each type and each relation, with the keys that HeteroData
-has for them. Nothing else here asks whether there are types.
+has for them. So most of the adapters need not ask whether there are types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphzero.files.schema import RelationName
 WEIGHTS = "edge_weight"
 """The name that a graph's weights have in a batch."""
 SCALES = "edge_scale"
-"""What each edge of a LABOR sample by weight counts for."""
+"""The name of the scales that the edges of a LABOR sample by weight have in a batch."""
 EDGE_INDEX = "edge_index"
 
 Key: TypeAlias = str | RelationName | None
@@ -30,11 +30,11 @@ class Nodes:
     """The nodes of a part."""
 
     type: int
-    """Its number in the schema."""
+    """The type's number in the schema."""
     count: int
     has_times: bool
     columns: dict[str, ColumnInfo]
-    """By the names of fields; a ColumnInfo has the name that the client knows it by."""
+    """By field name; the ColumnInfo has the name by which the client knows the column."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Edges:
     """The edges of a part."""
 
     relation: int
-    """Its number in the schema."""
+    """The relation's number in the schema."""
     count: int
     has_ids: bool
     has_weights: bool
@@ -51,7 +51,7 @@ class Edges:
     has_times: bool
     symmetric: bool
     columns: dict[str, ColumnInfo]
-    """The same, of those that a batch can have: rows of edges are found by edge id."""
+    """The same for edges; empty without edge ids, by which a batch finds the rows of its edges."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Part:
 
     @property
     def columns(self) -> dict[str, ColumnInfo]:
-        """Of nodes, then of edges."""
+        """The columns of nodes, then those of edges."""
         of_nodes = self.nodes.columns if self.nodes else {}
         return {**of_nodes, **(self.edges.columns if self.edges else {})}
 
     @property
     def roles(self) -> dict[str, str]:
-        """What a row of each field belongs to, "node" or "edge"; fields that follow from these are
-        not among them."""
+        """What a row of each field belongs to, "node" or "edge"; derived fields, such as num_nodes,
+        are not among them."""
         roles = dict.fromkeys(self.nodes.columns, "node") if self.nodes else {}
         if self.edges is not None:
             roles[EDGE_INDEX] = "edge"
@@ -90,7 +90,7 @@ def key_text(key: Key) -> str:
 
 
 def parts_of(dataset: DatasetInfo) -> dict[Key, Part]:
-    """By key, in the order of the schema."""
+    """The parts of a dataset by key, in the order of the schema."""
     named_weights = dataset.weight_name in ("", WEIGHTS)
     if not dataset.schema.typed:
         columns = dataset.columns

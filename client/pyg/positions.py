@@ -1,4 +1,4 @@
-"""Which items make a batch: what torch's samplers say, without an int object for every item."""
+"""Which items make a batch, as torch's samplers say, but without an int object for every item."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Positions = npt.NDArray[np.int64]
 def position_batches(batch_sampler: Any) -> Iterator[Positions]:
     """The batches of one epoch.
 
-    The samplers that DataLoader makes by itself are followed in whole pieces: the same positions
-    from the same draws of torch, without their iterators. All others are iterated.
+    The samplers that DataLoader makes by itself are not iterated: their positions are computed in
+    whole pieces, from the same draws of torch. All others are iterated.
     """
     if type(batch_sampler) is BatchSampler:
         sampler, size = batch_sampler.sampler, batch_sampler.batch_size
@@ -46,11 +46,11 @@ def _shuffled(sampler: RandomSampler, size: int, drop_last: bool) -> Iterator[Po
         generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
     order: Positions = torch.randperm(count, generator=generator).numpy()
     for first in _first_positions(count, size, drop_last):
-        # A copy, so that who keeps it does not keep the whole order.
+        # A copy, which does not keep the whole order alive.
         yield order[first : first + size].copy()
     if sampler.generator is not None:
-        # RandomSampler draws once more for what is left beyond whole rounds, which is nothing. The
-        # next epoch is the one that torch would give only if this one leaves the same state.
+        # RandomSampler draws once more for items beyond whole rounds, of which there are none. This
+        # repeats that draw: the next epoch is torch's only if the generator is left as torch does.
         torch.randperm(count, generator=generator)
 
 

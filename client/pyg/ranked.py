@@ -24,7 +24,7 @@ _OF_DATA_LOADER = ("sampler", "batch_sampler", "generator")
 
 
 class _Positions:
-    """Items that are their own positions; the loader knows what is there."""
+    """Items that are just positions; the loader knows what is at each."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -64,11 +64,11 @@ class RankedBatches:
     def of(
         cls, num_items: int, rank: Rank, world_size: int | None, seed: int, options: dict[str, Any]
     ) -> RankedBatches:
-        """Takes what it replaces out of the options of DataLoader."""
+        """Removes the options of DataLoader that it replaces from `options`."""
         for name in _OF_DATA_LOADER:
             if options.get(name) is not None:
                 raise ValueError(f"rank and {name} exclude each other: rank divides the epoch")
-        resolve_seed(seed)  # its range
+        resolve_seed(seed)  # checks its range
         place = place_of(rank, world_size)
         shuffle = bool(options.pop("shuffle", False))
         drop_last = bool(options.pop("drop_last", False))
@@ -91,23 +91,24 @@ class RankedBatches:
         return self.positions(self.begin())
 
     def begin(self) -> RankedProgress:
-        """The next epoch."""
+        """Begins the next epoch."""
         self.next_epoch += 1
         return RankedProgress(self.next_epoch - 1)
 
     def positions(self, progress: RankedProgress) -> Iterator[Positions]:
-        """Of the batches from there to the end of the epoch."""
+        """The positions of each batch from there to the end of the epoch."""
         start = Progress(progress.epoch, progress.handed_out)
         return cast(Iterator[Positions], self._batches.batches(start))
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes `epoch` that of the next iter()."""
+        """Makes `epoch` the epoch of the next iter()."""
         if epoch < 0:
             raise ValueError(f"epoch is {epoch}, expected at least 0")
         self.next_epoch = epoch
 
     def draw_seed(self, epoch: int) -> int:
-        """Of all ranks; the draws of a batch also depend on its rank and number."""
+        """The seed of an epoch, the same on all ranks; the draws of a batch also depend on its rank
+        and number."""
         return batch_seed(self.seed, epoch, 0, rank=0, world_size=1)
 
     def state(self, progress: RankedProgress | None) -> dict[str, Any]:

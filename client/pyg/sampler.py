@@ -50,18 +50,18 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     data: a client, the directory of a dataset (a daemon is started if need be), an address, or a
     ServedData or ServedHeteroData.
-    sampler: "labor", or a gz.Labor, makes nodes of a hop agree on whom they draw.
-    The other arguments are those of PyG's; exclude_seed_edges is that of LinkNeighborLoader. What
-    they set can be changed later, as Lightning does for evaluation: num_neighbors, replace,
+    sampler: "labor", or a gz.Labor, makes nodes of a hop draw the same neighbours where possible.
+    The other arguments are those of PyG's; exclude_seed_edges is that of LinkNeighborLoader.
+    Attributes can be changed later, as Lightning does for evaluation: num_neighbors, replace,
     subgraph_type, disjoint, temporal_strategy, weight_attr, sample_direction and sampler hold from
     the next sample on. is_sorted and share_memory have no meaning here: the files are sorted, by
-    time where there are times, and belong to everyone.
+    time where there are times, and all processes share them.
     Seeds come from torch's generator, so torch.manual_seed() repeats a run.
 
     Works in workers, forked or spawned: each connects for itself.
     """
 
-    # What PyG's own finds in its data and holds; here the daemon has it.
+    # PyG's sampler takes these from its data and holds them; here the daemon has them.
     node_time = None
     edge_time = None
     edge_weight = None
@@ -86,7 +86,8 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         exclude_seed_edges: ExcludeSeedEdges | None = None,
         sampler: Sampler = "neighbour",
     ) -> None:
-        # Not NeighborSampler.__init__, which copies the graph and asks for PyG's native libraries.
+        # NeighborSampler.__init__ is not called: it copies the graph and needs PyG's native
+        # libraries.
         self._portable_client = served(data).portable_client
         dataset = self._portable_client.info.dataset
         self.num_nodes: Any
@@ -176,17 +177,17 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
 
     @property
     def labor(self) -> Labor | None:
-        """How LABOR draws; None where every node draws by itself."""
+        """How LABOR draws; None if every node draws independently."""
         return self._labor
 
     @property
     def adds_reverses(self) -> bool:
-        """Whether the sample of the daemon becomes bidirectional here: of a graph with types, where
-        PyG says which relations are each other's reverse."""
+        """Whether the sample of the daemon becomes bidirectional in this process: for a graph with
+        types, where PyG decides which relations are each other's reverse."""
         return self.is_hetero and self._subgraph_type is SubgraphType.bidirectional
 
     def options(self) -> dict[str, Any]:
-        """How it draws at this moment, in the words of Client.sample()."""
+        """How it draws at this moment, as arguments of Client.sample()."""
         refuse(keep_orig_edges=self.keep_orig_edges)
         if self._labor is not None and self._weight_attr is not None and self.adds_reverses:
             raise ValueError(
@@ -255,7 +256,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         return output_of(self.client.sample(seeds, **options, columns=[], seed=_draw_seed()))
 
     def _own_options(self) -> dict[str, Any]:
-        """options(), of a sample that no loader has numbered."""
+        """options() for a sample that is no numbered batch of a loader."""
         if self._labor is not None and self._labor.batch_dependency > 1:
             raise ValueError(
                 f"sampler is {self._sampler!r}, expected a batch_dependency of 1: this sample is "
@@ -276,7 +277,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         return output.to_bidirectional() if self.adds_reverses else output
 
     def _draw(self, request: Seeds, time: GivenTimes | None) -> Batch | TypedBatch:
-        """One batch of what a loader would ask for."""
+        """Draws one batch as a loader would."""
         client = self.client
         client._require_features(["links"])
         draws = self._own_options()
@@ -304,8 +305,8 @@ def sampler_of(
 def neighbour_sampler(arguments: dict[str, Any], given: BaseSampler | None) -> Sampler:
     """Takes `sampler` out of a loader's arguments for torch, if it says how neighbours are drawn.
 
-    torch has an argument of the same name, a list of items or the like, which is none of the values
-    that are meant here.
+    torch has an argument of the same name, for a list of items or the like, whose values are none
+    of those that are meant here.
     """
     sampler: Any = arguments.get("sampler")
     if not isinstance(sampler, str | Labor):
@@ -316,7 +317,7 @@ def neighbour_sampler(arguments: dict[str, Any], given: BaseSampler | None) -> S
             "give it to GraphZeroSampler"
         )
     del arguments["sampler"]
-    labor_of_loader(sampler)  # or it is no sampler, which its user should hear first
+    labor_of_loader(sampler)  # raises first if it is no valid sampler
     return sampler  # type: ignore[return-value]
 
 

@@ -16,7 +16,7 @@ from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage
 
 
 class _ServedStorage(BaseStorage):  # type: ignore[misc]
-    """PyG's storage, which finds out by looking at values what a dataset knows without reading."""
+    """A storage that asks the dataset for what PyG's storage finds out by reading values."""
 
     @property
     def num_edges(self) -> int:
@@ -52,11 +52,11 @@ class _ServedEdgeStorage(_ServedStorage, EdgeStorage):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class DataChanges:
-    """What a user made of a ServedData, for the batches of a loader over it."""
+    """What a user changed about a ServedData, for the batches of a loader over it."""
 
     by_key: dict[Key, Changes]
     of_all: dict[str, Any]
-    """Beside the stores of a ServedHeteroData: every batch has them as they are."""
+    """Fields beside the stores of a ServedHeteroData: every batch has them as they are."""
 
     def apply(self, stores: dict[Key, dict[str, Any]]) -> None:
         """Changes the fields of a batch."""
@@ -72,7 +72,8 @@ class DataChanges:
 
 
 class _Served:
-    """What the two classes have in common. PyG's classes take attributes for fields."""
+    """What the two classes have in common. PyG's classes take attributes for fields, so other
+    values are set in __dict__."""
 
     def _serve(self, portable_client: PortableClient) -> None:
         self.__dict__["_portable_client"] = portable_client
@@ -83,13 +84,13 @@ class _Served:
 
     @property
     def portable_client(self) -> PortableClient:
-        """What it is a view of, for loaders and samplers over it."""
+        """The client of the dataset, for loaders and samplers over this object."""
         portable: PortableClient = self.__dict__["_portable_client"]
         return portable
 
     @property
     def is_cuda(self) -> bool:
-        """Of what was read or added: looking at the rest would read it."""
+        """Whether a field that was read or added is on a GPU: looking at others would read them."""
         stores: list[BaseStorage] = self.stores  # type: ignore[attr-defined]
         fields = (store._mapping for store in stores)
         read = (f.read() if isinstance(f, ServedFields) else f for f in fields)
@@ -192,7 +193,7 @@ AnyServedData: TypeAlias = ServedData | ServedHeteroData
 
 
 def served(data: ClientOrPlace | AnyServedData) -> AnyServedData:
-    """What loaders and samplers get as data: served data as it is, or that of what is named."""
+    """Turns the `data` argument of loaders and samplers into served data, if it is not yet."""
     if isinstance(data, AnyServedData):
         return data
     portable = PortableClient(data)

@@ -14,7 +14,7 @@ from graphzero.client.pyg.topology import EveryEdge, edges_by_id
 from torch_geometric.data.storage import BaseStorage
 from torch_geometric.loader.utils import index_select
 
-# Not a row for each node or edge of the whole graph, whatever their length.
+# Fields that never have a row for each node or edge of the graph, whatever their length.
 _NEVER_SLICED = frozenset({EDGE_INDEX, "num_nodes"})
 
 
@@ -28,7 +28,7 @@ class _Rows:
 
     value: Any
     dimension: int
-    """Of its rows."""
+    """The dimension of its rows."""
 
     def select(self, index: torch.Tensor) -> Any:
         if torch.is_tensor(self.value):
@@ -38,22 +38,22 @@ class _Rows:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a user made of a store, for the batches of a loader over it."""
+    """What a user changed about a store, for the batches of a loader over it."""
 
     hidden: frozenset[str]
     """Fields of the dataset that were deleted or replaced."""
     of_nodes: dict[str, _Rows]
-    """Added or replaced, with a row for each node."""
+    """Fields that were added or replaced, with a row for each node."""
     of_edges: dict[str, _Rows]
     """The same, with a row for each edge."""
     others: dict[str, Any]
-    """The same for the graph: every batch has them as they are."""
+    """The same, without such rows: every batch has them as they are."""
     edges: EveryEdge | None
-    """All edges, in whose order the rows of `of_edges` are; None where these have no need of it,
-    because the number of an edge is its id."""
+    """All edges, in the order of the rows of `of_edges`; None if that is not needed, because the
+    number of an edge is its id."""
 
     def apply(self, key: Key, fields: dict[str, Any], ends: Callable[[], torch.Tensor]) -> None:
-        """Changes the fields of a batch. `ends` tells the nodes that its edges are between."""
+        """Changes the fields of a batch. `ends` returns the nodes at the ends of its edges."""
         if not (self.hidden or self.of_nodes or self.of_edges or self.others):
             return
         n_id, e_id = fields.get("n_id"), fields.get("e_id")
@@ -85,26 +85,26 @@ class ServedFields(MutableMapping[str, Any]):
         self._values: dict[str, Any] = dict.fromkeys(self._roles, _UNREAD)
         if part.nodes is not None:
             self._values["num_nodes"] = part.nodes.count
-        # Of a tensor that was read: its version, which every change in place raises.
+        # The version that a tensor had when it was read. Every change in place raises it.
         self._versions: dict[str, int] = {}
         # Fields of the dataset that the user did not replace.
         self._original = set(self._roles)
         self._edges: EveryEdge | None = None
-        # The tensor over the memory of _edges, which its owner can change in place.
+        # The tensor over the memory of _edges, which the user can change in place.
         self._edges_shown: torch.Tensor | None = None
-        # An edge_index of the user's that has the edges of the dataset, and its version then.
+        # An edge_index of the user that was found to have the dataset's edges, with its version.
         self._same_edges: tuple[torch.Tensor, int] | None = None
 
     @property
     def num_edges(self) -> int:
-        """Of the dataset."""
+        """Number of edges in the dataset."""
         return 0 if self.part.edges is None else self.part.edges.count
 
     def is_unread(self, name: str) -> bool:
         return self._values.get(name) is _UNREAD
 
     def role(self, name: str) -> str | None:
-        """ "node" or "edge" for a field of the dataset; None where the value has to tell."""
+        """ "node" or "edge" for a field of the dataset; None if only the value can tell."""
         return self._roles[name] if name in self._original else None
 
     def read(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class ServedFields(MutableMapping[str, Any]):
         replaced = {name for name in self._values if self._is_users(name)} - _NEVER_SLICED
         edges = self.part.edges
         if WEIGHTS in replaced and edges and not edges.has_ids and self._are_weights_same():
-            replaced.remove(WEIGHTS)  # a copy, as clone() and to() make it: batches have them
+            replaced.remove(WEIGHTS)  # an equal copy, from clone() or to(): batches have these
         arrays = {name for name in replaced if hasattr(self._values[name], "shape")}
         of_nodes = {name for name in arrays if self.part.nodes and store.is_node_attr(name)}
         of_edges = {name for name in arrays - of_nodes if edges and store.is_edge_attr(name)}
@@ -157,8 +157,9 @@ class ServedFields(MutableMapping[str, Any]):
         return not changed and torch.equal(value.cpu(), torch.from_numpy(served))
 
     def _require_edges_of_dataset(self) -> None:
-        """The daemon draws from the edges of the dataset, whatever a script has put in their place:
-        test links that it removed would be in the batches of a training."""
+        """Raises NotImplementedError if a script has replaced the edges of the dataset. The daemon
+        would still draw from these: test links that the script removed would be in the batches of a
+        training."""
         if EDGE_INDEX not in self._values or not self._is_users(EDGE_INDEX):
             return
         value = self._values[EDGE_INDEX]
@@ -178,8 +179,8 @@ class ServedFields(MutableMapping[str, Any]):
         )
 
     def _edges_to_find(self) -> EveryEdge | None:
-        """None if the edge with id i is the i-th: not so where both directions of an edge share an
-        id, or where repeated edges were dropped."""
+        """All edges, or None if the edge with id i is the i-th. That is not so if both directions
+        of an edge share an id, or if repeated edges were dropped."""
         part = self.part.edges
         if part is None or not part.has_ids or any(map(self._is_by_number, part.columns)):
             return None
@@ -224,7 +225,7 @@ class ServedFields(MutableMapping[str, Any]):
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was read can be read again: it does not travel.
+        # Values that were read are not pickled: they can be read again.
         users = {name: v for name, v in self._values.items() if self._is_users(name)}
         values = {name: users.get(name, _UNREAD) for name in self._values}
         original = self._original - users.keys()
@@ -240,15 +241,15 @@ class ServedFields(MutableMapping[str, Any]):
         if name not in columns:
             weights = self._all_edges().edge_weight
             assert weights is not None
-            return torch.from_numpy(weights.copy())  # which the user may change in place
+            return torch.from_numpy(weights.copy())  # because the user may change it in place
         column: torch.Tensor = self.portable_client.client.column(columns[name].name)
         if self._roles[name] == "node" or self._is_by_number(name):
             return column
         return column[torch.from_numpy(self._all_edges().e_id)]
 
     def _is_by_number(self, column: str) -> bool:
-        """Whether the number of an edge is its id, as a column of edges can tell: it has a row for
-        each edge of the input. The directions of an undirected edge share one."""
+        """Whether the number of an edge is its id. A column of edges has a row for each edge of the
+        input, so it is if there are as many rows as edges, and no two directions share one."""
         edges = self._edges_part()
         return edges.columns[column].shape[0] == edges.count and not edges.symmetric
 
@@ -258,7 +259,7 @@ class ServedFields(MutableMapping[str, Any]):
         return edges
 
     def _all_edges(self) -> EveryEdge:
-        """In the order of the input, where the graph knows it."""
+        """All edges, in the order of the input if the graph knows it."""
         if self._edges_shown is not None and self._edges_shown._version != 0:
             self._edges = self._edges_shown = None  # changed in place: read them again
         if self._edges is None:
@@ -268,9 +269,9 @@ class ServedFields(MutableMapping[str, Any]):
 
 
 def _edge_numbers(every: EveryEdge, e_id: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
-    """Where edges are in the order of ids. Two have the same id if they are the directions of one.
+    """Positions of edges in the order of ids. Both directions of an undirected edge have one id.
 
-    A reverse that only a bidirectional sample has is where the edge itself is.
+    A reverse that only a bidirectional sample has gets the position of the edge itself.
     """
     assert every.e_id is not None
     first = np.searchsorted(every.e_id, e_id.numpy())

@@ -26,7 +26,7 @@ class _OverClient:
 
     def __init__(self, data: ClientOrPlace) -> None:
         super().__init__()
-        # PyG's classes turn attributes into views of tensors.
+        # Set in __dict__, because PyG's classes turn attributes into views of tensors.
         portable = PortableClient(data)
         self.__dict__["_portable_client"] = portable
         self.__dict__["_parts"] = parts_of(portable.info.dataset)
@@ -44,8 +44,8 @@ class _OverClient:
 class FeatureStore(_OverClient, pyg_data.FeatureStore):  # type: ignore[misc]
     """Columns by name; rows are gathered by the daemon, a whole column is mapped.
 
-    Those of nodes; of a dataset with types, group_name is the type. There are also those of edges,
-    whose group_name is the relation and whose index are edge ids.
+    These are the columns of nodes; in a dataset with types, group_name is the type. Such a dataset
+    also has columns of edges here, with the relation as group_name and edge ids as index.
     """
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
@@ -74,7 +74,7 @@ class FeatureStore(_OverClient, pyg_data.FeatureStore):  # type: ignore[misc]
 
     def _column(self, attr: TensorAttr) -> ColumnInfo:
         parts = self._own_parts()
-        # Of a dataset without types, whatever PyG calls the only group.
+        # A dataset without types has one group, whatever PyG calls it.
         part = parts[None] if None in parts else parts.get(attr.group_name)
         if part is None:
             known = ", ".join(map(str, parts))
@@ -87,12 +87,12 @@ class FeatureStore(_OverClient, pyg_data.FeatureStore):  # type: ignore[misc]
 
 
 class GraphStore(_OverClient, pyg_data.GraphStore):  # type: ignore[misc]
-    """Whole relations, for what cannot do with less: PyG pulls all of them into memory.
+    """Whole relations, for code that cannot do with less: PyG pulls all of them into memory.
 
     In every layout the third tensor has the ids of the edges, as batches of the loaders have them;
     for a graph without edge ids, the positions of the edges in csc(). Of a dataset with types, each
-    of the three is a dictionary by relation. csc() has the edges of a target by their times where
-    there are times, as PyG's sampling by time wants stores to have them.
+    of the three is a dictionary by relation. csc() has the edges of a target in the order of their
+    times, if there are times, as PyG's sampling by time needs them.
 
     Where the graph does not fit, MemoryError points to GraphZeroSampler, which PyG's loaders take
     and which leaves it in the daemon.
@@ -105,8 +105,9 @@ class GraphStore(_OverClient, pyg_data.GraphStore):  # type: ignore[misc]
         ]
 
     def coo(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
-        """Sources and targets of the edges, and their ids if the graph stores them: then in the
-        order of these, which is that of the input, as labels of links have it; else by target."""
+        """Sources and targets of the edges, and their ids if the graph stores them. Edges are in
+        the order of their ids, which is that of the input and of labels of links; without ids, they
+        are sorted by target."""
         return self._converted(self._coo, edge_types)
 
     def csc(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
@@ -175,8 +176,8 @@ class GraphStore(_OverClient, pyg_data.GraphStore):  # type: ignore[misc]
 
 
 def _columns(part: Part) -> dict[str, ColumnInfo]:
-    """Of a dataset without types those of nodes alone, as PyG takes every column of such a store
-    for one of nodes."""
+    """The columns of a part. In a dataset without types those of nodes alone, because PyG takes
+    every column of such a store for one of nodes."""
     return part.columns if part.nodes is None else part.nodes.columns
 
 

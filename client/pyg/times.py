@@ -16,9 +16,9 @@ from graphzero.files.schema import Schema
 
 _STRATEGIES = ("uniform", "last")
 _ANY_TIME = "time"
-"""What times may be called of which a dataset has no column."""
+"""The name for times of which a dataset has no column."""
 _COMPARED = 1000
-"""Rows of a column that are compared with the times, and nodes whose edges are."""
+"""How many rows of a column of nodes are compared with the times, and of how many nodes edges."""
 
 _Times = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ def check_time_attr(client: Client, time_attr: str) -> None:
     edges. All times of the graph count, also those that come from other attributes.
 
     Files do not say what their times are called, but an import keeps them as a column as well. So
-    that column is looked at, if it can be seen from here; else only its name counts.
+    columns are compared with the times, if the files are visible here; else only names count.
     """
     dataset = client.info().dataset
     how = "times to sample by are chosen when a dataset is made: import_pyg(data, out, time=...)"
@@ -58,7 +58,8 @@ def check_time_attr(client: Client, time_attr: str) -> None:
 
 
 def _columns_of_times(client: Client) -> list[tuple[Key, str]]:
-    """Columns that have the graph's times, by store and name."""
+    """Columns that have the graph's times, by store and name. If the files are not visible here,
+    all columns that could have them."""
     dataset = client.info().dataset
     parts = parts_of(dataset)
     found = [

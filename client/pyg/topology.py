@@ -1,4 +1,4 @@
-"""All edges of a relation in this process, for what cannot do with less."""
+"""Reads all edges of a relation into this process, for code that cannot do with less."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphzero.files.topology_file import TopologyFile
 
 @dataclass(frozen=True, eq=False)
 class EveryEdge:
-    """Edges between nodes by their ids."""
+    """All edges, with the ids of the nodes at their ends."""
 
     edge_index: npt.NDArray[np.int64]
     e_id: npt.NDArray[np.int64] | None
@@ -46,7 +46,7 @@ def whole_topology(client: Client, relation: int, reason: str) -> EveryEdge:
 
 
 def _every_edge(graph: TopologyFile, relation: int) -> EveryEdge:
-    """A sample of all nodes at the ends, with all edges: local ids are ids then."""
+    """Samples all edges of all nodes of the types at the ends, so that local ids are node ids."""
     schema = graph.schema
     found = schema.relations[relation]
     drawn = _engine.sample_typed(

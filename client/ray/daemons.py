@@ -20,7 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
-# How long a worker waits for its node to be met: several looks, on a busy machine.
+# How long a worker waits until the driver has found its node: several looks, on a busy machine.
 _MEET_TIMEOUT_S = 60.0
 
 
@@ -40,7 +40,7 @@ class Daemons:
     see, and is served as it is.
     resource: nodes that have this Ray resource get the data and a daemon, when they join the
     cluster. "CPU": all that take work; "GPU", or one of your own.
-    options: of graphzero-server, as on its command line: ["--shm-limit", "4G"].
+    options: options of graphzero-server, as on its command line: ["--shm-limit", "4G"].
     fetch_options: further arguments of graphzero.fetch(), such as a token.
 
     An actor on each node, which takes no processor from others, brings the data there and starts
@@ -118,7 +118,7 @@ class Daemons:
 
 
 class _Nodes:
-    """The driver's part: an actor for each node that is or comes there."""
+    """The driver's part: starts an actor on each node that is in the cluster or joins it."""
 
     def __init__(self, plan: DaemonPlan, resource: str, name_of: Any) -> None:
         self._plan = plan

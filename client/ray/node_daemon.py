@@ -57,8 +57,8 @@ class NodeDaemon:
         threading.Thread(target=self._watch, name="graphzero-watch", daemon=True).start()
 
     def address(self) -> str:
-        """Where the daemon of this node answers; returns when it does. Raises what keeps the data
-        or the daemon from being there, and the next call tries again."""
+        """Where the daemon of this node answers; returns when it does. Raises the error that kept
+        the data from coming or the daemon from starting; the next call tries again."""
         return self._orders.submit(self._ensure).result()
 
     def _ensure(self) -> str:
@@ -78,7 +78,7 @@ class NodeDaemon:
             try:
                 self.address()
                 said = ""
-            except Exception as error:  # whatever it is: address() tells it, and later it may work
+            except Exception as error:  # callers of address() get it too, and later it may work
                 wait = _RETRY_S
                 if str(error) != said:
                     said = str(error)

@@ -17,19 +17,19 @@
 
 namespace graphzero::base {
 
-// A std::vector would write zeros that are overwritten at once. Movable (what was moved from may
-// only be destroyed); one thread grows it.
+// A std::vector would write zeros that are overwritten at once. Movable; a moved-from Buffer may
+// only be destroyed. Only one thread may grow it.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // Room for `count` items, the first `keep` of which survive. Throws std::bad_alloc, and
-  // NeedsMemory in a call that may not have so much.
+  // Makes room for `count` items and preserves the first `keep`. Throws std::bad_alloc, and
+  // NeedsMemory if the current call may not have that much memory.
   void Reserve(size_t count, size_t keep = 0) {
     if (count <= capacity_) return;
     const size_t capacity = std::max(count, capacity_ + capacity_ / 2);
-    if (keep == 0) {  // both at a time would take twice the memory
+    if (keep == 0) {  // holding the old and the new array together would take twice the memory
       data_.reset();
       capacity_ = 0;
     }
@@ -54,7 +54,8 @@ class Buffer {
     }
   };
 
-  // Large ones on huge pages: tables are probed at random, and every probe would miss the TLB.
+  // Large arrays use huge pages: tables are probed at random, and on small pages every probe would
+  // miss the TLB.
   static std::unique_ptr<T[], Free> Allocate(size_t count) {
     if (count > SIZE_MAX / 2 / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = count * sizeof(T);
@@ -78,8 +79,14 @@ class Buffer {
   size_t capacity_ = 0;
 };
 
-// For lists whose length follows the request and is not known beforehand.
+// For lists whose length depends on the request and is not known beforehand.
 template <class T>
 using WorkVector = std::vector<T, WorkAllocator<T>>;
+
+// The memory that a list has taken.
+template <class T>
+size_t BytesOf(const WorkVector<T>& list) {
+  return list.capacity() * sizeof(T);
+}
 
 }  // namespace graphzero::base

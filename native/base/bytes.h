@@ -42,7 +42,7 @@ constexpr uint64_t AlignUp(uint64_t value, uint64_t step) {
   return (value + step - 1) & ~(step - 1);
 }
 
-// What the kernel maps by one entry where it can: random access then misses the TLB less often.
+// Size of a huge page. One TLB entry covers it, so random access misses the TLB less often.
 inline constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 constexpr uint64_t DivideUp(uint64_t value, uint64_t step) {

@@ -20,14 +20,15 @@ std::atomic<uint64_t> used = 0;
 std::atomic<int64_t> idle = 0;
 std::atomic<bool (*)()> reclaimer = nullptr;
 
-// Smaller blocks are used again and again by batches of usual size, which then cause no page
-// faults.
+// malloc keeps blocks smaller than this when they are freed. Batches of usual size reuse them and
+// cause no page faults.
 [[maybe_unused]] constexpr int kLargeBlock = 4 << 20;
 
-// A call may ask for an eighth of all memory although it needs less.
+// After a refusal a call asks for twice its last reservation, even if it needs less, up to this
+// part (an eighth) of all working memory.
 constexpr uint64_t kLittle = 8;
 
-// Adds `bytes` to what is used if that stays within `most`.
+// Adds `bytes` to `used` if the sum stays within `most`; returns whether it did.
 bool TryUse(uint64_t bytes, uint64_t most) {
   uint64_t before = used.load();
   do {
@@ -36,11 +37,11 @@ bool TryUse(uint64_t bytes, uint64_t most) {
   return true;
 }
 
-// The same, with what idle memory gives back.
+// The same, but frees idle memory, piece by piece, until there is enough.
 bool TryUseAll(uint64_t bytes, uint64_t most) {
   if (TryUse(bytes, most)) return true;
   const auto reclaim = reclaimer.load();
-  const CallScope nobody(nullptr);  // idle memory is not this call's to free
+  const CallScope nobody(nullptr);  // idle memory is not charged to this call
   while (reclaim != nullptr && reclaim()) {
     if (TryUse(bytes, most)) return true;
   }
@@ -49,14 +50,15 @@ bool TryUseAll(uint64_t bytes, uint64_t most) {
 
 uint64_t Idle() { return static_cast<uint64_t>(std::max<int64_t>(0, idle.load())); }
 
-// Whether a client that holds so much leaves as much to others.
+// Whether, after its client takes `bytes` more, as much stays free for others as the client already
+// holds.
 bool LeavesEnough(const Share& share, uint64_t bytes, uint64_t most) {
   const uint64_t taken = used.load() - std::min(used.load(), Idle());
   const auto held = static_cast<uint64_t>(std::max<int64_t>(0, share.bytes.load()));
   return taken <= most && held <= most - taken && bytes <= most - taken - held;
 }
 
-// Takes up to `bytes` of the counter's value; returns how many.
+// Subtracts up to `bytes` from `credit`; returns how many.
 uint64_t Spend(std::atomic<uint64_t>& credit, uint64_t bytes) {
   uint64_t before = credit.load();
   uint64_t spent;
@@ -139,13 +141,15 @@ void TakeWork(uint64_t bytes) {
   }
   const uint64_t spent = Spend(call->credit_, bytes);
   const uint64_t most = limit.load();
-  // A call that has reserved memory is the one that the claim was for, or came before it.
+  // The claim does not bind a call with reserved memory: the claim was made for that call, or the
+  // call made its reservation before the claim.
   const uint64_t kept = spent > 0 ? 0 : std::min(claimed.load(), most);
   const bool fair = spent > 0 || LeavesEnough(*call->share_, bytes, most);
   if (!fair || !TryUseAll(bytes - spent, most - kept)) {
     call->credit_.fetch_add(spent);
     const uint64_t held = static_cast<uint64_t>(std::max<int64_t>(0, call->held_.load()));
-    // Each attempt begins anew: one that had little gets twice as much, whatever it was refused.
+    // Each attempt begins anew. A call with a small reservation asks for twice as much the next
+    // time, however little it was refused now.
     call->needed_ = std::max(held + bytes, std::min(2 * call->reserved_, most / kLittle));
     throw NeedsMemory("the request needs at least " + MiB(held + bytes) +
                       " of working memory, of which the daemon has " + MiB(most) +

@@ -12,9 +12,9 @@
 namespace graphzero::base {
 namespace {
 
-// Handlers may use neither locks nor the allocator: mappings stand in blocks that only grow, are
-// linked once they are complete, and are never freed. Whoever registers takes no lock either, which
-// a forked child would find held.
+// A signal handler may use neither locks nor the allocator. So mappings are stored in a list of
+// blocks that only grows: a block is linked once it is complete, and is never freed. Registering
+// takes no lock either, because a forked child could find the lock held.
 struct Block {
   static constexpr size_t kMappings = 256;
   GuardedMapping mappings[kMappings];
@@ -42,7 +42,7 @@ bool PutZeros(uintptr_t begin, uintptr_t length) {
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != -1;
 }
 
-// Size of the mapped file in whole pages; more than any file has if it cannot be told.
+// Size of the mapped file in bytes, rounded up to whole pages; larger than any file if unknown.
 uintptr_t SizeNow(const GuardedMapping& mapping) {
   struct stat info;
   if (::fstat(mapping.descriptor.load(), &info) != 0) return UINTPTR_MAX / 2;
@@ -54,12 +54,13 @@ bool ReplacePage(uintptr_t address) {
   if (mapping == nullptr || (accesses == 0 && !mapping->always.load())) return false;
   const uintptr_t page = address / page_size * page_size;
   const uintptr_t begin = mapping->begin.load();
-  // Before zeros can be read there: whoever reads them finds the mark.
+  // The mark is set before the zeros are mapped, so that whoever reads them finds the mark.
   uint64_t sound = GuardedMapping::kSound;
   mapping->damaged_at.compare_exchange_strong(sound, page - begin);
   const uintptr_t end = mapping->end.load();
   if (mapping->always.load()) return PutZeros(begin, end - begin);
-  // What a file was cut by goes in one piece: page by page, a process would run out of mappings.
+  // All pages that were cut off the file are replaced in one piece: page by page, the process would
+  // run out of mappings.
   const uintptr_t missing = begin + SizeNow(*mapping);
   if (missing <= page) return PutZeros(missing, end - missing);
   return PutZeros(page, page_size) || PutZeros(begin, end - begin);
@@ -71,7 +72,7 @@ void HandToPrevious(int signal, siginfo_t* info, void* context) {
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal);
   } else {
-    // The access is repeated on return, and ends the process as it would have without us.
+    // The access is repeated on return, and ends the process as it would have without this handler.
     ::sigaction(SIGBUS, &previous, nullptr);
   }
 }
@@ -88,7 +89,8 @@ void InstallHandler() {
   page_size = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   struct sigaction action = {};
   action.sa_sigaction = OnBusError;
-  // On the alternative stack where the thread has one (Python's faulthandler makes one).
+  // The handler runs on the alternative stack if the thread has one (Python's faulthandler makes
+  // one).
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGBUS, &action, &previous);
@@ -100,10 +102,10 @@ Block* NextOf(Block& block) {
   if (next != nullptr) return next;
   auto made = std::make_unique<Block>();
   if (block.next.compare_exchange_strong(next, made.get())) return made.release();
-  return next;  // of the thread that was faster
+  return next;  // another thread was faster and linked this one
 }
 
-// One that is the caller's alone from now on, and contains no address yet.
+// Takes an unused entry. It belongs to the caller alone from now on, and contains no address yet.
 GuardedMapping* TakeUnused() {
   for (Block* block = &first_block;; block = NextOf(*block)) {
     for (GuardedMapping& mapping : block->mappings) {
@@ -124,7 +126,7 @@ FaultGuard::FaultGuard(std::byte* data, uint64_t size, int descriptor, GuardScop
   mapping_->descriptor = descriptor;
   mapping_->always = scope == GuardScope::kAlways;
   mapping_->begin = begin;
-  mapping_->end = begin + size;  // last: before, no address is inside
+  mapping_->end = begin + size;  // set last: until then the entry contains no address
 }
 
 FaultGuard::~FaultGuard() {

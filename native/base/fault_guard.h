@@ -13,8 +13,8 @@
 // stays replaced, also for views of it.)
 //
 // Shared memory that another process can cut is guarded all the time (GuardScope::kAlways): the
-// daemon only writes to it, from the engine and from Python, and asks for the mark before it tells
-// anyone of what it wrote.
+// daemon only writes to it, from the engine and from Python, and checks the mark before it tells
+// anyone about what it wrote.
 #pragma once
 
 #include <atomic>
@@ -26,18 +26,18 @@ namespace graphzero::base {
 
 // When a fault inside a mapping is answered with zeros.
 enum class GuardScope {
-  // While the thread is inside a MappedAccess. Only what is missing is replaced, so that the rest
-  // can still be read.
+  // While the thread is inside a MappedAccess. Only the missing pages are replaced, so that the
+  // rest can still be read.
   kDuringAccess,
   // At any time. The first fault replaces the whole mapping by memory of this process, so that
-  // nothing which happens to the file can cause another one.
+  // nothing that happens to the file can cause another fault.
   kAlways,
 };
 
 // What the handler knows about one mapping. Never freed while the handler may look at it.
 struct GuardedMapping {
   static constexpr uintptr_t kUnused = 0;
-  static constexpr uintptr_t kTaken = UINTPTR_MAX;  // by one who registers: contains no address
+  static constexpr uintptr_t kTaken = UINTPTR_MAX;  // being registered; contains no address
   std::atomic<uintptr_t> begin = kUnused;
   std::atomic<uintptr_t> end = 0;
   std::atomic<int> descriptor = -1;  // of the file
@@ -63,7 +63,7 @@ class FaultGuard {
   GuardedMapping* mapping_;
 };
 
-// Marks this thread as reading mappings on behalf of a call that will ask for the damage. Nests.
+// Marks this thread as reading mappings on behalf of a call that will check damaged_at(). Nests.
 class MappedAccess {
  public:
   MappedAccess();

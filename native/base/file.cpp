@@ -24,7 +24,7 @@ void RequireRegular(const struct stat& info, const std::string& path) {
 }  // namespace
 
 Fd OpenForReading(const std::string& path) {
-  // Asked before it is opened: opening a pipe that nobody writes to waits for ever.
+  // The type is checked before the file is opened: opening a pipe without a writer waits for ever.
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) throw IoError(errno, "cannot open", path);
   RequireRegular(info, path);

@@ -22,7 +22,7 @@ void PreferDirect(const Fd& fd) {
   if (flags >= 0) (void)::fcntl(fd.get(), F_SETFL, flags | O_DIRECT);
 }
 
-// How large this file can become: what it has and what is free. UINT64_MAX where that is not known.
+// How large this file can become: its allocated bytes plus the free space. UINT64_MAX if unknown.
 uint64_t RoomFor(const Fd& fd) {
   struct statvfs disk;
   struct stat file;
@@ -66,7 +66,7 @@ FileWriter::FileWriter(std::string path, Fd fd, size_t buffers)
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error&) {
-    // The system has no thread for it: Write() writes by itself.
+    // The system refused a thread: Write() writes on the caller's thread.
   }
 }
 
@@ -81,7 +81,7 @@ FileWriter::~FileWriter() {
 }
 
 void FileWriter::Reserve(uint64_t bytes) {
-  // Asked for far more than there is, fallocate would fill the disk before it fails.
+  // If asked for far more than is free, fallocate would fill the disk before it fails.
   if (bytes > RoomFor(fd_)) {
     throw IoError(ENOSPC, "cannot reserve " + std::to_string(bytes) + " bytes", path_);
   }
@@ -183,7 +183,7 @@ void FileWriter::WriteJob(const Job& job) const {
     const ssize_t put = ::pwrite(fd_.get(), data, left, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EINVAL && (::fcntl(fd_.get(), F_GETFL) & O_DIRECT)) {
-      // Accepted O_DIRECT at open and refuses it now (some network filesystems): go without.
+      // The filesystem accepted O_DIRECT at open and refuses it now (some network filesystems do).
       (void)::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT);
       continue;
     }

@@ -53,7 +53,7 @@ class FileWriter {
 
   // Takes a free buffer of kBufferSize bytes, waiting for one if all are queued.
   AlignedBuffer TakeBuffer();
-  // Gives a buffer back that is not written after all.
+  // Gives back a buffer that will not be written after all.
   void ReturnBuffer(AlignedBuffer buffer);
   // Queues `size` bytes of the buffer for `offset`. Both must be multiples of kDirectAlign. The
   // buffer returns to the pool when it is written.
@@ -79,7 +79,7 @@ class FileWriter {
   FileWriter(std::string path, Fd fd, size_t buffers);
   void Run();
   void WriteNext(
-      std::unique_lock<std::mutex>& lock);  // of the queue; lets go of the lock meanwhile
+      std::unique_lock<std::mutex>& lock);  // the first of the queue; unlocks while it writes
   void WriteJob(const Job& job) const;
   void ThrowIfFailed();  // needs mutex_
 

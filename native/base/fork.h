@@ -5,8 +5,8 @@
 // do not exist. So a child never uses what threads of its parent shared. It makes its own at first
 // use, and leaves the parent's alone, which could not be destroyed safely either.
 //
-// The only handler counts, and does nothing else while a process forks: there is no order of
-// handlers, no lock to take before a fork, and no allocation in the middle of one.
+// The only fork handler increments a counter and does nothing else: there is no order of handlers,
+// no lock to take before a fork, and no allocation in the middle of one.
 #pragma once
 
 #include <pthread.h>
@@ -18,18 +18,19 @@
 namespace graphzero::base {
 
 inline std::atomic<uint64_t> fork_count = 0;
-// While the library is loaded: nothing of it has been used before.
+// Registered while the library is loaded, before anything in it can be used.
 [[maybe_unused]] inline const int fork_handler =
     ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
 
-// How often this process and those it descends from have forked since the library was loaded: what
-// was made at another count belongs to an ancestor.
+// How many forks lie between the process that loaded the library and this one. An object that was
+// made at another count belongs to an ancestor.
 inline uint64_t ForkCount() { return fork_count.load(std::memory_order_relaxed); }
 
-// One T for each process, made at first use and never destroyed. A T that has a constructor from
-// `const T*` is given its parent's, or null if there is none; it may only read what no thread
-// changes, or what any value will do for. Two threads may make one at the same time; one of the two
-// is then destroyed again. Meant for variables with static storage: it is constant-initialised.
+// One T for each process, made at first use and never destroyed. If T has a constructor from
+// `const T*`, that receives the T of the parent process, or null if there is none. It may only read
+// members that no thread changes, or members of which any value will do. Two threads may make a T
+// at the same time; one of the two is then destroyed again. Meant for variables with static
+// storage: it is constant-initialised.
 template <class T>
 class PerProcess {
  public:
@@ -57,7 +58,7 @@ class PerProcess {
     Made* const own = new Made(parents);
     if (made_.compare_exchange_strong(parents, own)) return own->value;
     delete own;
-    return parents->value;  // of the thread that was faster
+    return parents->value;  // made by another thread, which was faster
   }
 
   std::atomic<Made*> made_ = nullptr;

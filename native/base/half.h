@@ -1,5 +1,4 @@
-// The two 16-bit float formats: values narrowed to them, rounded once, to nearest, ties to even,
-// and widened again, which is exact.
+// The two 16-bit float formats. Narrowing rounds once, to nearest, ties to even; widening is exact.
 //
 // Doubles do not go through float32, which would round twice and miss the nearest value for some
 // inputs; the compiler's own 16-bit types are not available on every supported machine.
@@ -59,7 +58,7 @@ inline Narrow NarrowFloat(double value) {
   return with_sign(kept + (lost > half || (lost == half && (kept & 1) != 0)));
 }
 
-// The same for a float. Results that are normal numbers, nearly all, take a short way: one addition
+// The same for a float. Nearly all results are normal numbers and take a short path: one addition
 // to the bits rounds them. A carry raises the exponent, up to infinity, as it should.
 template <class Narrow>
 inline Narrow NarrowFloat(float value) {
@@ -80,12 +79,12 @@ inline Narrow NarrowFloat(float value) {
   return Narrow{static_cast<uint16_t>((bits >> 16 & 0x8000) | rounded)};
 }
 
-// For values that are known to be finite and not to become infinite: without a branch, so that
-// loops over it are vectorised. Gives the bits that NarrowFloat<Half>() gives.
+// For values that are known to be finite and not to become infinite. Has no branch, so that the
+// compiler vectorises loops over it. Returns the same bits as NarrowFloat<Half>().
 inline uint16_t NarrowToHalf(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7fffffff;
-  // Of normal numbers one addition to the bits rounds the mantissa; a carry raises the exponent.
+  // For normal numbers one addition to the bits rounds the mantissa; a carry raises the exponent.
   const uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
   // Below 2^-14 a half counts in steps of 2^-24, as floats do from 0.5 to 1: adding 0.5 rounds.
   const uint32_t small =
@@ -102,8 +101,9 @@ inline float WidenFloat(BFloat16 value) {
 
 inline float WidenFloat(Half value) {
   const uint32_t magnitude = value.bits & 0x7fffu;
-  // As the bits of a float the exponent is too small by 112; the product is exact, also for
-  // subnormal halves. Infinity and NaN have the largest exponent of either format.
+  // Read as a float, the shifted bits have an exponent that is too small by 112. The multiplication
+  // corrects it and is exact, also for subnormal halves. Infinity and NaN have the largest exponent
+  // of either format.
   const float finite = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
   const uint32_t widened = magnitude < 0x7c00u ? std::bit_cast<uint32_t>(finite)
                                                : 0x7f800000u | (magnitude & 0x3ffu) << 13;

@@ -12,7 +12,8 @@
 namespace graphzero::base {
 
 // The odd number nearest to 2^64 divided by the golden ratio: its multiples spread evenly over the
-// 64-bit numbers. SplitMix64 steps by it; a product's high bits are Fibonacci hashing.
+// 64-bit numbers. SplitMix64 steps by it; Fibonacci hashing takes the high bits of a product with
+// it.
 inline constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15u;
 
 // The output function of SplitMix64 (Stafford's mixer number 13): a bijection in which every bit of
@@ -24,10 +25,10 @@ constexpr uint64_t Mix64(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// XXH3 of xxHash, in 64 bits. The checksums of files are this.
+// XXH3 of xxHash, in 64 bits. Files use it as their checksum.
 uint64_t Checksum(std::span<const std::byte> bytes);
 
-// XXH3 in 128 bits of the spans, one after the other. The fingerprints of files are this.
+// XXH3 in 128 bits of the concatenated spans. Files use it as their fingerprint.
 using Hash128 = std::array<uint8_t, 16>;
 Hash128 LongChecksum(std::initializer_list<std::span<const std::byte>> parts);
 

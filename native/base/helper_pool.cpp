@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// After the system has refused a thread, for so long no other is asked for.
+// After the system has refused a thread, the pool waits this long before it asks for another.
 constexpr auto kRetryAfter = std::chrono::seconds(1);
 
 void Relax() {
@@ -24,10 +24,10 @@ void Relax() {
 
 }  // namespace
 
-// Whether `done` came to hold while this thread stayed awake for it.
+// Spins until `done` holds or options_.awake has passed; returns whether `done` held.
 template <class Done>
 bool HelperPool::Spin(const Done& done) const {
-  constexpr int kLooks = 64;  // before others get a chance
+  constexpr int kLooks = 64;  // before the thread yields the processor
   if (options_.awake.count() == 0) return done();
   const Clock::time_point end = Clock::now() + options_.awake;
   do {
@@ -80,7 +80,7 @@ void HelperPool::StartThreads() {
   if (threads_ >= wanted || Clock::now() < retry_at_) return;
   try {
     for (; threads_ < wanted; ++threads_) std::thread([this] { Help(); }).detach();
-  } catch (const std::exception&) {  // or there is no memory for it
+  } catch (const std::exception&) {  // the system refused a thread or the memory for it
     retry_at_ = Clock::now() + kRetryAfter;
   }
 }
@@ -103,7 +103,7 @@ void HelperPool::Help() {
     loop.work(rank);
     lock.lock();
     Close(loop);
-    // The loop is its caller's, who may go on as soon as nobody is active.
+    // The caller of Run() owns `loop` and may destroy it as soon as no helper is active.
     if (loop.active.fetch_sub(1, std::memory_order_release) == 1) ended_.notify_all();
   }
 }

@@ -3,7 +3,7 @@
 // They are started when they are first needed. A process has two pools: one for the parallel loops
 // of calls (threads.h), one for reads that block (io/pread_queue.h). Not OpenMP: libgomp ends the
 // process when the system refuses a thread (a control group's pids.max, `ulimit -u`), keeps a team
-// for each thread that ever ran a loop, and its helpers spin for milliseconds after each.
+// for each thread that ever ran a loop, and its helpers spin for milliseconds after each loop.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@
 namespace graphzero::base {
 
 struct HelperPoolOptions {
-  // For so long a helper looks for the next loop, and a caller for the end of its helpers' last
-  // pieces, before they sleep. Whoever else wants the processor meanwhile gets it. 0 where there
-  // are more helpers than processors.
+  // How long a helper spins for the next loop, and a caller for the end of its helpers' last
+  // pieces, before they sleep. They yield the processor to other threads meanwhile. 0 for pools
+  // with more helpers than processors.
   std::chrono::microseconds awake{0};
-  // Threads that are started at most, for all callers together.
+  // The most threads that the pool starts, for all callers together.
   int most_threads = std::numeric_limits<int>::max();
 };
 
@@ -36,16 +36,16 @@ class HelperPool {
   HelperPool& operator=(const HelperPool&) = delete;
 
   // Calls work(0) on this thread and meanwhile work(1), work(2), ... up to work(helpers) on others,
-  // as soon as they are awake; returns when every call that began has ended. `work` shares a loop's
-  // items out as they are asked for, so that it does not matter how many helpers come, or whether
-  // any does; once one has returned, no other joins. It must not throw.
+  // as soon as they are awake; returns when every call that began has ended. `work` must hand out
+  // the items of its loop on demand, so that it does not matter how many helpers join, or whether
+  // any does. Once one call of `work` has returned, no other helper joins. `work` must not throw.
   void Run(int helpers, const Work& work);
 
  private:
   struct Loop {
     const Work& work;
     int places;                   // for helpers that may still join
-    int next_rank = 1;            // of the next that joins
+    int next_rank = 1;            // of the next helper that joins
     std::atomic<int> active = 0;  // helpers at work; changes with the mutex held
   };
 
@@ -63,7 +63,7 @@ class HelperPool {
   std::condition_variable ended_;
   std::vector<Loop*> loops_;     // those with places, oldest first
   std::atomic<int> places_ = 0;  // of all loops; changes with the mutex held
-  int demand_ = 0;               // helpers that the loops that run asked for
+  int demand_ = 0;               // helpers that the running loops asked for
   int threads_ = 0;
   int asleep_ = 0;
   std::chrono::steady_clock::time_point retry_at_{};

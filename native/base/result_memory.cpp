@@ -24,20 +24,20 @@ struct Block {
 struct Pool {
   std::mutex mutex;
   std::list<Block> idle;  // the one that was given back last comes first
-  size_t bytes = 0;       // of these
+  size_t bytes = 0;       // of the idle blocks
 };
 PerProcess<Pool> current;
 std::atomic<size_t> most_kept = kMostResultMemoryKept;
 
-// Sizes of two batches differ a little. An eighth of a power of two at most is wasted so that the
-// second one finds the memory of the first.
+// Sizes of two batches differ a little. Rounding up wastes at most an eighth of a power of two, and
+// lets the second batch reuse the memory of the first.
 size_t RoundedUp(size_t bytes) {
   if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
   constexpr size_t kLeast = 4096;
   return AlignUp(bytes, std::max(kLeast, std::bit_floor(bytes) / 8));
 }
 
-// Large ones on huge pages, of which the kernel clears one in place of 512.
+// Large blocks use huge pages: the kernel then clears one page instead of 512.
 std::byte* Allocate(size_t bytes) {
   const bool huge = bytes >= kHugePage;
   const size_t alignment = huge ? kHugePage : size_t{64};

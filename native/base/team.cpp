@@ -24,7 +24,7 @@ std::vector<std::jthread> StartHelpers(int count, const std::function<void(int r
         if (reads_mappings) access.emplace();
         work(rank);
       });
-    } catch (const std::exception&) {  // refused, or there is no memory for it
+    } catch (const std::exception&) {  // the system refused a thread or the memory for it
       break;
     }
   }
@@ -52,7 +52,7 @@ void RunTeam(int threads, const std::function<void(int rank)>& work) {
     try {
       work(rank);
     } catch (const StoppedByOther&) {
-      // The one that failed reports why.
+      // The worker that failed reports why.
     } catch (...) {
       std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();

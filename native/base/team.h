@@ -1,8 +1,8 @@
 // Threads for the length of one long job: a conversion, a check of a file, a look-up of many ids.
 //
-// They are started for the job and end with it. The threads that help requests through loops of
-// microseconds are others (helper_pool.h): those stay, share one budget (threads.h) and do not
-// exist in a forked child, where a conversion may well run.
+// They are started for the job and end with it. Other threads help requests through loops of
+// microseconds (helper_pool.h): those stay, share one budget (threads.h) and do not exist in a
+// forked child, where a conversion may well run.
 //
 // The system may refuse to start a thread: a control group or `ulimit -u` bounds how many there may
 // be. That is no reason to fail, because the caller works in any case: it goes on with as many
@@ -30,9 +30,9 @@ namespace graphzero::base {
 struct StoppedByOther {};
 
 // Runs work(rank) on up to `threads` threads, the caller's among them, and rethrows the first
-// exception (StoppedByOther does not count) after all have returned. No rank may wait for what
-// another one would do, because there may be fewer of them; it may wait for what another one has
-// begun (Turnstile).
+// exception (StoppedByOther does not count) after all have returned. No rank may wait for work that
+// another rank has yet to begin, because there may be fewer ranks than `threads`; it may wait for
+// work that another rank has begun (Turnstile).
 void RunTeam(int threads, const std::function<void(int rank)>& work);
 
 // Keeps the exception that belongs to the earliest position of the input, so that the error a user

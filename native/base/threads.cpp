@@ -22,19 +22,19 @@
 namespace graphzero::base {
 namespace {
 
-// A client may have used so much more thread time than one that waits before it hands its thread
-// over: changing more often would cost more than it brings.
+// A client hands its thread over to a waiting client once it has used this much more thread time.
+// Switching more often would cost more than it gains.
 constexpr uint64_t kSlack = 10'000'000;  // nanoseconds
 
-// A call without a thread.
+// A call that waits for a thread.
 struct Waiter {
   uint64_t due;  // virtual time: the lowest goes first
   bool granted = false;
   std::condition_variable changed{};
 };
 
-// The environment variable that other libraries go by too (torchrun sets it for each of its
-// processes), or the processors that this process may use.
+// OMP_NUM_THREADS, which other libraries obey too (torchrun sets it for each of its processes), or
+// the number of processors that this process may use.
 int DefaultThreads() {
   if (const char* const told = std::getenv("OMP_NUM_THREADS")) {
     const long threads = std::strtol(told, nullptr, 10);
@@ -52,15 +52,16 @@ struct Budget {
 
   std::mutex mutex;
   std::atomic<int> limit;  // changes with the mutex held; a child's budget reads it without
-  const bool in_child;     // of a process that had a budget when it forked
+  const bool in_child;     // the parent process had a budget when it forked
   int used = 0;
   int peak = 0;
-  // Virtual time: of the call that got a thread last, and what each of those who compete has had
-  // since. Without the second, clients that come, use a little and come again under another name
-  // would be served at the same virtual time for ever, before all who have used more.
+  // Virtual time in nanoseconds: `due` of the call that got a thread last, plus the thread time
+  // that each competing call has had since. Without the second part, clients that come, use a
+  // little and come again under another name would be served at the same virtual time for ever,
+  // before all clients that have used more.
   uint64_t now = 0;
   std::deque<Waiter*> waiters{};  // in the order in which they came
-  // The lowest `due` of those who wait; kNobody if there are none. Read without the mutex.
+  // The lowest `due` of all waiters; kNobody if there are none. Read without the mutex.
   static constexpr uint64_t kNobody = UINT64_MAX;
   std::atomic<uint64_t> first_due = kNobody;
 
@@ -69,15 +70,15 @@ struct Budget {
     peak = std::max(peak, used);
   }
 
-  // Threads were in use for so long, in all. Needs the mutex.
+  // Adds thread time that was used, in equal parts for all calls that compete. Needs the mutex.
   void Advance(uint64_t nanoseconds) {
     now += nanoseconds / (static_cast<size_t>(std::max(1, used)) + waiters.size());
   }
 
-  // What a client has used at least. Needs the mutex.
+  // The least thread time that a client counts as having used. Needs the mutex.
   uint64_t Newcomers() const { return now - std::min(now, kSlack); }
 
-  // Gives free threads to those who wait. Needs the mutex.
+  // Gives free threads to waiters. Needs the mutex.
   void Grant() {
     while (used < limit && !waiters.empty()) {
       const auto first = First();
@@ -108,21 +109,23 @@ Share* CurrentShare() {
 
 thread_local bool never_waits = false;
 thread_local int leases = 0;            // that this thread holds: one, or none
-thread_local uint64_t holds_since = 0;  // when it got its thread
+thread_local uint64_t holds_since = 0;  // when its call got a thread of the budget
 
-// Other threads may have held the lock, or a thread of the budget, when a process forked.
+// A child needs a budget of its own: when the process forked, other threads may have held the mutex
+// or threads of the parent's budget.
 PerProcess<Budget> current;
 
 Budget& Shared() { return current.Get(); }
 
-// A call has several loops, and waking a thread takes longer than what often lies between two of
-// them: for so long a helper stays awake after each.
+// A call has several loops, and waking a thread often takes longer than the time between two of
+// them. So a helper stays awake for this long after each loop.
 struct LoopHelpers : HelperPool {
   LoopHelpers() : HelperPool({.awake = std::chrono::microseconds(500)}) {}
 };
 PerProcess<LoopHelpers> pool;
 
-// Idle threads for the length of one loop. None while another call waits for its first.
+// Holds idle threads of the budget for the length of one loop; none if another call waits for its
+// first thread.
 class Helpers {
  public:
   explicit Helpers(int most) : budget_(Shared()), since_(Now()) {
@@ -139,7 +142,7 @@ class Helpers {
 
   int count() const { return count_; }
 
-  // Whether a call waits for its first thread, which one of these would be.
+  // Whether another call waits for its first thread, which one of these helpers can give it.
   bool AreWanted() const { return budget_.first_due.load() != Budget::kNobody; }
   // A helper leaves before the loop has ended.
   void Leave() {
@@ -195,7 +198,7 @@ void GiveOneBack(Budget& budget) {
   budget.Grant();
 }
 
-// Hands the thread over if somebody waits who has used less time.
+// Hands the thread over if a client that has used less time waits.
 void YieldToOthers() {
   Budget& budget = Shared();
   const uint64_t due = budget.first_due.load(std::memory_order_relaxed);
@@ -262,10 +265,10 @@ void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   Call* const call = CurrentCall();
   std::atomic<size_t> next = 0;
   // Ranges are handed out in order, so every range before one that failed has been started and will
-  // be heard: the same error is thrown whatever the threads did.
+  // report its own error: the same error is thrown however the threads were scheduled.
   FirstError error;
   const auto work = [&](int rank) noexcept {
-    const MappedAccess access;  // the calling thread asks for damage afterwards
+    const MappedAccess access;  // the calling thread checks for damage afterwards
     const CallScope scope(call);
     while (!error.any()) {
       if (rank > 0 && helpers.AreWanted()) return helpers.Leave();

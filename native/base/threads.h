@@ -3,11 +3,11 @@
 // All calls of a process share one budget. Each holds one thread as long as it runs, and asks for
 // idle ones only for the length of a parallel loop: a call that is alone uses all, calls that
 // compete run one thread each, which is also the fastest way to serve them, and a call that finds
-// no thread waits. No result depends on what was granted.
+// no thread waits. No result depends on how many threads a call gets.
 //
 // Among calls that wait, the one whose client has used the least thread time gets the next thread
-// (base/call.h, Share). A long call hands its thread over at a CheckPoint() when somebody waits who
-// has used less: however much one client asks for, another one waits for milliseconds.
+// (base/call.h, Share). A long call hands its thread over at a CheckPoint() when a client that has
+// used less waits: however much one client asks for, another one waits only milliseconds.
 //
 // A forked child has none of its parent's threads, and usually shares the processors with other
 // children (workers of a data loader): it runs every loop on the calling thread.
@@ -25,29 +25,30 @@ struct ThreadUsage {
   int peak;   // most threads that were in use at one time since the last SetThreadLimit()
 };
 
-// At least 1. Calls that run keep what they have. Starts as OMP_NUM_THREADS, or as the
-// number of processors that this process may use.
+// Sets the limit; values below 1 count as 1. Running calls keep the threads they have. The limit
+// starts as OMP_NUM_THREADS, or as the number of processors that this process may use.
 void SetThreadLimit(int limit);
 ThreadUsage GetThreadUsage();
 
 // Whether a call that came now would find a thread at once.
 bool HasIdleThread();
 
-// What a client that comes now counts as having used: an idle one saves up nothing, and a new one
-// has no claim to the time that others have used before. It grows with the time that each client of
-// those who compete has got, so that one that waits is not overtaken by newcomers for ever.
+// The thread time that a client which comes now counts as having used: an idle client saves up
+// nothing, and a new one has no claim to the time that others have used before. It grows with the
+// time that each competing client has got, so that newcomers do not overtake a waiting client
+// for ever.
 uint64_t NewcomersNanoseconds();
 
-// Calls of the current thread never wait for one: for a thread that serves everyone and makes brief
-// calls only. The budget may be exceeded by it.
+// Calls of the current thread never wait for a thread of the budget, and may exceed the budget. For
+// a thread that serves everyone and makes only brief calls.
 void NeverWaitOnThisThread();
 
-// For loops that may run long outside of ThreadLease::For(): throws Stopped if the call is to
-// end, and hands the thread over if another client is due. Cheap enough for every few thousand
-// steps; at least one must come within any 10 ms.
+// For loops that may run long outside of ThreadLease::For(): throws Stopped if the call was told to
+// stop, and hands the thread over if another client is due. Cheap enough for every few thousand
+// steps; a loop must call it at least every 10 ms.
 void CheckPoint();
 
-// A CheckPoint() every so many calls, for loops over items.
+// For loops over items: calls CheckPoint() at every kItems-th item.
 class CheckedLoop {
  public:
   static constexpr size_t kItems = size_t{1} << 15;
@@ -92,8 +93,8 @@ class ThreadLease {
   // The most threads that For() could get.
   int max_team() const { return wanted_; }
 
-  // Lends the call's thread to others while it waits for a disk; gets one back at the end of its
-  // life, which may take as long as for a new call.
+  // Lends the call's thread to others while the call waits for a disk. The destructor waits for a
+  // thread again, which may take as long as for a new call.
   class Pause {
    public:
     Pause();

@@ -17,7 +17,7 @@ using namespace nb::literals;
 namespace graphzero::bindings {
 namespace {
 
-// A call with the scope in which a thread works for it: `with call:`.
+// A call as a Python context manager: inside `with call:` the thread works for the call.
 class EnteredCall {
  public:
   explicit EnteredCall(std::shared_ptr<base::Share> share) : call_(std::move(share)) {}
@@ -31,7 +31,7 @@ class EnteredCall {
   std::optional<base::CallScope> scope_;
 };
 
-// Room for `count` ids that counts as working memory.
+// An array for `count` ids whose memory counts as working memory.
 nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> WorkIds(size_t count) {
   auto ids = std::make_shared<base::Buffer<int64_t>>();
   ids->Reserve(std::max<size_t>(count, 1));
@@ -39,7 +39,7 @@ nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> WorkIds(size_t count) {
   return {data, {count}, KeepAlive(std::move(ids))};
 }
 
-// Memory of a result that is kept when the array dies.
+// An array for a result. Its memory is kept for later results when the array dies.
 nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> ResultBytes(size_t count) {
   std::shared_ptr<std::byte[]> memory = base::TakeResultMemory(count);
   auto* const data = reinterpret_cast<uint8_t*>(memory.get());

@@ -22,8 +22,8 @@ inline std::shared_ptr<nanobind::object> HoldObject(nanobind::object object) {
           }};
 }
 
-// How messages name a number (of a row, of a line). `describe` is a callable int -> str, or None.
-// The result may be called without the GIL.
+// A function by which messages name a number (of a row, of a line). `describe` is a callable
+// int -> str, or None. The result may be called without the GIL.
 inline std::function<std::string(uint64_t)> DescriberOf(const nanobind::object& describe) {
   if (describe.is_none()) return {};
   const auto held = HoldObject(describe);

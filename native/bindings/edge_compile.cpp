@@ -40,7 +40,7 @@ using NodeTimeArray = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::
 // Where edges come from. Owns what it reads: arrays, Python's iterators.
 struct EdgeInput {
   compile::OpenEdges open;
-  // The text that was opened, if it is one: knows which lines were skipped.
+  // The text that `open` has opened, if the edges come from text: knows which lines were skipped.
   std::shared_ptr<std::shared_ptr<compile::TextEdgeSource>> text = {};
 
   compile::SkipReport skips() const {
@@ -95,7 +95,7 @@ struct EdgeArrays {
     check(times, "times");
     check(rows, "rows");
     compile::EdgeViews edges{ViewOf(src), ViewOf(dst), src.size()};
-    // Not null for an empty array, so that its being there shows.
+    // An empty array is not null either, so that it differs from no array.
     static constexpr float kNoWeight = 0;
     static constexpr int64_t kNoTimes = 0;
     if (weights) {
@@ -111,7 +111,7 @@ struct EdgeArrays {
   }
 };
 
-// Keeps Python's objects until the last copy dies, in whatever thread.
+// Keeps Python's objects until the last copy dies, on any thread.
 template <class T>
 std::shared_ptr<T> Hold(T objects) {
   return std::shared_ptr<T>(new T(std::move(objects)), [](T* held) {
@@ -130,8 +130,9 @@ EdgeInput ArrayInput(const std::string& name, const IntegerArray& src, const Int
   }};
 }
 
-// Takes what a Python iterator gives: tuples (src, dst, weights or None, row numbers or None, rows
-// so far or None, bytes that it was read from, times or None). The last may be left out.
+// Reads chunks from a Python iterator, which yields tuples (src, dst, weights or None, row numbers
+// or None, rows so far or None, bytes that the chunk was read from, times or None). The last item
+// may be left out.
 compile::NextChunk ReadChunks(const std::shared_ptr<nb::object>& iterator) {
   return [iterator](compile::EdgeChunk* chunk) {
     GilAcquire acquire;
@@ -188,7 +189,7 @@ EdgeInput GraphEdges(const store::TopologyReader& graph, uint32_t relation,
   }};
 }
 
-// What a graph without types is to be, and what keeps its times.
+// Options for a graph without types, and the array that keeps its node times alive.
 struct TopologyOptions {
   compile::TopologyOptions options;
   std::optional<NodeTimeArray> node_times;
@@ -204,7 +205,7 @@ TopologyReport CompileTopology(const EdgeInput& edges, const std::string& path,
   return result;
 }
 
-// A type of a graph, and what keeps its times.
+// A type of a graph, and the array that keeps its times alive.
 struct TypeSpec {
   compile::TypeInput type;
   std::optional<NodeTimeArray> times;
@@ -250,7 +251,7 @@ GraphReport CompileTyped(const std::string& path, const std::vector<TypeSpec>& t
   return result;
 }
 
-// Edges of a graph for Python, a few thousand at a time.
+// Reads the edges of a graph for Python, a few thousand at a time.
 class EdgeReader {
  public:
   EdgeReader(const store::TopologyReader& graph, uint32_t relation) {

@@ -46,7 +46,7 @@ std::byte* Destination(size_t row_bytes, size_t rows, const OutputBytes& out) {
   return reinterpret_cast<std::byte*>(out.data());
 }
 
-// A plan with its destination, whose size was compared with the number of rows.
+// A plan with its destination, whose size has been checked against the number of rows.
 struct PlannedGather {
   RowPlan plan;
   std::byte* out;

@@ -37,7 +37,7 @@ void Generate(const std::string& directory, uint64_t nodes, uint64_t edges, uint
 
 constexpr uint64_t kPart = uint64_t{1} << 10;
 
-// Calls fill(begin, end) for parts of `count` items, several threads at once.
+// Calls fill(begin, end) for parts of `count` items, on several threads at once.
 template <class Fill>
 void InParts(uint64_t count, int threads, const Fill& fill) {
   GilRelease release;
@@ -79,7 +79,7 @@ nb::object Features(const TypedModel& model, size_t type, uint64_t first, uint64
   return nb::cast(nb::ndarray<nb::numpy, float>(values->data(), {count, dim}, owner));
 }
 
-// (sources, targets, times or None)
+// Returns (sources, targets, times or None).
 nb::tuple Edges(const TypedModel& model, size_t relation, uint64_t first, uint64_t count,
                 int threads) {
   const bool timed = model.spec().relations.at(relation).timed;
@@ -103,17 +103,16 @@ void BindGenerate(nb::module_& m) {
   m.def("generate", &Generate, "directory"_a, nb::kw_only(), "nodes"_a, "edges"_a, "dim"_a,
         "classes"_a, "seed"_a, "dtype"_a, "resources"_a, "report"_a.none() = nb::none());
 
-  nb::enum_<compile::NodeTimes>(m, "NodeTimes")
-      .value("NONE", compile::NodeTimes::kNone)
-      .value("RANDOM", compile::NodeTimes::kRandom)
-      .value("ASCENDING", compile::NodeTimes::kAscending);
+  nb::enum_<compile::GeneratedTimes>(m, "NodeTimes")
+      .value("NONE", compile::GeneratedTimes::kNone)
+      .value("RANDOM", compile::GeneratedTimes::kRandom)
+      .value("ASCENDING", compile::GeneratedTimes::kAscending);
 
   nb::class_<compile::TypedNodes>(m, "TypedNodes")
       .def(
           "__init__",
-          [](compile::TypedNodes* own, uint64_t nodes, uint64_t dim, compile::NodeTimes times) {
-            new (own) compile::TypedNodes{nodes, dim, times};
-          },
+          [](compile::TypedNodes* own, uint64_t nodes, uint64_t dim,
+             compile::GeneratedTimes times) { new (own) compile::TypedNodes{nodes, dim, times}; },
           nb::kw_only(), "nodes"_a, "dim"_a, "times"_a);
 
   nb::class_<compile::TypedEdges>(m, "TypedEdges")

@@ -35,7 +35,8 @@ compile::IdCounts WriteIds(Collector& collector, const std::string& path, bool c
 using NumberArray = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Adds ids by add(numbers); the numbers as an array, None if they do not last.
+// Calls add(numbers), which adds `count` ids and fills in their numbers. Returns the numbers as an
+// array, or None if they are not final because the collector has written ids to the disk.
 template <class Collector, class Add>
 std::optional<nb::ndarray<nb::numpy, uint32_t>> NumberIds(const Collector& collector, size_t count,
                                                           const Add& add) {
@@ -105,7 +106,7 @@ nb::ndarray<nb::numpy, int64_t> FindRows(const IdIndex& index, const Keys& keys)
   return TakeVector(std::move(rows));
 }
 
-// Texts in the making, as Python takes them.
+// Builds texts in the form in which Python takes them: offsets and bytes.
 struct NewTexts {
   std::vector<int64_t> offsets{0};
   std::vector<uint8_t> bytes;

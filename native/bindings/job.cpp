@@ -44,7 +44,7 @@ void RunJob(const nb::object& report, const std::function<void(compile::Progress
       finished.notify_all();
     };
     const std::vector<std::jthread> worker = base::StartHelpers(1, run);
-    // Without a thread nothing is reported before the end.
+    // If the system refused a thread, the job runs here and reports nothing before its end.
     if (worker.empty()) run(0);
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, kReportEvery, [&] { return done; })) {

@@ -3,8 +3,8 @@
 NB_MODULE(_engine, m) {
   using namespace graphzero::bindings;
   m.doc() = "The C++ engine. Private: use the classes and functions of the graphzero package.";
-  // Threads of a client may still hold objects when the interpreter ends: no leak, and no business
-  // of a user's terminal.
+  // Threads of a client may still hold objects when the interpreter ends. That is no leak, and
+  // nanobind would print warnings about it to the user's terminal.
   nanobind::set_leak_warnings(false);
   BindErrors(m);
   BindCall(m);

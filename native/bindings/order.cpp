@@ -31,7 +31,7 @@ std::shared_ptr<NodeOrder> MakeOrder(const store::TopologyReader& graph, bool co
   return order;
 }
 
-// A view; the order stays alive while it does.
+// A view that keeps the order alive.
 nb::ndarray<nb::numpy, const uint32_t> Numbers(const std::shared_ptr<NodeOrder>& order,
                                                uint32_t type) {
   const std::span<const uint32_t> numbers = order->OfType(type);

@@ -41,7 +41,7 @@ std::span<const int64_t> View(const std::optional<IdArray>& ids) {
   return ids ? View(*ids) : std::span<const int64_t>();
 }
 
-// The caller has looked up that the file stores it.
+// The adjacency with that name. The caller has checked that the file stores it.
 const store::Adjacency* Stored(const TopologyReader& graph, const std::string& adjacency) {
   const store::Adjacency* found = adjacency == "in" ? graph.in() : graph.out();
   if (found == nullptr) {
@@ -147,11 +147,11 @@ NeighbourSample SampleTyped(const TopologyReader& graph, const TypedSeeds& seeds
 }
 
 std::shared_ptr<sample::DiskTopology> OpenDisk(const TopologyReader& graph) {
-  // nanobind keeps no pointers to const; nothing here changes it.
+  // nanobind holds no pointers to const; nothing here changes the object.
   return std::const_pointer_cast<sample::DiskTopology>(sample::DiskTopology::Open(graph));
 }
 
-// Degrees of consecutive rows, if where they begin is in memory; false if not.
+// Writes the degrees of consecutive rows, if the starts of the rows are in memory; false if not.
 bool KnownDegrees(const sample::DiskTopology& disk, const TopologyReader& graph, uint32_t relation,
                   const std::string& adjacency, uint64_t begin, const Output<int64_t>& degrees) {
   const store::Relation& found = graph.relations().at(relation);

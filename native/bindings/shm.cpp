@@ -21,7 +21,7 @@ using namespace nb::literals;
 namespace graphzero::bindings {
 namespace {
 
-// What every version of NumPy can show.
+// The most dimensions that every version of NumPy supports.
 constexpr size_t kMostDimensions = 32;
 
 // An array at `offset` of `bytes` that keeps `owner` alive. Everything is checked: on the client
@@ -63,7 +63,7 @@ void BindDaemonSide(nb::module_& m) {
       .def_ro("offset", &shm::Block::offset)
       .def_ro("size", &shm::Block::size)
       .def("array", &ArrayInBlock, "offset"_a, "shape"_a, "dtype"_a)
-      // Asks the system for one file's size, which takes less than handing over the interpreter.
+      // Keeps the GIL: asks the system for one file's size, which is faster than handing it over.
       .def("damage", [](const shm::Block& block) { return block.region->Damage(); });
 
   nb::class_<shm::RegionOffer>(m, "RegionOffer")
@@ -95,7 +95,7 @@ void BindDaemonSide(nb::module_& m) {
   nb::class_<shm::SessionMemory>(m, "SessionMemory")
       .def_prop_ro("number", &shm::SessionMemory::number)
       .def("try_allocate", &shm::SessionMemory::TryAllocate, "size"_a, Unlocked())
-      // Keeps the interpreter: the event loop asks before each brief request.
+      // Keeps the GIL: the event loop calls this before each brief request.
       .def("has_warm", &shm::SessionMemory::HasWarm, "size"_a)
       .def("release", &shm::SessionMemory::Release, "block_ids"_a, Unlocked())
       .def("take_news", &shm::SessionMemory::TakeNews, Unlocked())
@@ -131,7 +131,7 @@ void BindTrainerSide(nb::module_& m) {
 
   nb::class_<shm::ReleaseQueue>(m, "ReleaseQueue")
       .def("__init__", [](shm::ReleaseQueue* self) { new (self) shm::ReleaseQueue(); })
-      // Keeps the interpreter: handing it to another thread would cost more than the call.
+      // Keeps the GIL: handing it to another thread would cost more than the call.
       .def("take", &shm::ReleaseQueue::Take)
       .def(
           "take_left_over",

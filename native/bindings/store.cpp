@@ -91,7 +91,8 @@ const Adjacency& Direction(const TopologyReader& graph, const std::string& direc
   return *found;
 }
 
-// A row that exists, in a file that can be read; with its neighbours checked, too, if asked for.
+// The slots of a row. Throws if the row does not exist or the file cannot be read; with
+// `neighbours`, also if ids of neighbours are invalid.
 store::SlotRange CheckedRow(const TopologyReader& graph, const Adjacency& adjacency, uint64_t node,
                             bool neighbours = false) {
   return store::ReadGuarded(*graph.file(), [&] {
@@ -109,7 +110,8 @@ AnyArray Neighbours(const TopologyReader& graph, uint64_t node, const std::strin
               range);
 }
 
-// What lies beside the neighbours of a row; empty if the file has none of it.
+// The values beside the neighbours of a row (weights, edge ids, times); empty if the file stores
+// none.
 AnyArray SlotValues(const TopologyReader& graph, const Adjacency& a, uint64_t node,
                     const void* data, uint64_t width, nb::dlpack::dtype dtype) {
   const store::SlotRange range = CheckedRow(graph, a, node);
@@ -258,8 +260,8 @@ AnyArray Tensor(const MatrixReader& matrix) {
                   strides.data(), NumpyType(matrix.dtype()));
 }
 
-// Values of rows of codes, for tests: by the instructions that every processor has, or by the best
-// ones of this processor.
+// Decodes rows of codes, for tests: with the instructions that every processor has (`baseline`), or
+// with the best ones of this processor.
 void DecodeRows(const MatrixReader& matrix, const ConstBytes& codes, const RowBytes& out,
                 bool baseline) {
   const store::Quantisation* quantisation = matrix.quantisation();
@@ -291,7 +293,7 @@ nb::bytes AsBytes(const store::Fingerprint& fingerprint) {
   return nb::bytes(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size());
 }
 
-// A file of another kind, mapped, for libraries that read memory.
+// A mapped file of a foreign format, for libraries that read from memory.
 struct ForeignFile {
   std::shared_ptr<const store::MappedFile> file;
 };
@@ -302,7 +304,7 @@ AnyArray Bytes(const ForeignFile& foreign) {
                   nb::dtype<uint8_t>());
 }
 
-// ReadGuarded() as a context of Python. Entered and left by one thread.
+// ReadGuarded() as a Python context manager. Entered and left by one thread.
 class ReadingContext {
  public:
   explicit ReadingContext(const ForeignFile& foreign) : file_(foreign.file) {}
@@ -317,7 +319,7 @@ class ReadingContext {
   std::unique_ptr<base::MappedAccess> access_;
 };
 
-// What both kinds of file can be asked to do with the page cache.
+// Methods that graphs and columns have in common, most of them about the page cache.
 template <typename Reader>
 void BindPageCache(nb::class_<Reader>& reader) {
   const auto release = nb::call_guard<GilRelease>();

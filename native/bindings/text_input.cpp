@@ -20,6 +20,9 @@ class PythonStream final : public compile::ByteStream {
     while (filled < out.size()) {
       const auto piece = nb::cast<nb::bytes>(stream_->attr("read")(out.size() - filled));
       if (piece.size() == 0) break;
+      if (piece.size() > out.size() - filled) {
+        throw nb::value_error("read(n) of a text input returned more than n bytes");
+      }
       std::memcpy(out.data() + filled, piece.c_str(), piece.size());
       filled += piece.size();
     }

@@ -71,13 +71,13 @@ nb::object ValuesOf(FieldKind kind, GroupValues& values) {
   }
 }
 
-// A table and what it is asked for.
+// A table and the kinds of the fields that are read from it.
 struct TableReader {
   std::unique_ptr<TextTable> table;
   std::vector<FieldKind> kinds;
 
   ~TableReader() {
-    GilRelease release;  // the thread that reads ahead may wait for the lock
+    GilRelease release;  // the thread that reads ahead may wait for the GIL
     table.reset();
   }
 

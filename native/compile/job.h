@@ -11,24 +11,28 @@
 
 namespace graphzero::compile {
 
-// Below this the fixed buffers alone would not fit.
+// With less memory, the fixed buffers alone would not fit.
 inline constexpr uint64_t kMinimumMemory = uint64_t{64} << 20;
-// What a thread needs for its own buffers; more threads than memory has room for are not started.
+// A thread needs this much memory for its own buffers. A job starts no more threads than its memory
+// has room for.
 inline constexpr uint64_t kMemoryPerThread = uint64_t{8} << 20;
 
 // Limits of one job. Results never depend on them.
 struct Resources {
   uint64_t memory;       // bytes of working memory, at least kMinimumMemory
   int threads;           // at least 1
-  std::string temp_dir;  // where what exceeds memory goes; unnamed files, gone with the process
-  // For tests only: edges begin with 64-bit ids, as they do after an id beyond 32 bits was met.
+  std::string temp_dir;  // directory of unnamed spill files, which vanish with the process
+  // For tests only: stores edges with 64-bit ids from the start, as a job does once it meets an id
+  // beyond 32 bits.
   bool wide_records = false;
 
-  // The limits a user gave. Throws std::invalid_argument.
+  // Checks the limits that a user gave, and lowers `threads` to what `memory` has room for. Throws
+  // std::invalid_argument for limits that are too small.
   static Resources Make(uint64_t memory, int threads, std::string temp_dir);
 };
 
-// Written by the job's threads, read by whoever shows it. `phase` points to a string literal.
+// The job's threads write it, and the thread that shows the progress reads it. `phase` points to a
+// string literal.
 class Progress {
  public:
   void Start(const char* phase, uint64_t total) {
@@ -56,7 +60,8 @@ class Progress {
 // What messages call a row of an input: "edges/part-3.parquet row 17", "edges.csv line 18".
 struct RowPlaces {
   std::string name;  // of the whole input
-  // The place of a row, where its number alone does not tell; may take long and throw.
+  // Names the place of a row, for inputs where the row number alone does not say it. May take long,
+  // and may throw.
   std::function<std::string(uint64_t row)> describe{};
 
   std::string At(uint64_t row) const {

@@ -17,25 +17,26 @@ namespace {
 // Rows that a thread looks up in the cache at a time.
 constexpr size_t kLookupGrain = 2048;
 static_assert(kLookupGrain <= RowCache::kMostAtATime);
-// Longer rows are worth a fault each, and would need too much memory for reads under way.
+// Longer rows are always copied from the mapping: each is worth a page fault, and reading them
+// would need too much memory for reads under way.
 constexpr uint64_t kLongestReadRow = uint64_t{4} << 20;
 
-// Bytes of rows that another call has read, taken from the cache at a time.
+// Bytes that are taken from the cache at a time, of rows that another call has read.
 constexpr size_t kAwaitedAtATime = size_t{256} << 10;
 
-// Codes of a quantised column that a thread takes from the cache at a time, before it makes values
-// of them.
+// Bytes of codes of a quantised column that a thread takes from the cache at a time and then
+// decodes.
 constexpr size_t kCodesAtATime = size_t{256} << 10;
 
-// Of the rows of a small request.
+// How many rows of a small request RowsInMemory() checks.
 constexpr size_t kFewLooks = 8;
 
 void Add(std::atomic<uint64_t>& counter, uint64_t count) {
   counter.fetch_add(count, std::memory_order_relaxed);
 }
 
-// Puts rows in their places, and into the cache, if there is one, as they are stored. `decoder`
-// makes values of them on the way; null leaves them as they are.
+// Puts rows in their places, and the stored rows into the cache, if there is one. `decoder` makes
+// values of the rows that go to their places; null leaves them as they are stored.
 class RowSink : public io::ItemSink {
  public:
   RowSink(std::byte* out, size_t row_bytes, size_t stored_bytes, const store::RowDecoder* decoder,
@@ -152,7 +153,7 @@ bool Column::RowsInMemory(std::span<const int64_t> ids) const {
   });
 }
 
-// What to read these rows from; null if they are copied from the mapping.
+// The file to read these rows from; null if they are to be copied from the mapping.
 const io::RandomFile* Column::FileFor(std::span<const int64_t> ids) {
   if (path_ == ColumnPath::kMapped) return nullptr;
   if (path_ != ColumnPath::kAdaptive) return &*file_;
@@ -168,7 +169,7 @@ const io::RandomFile* Column::OpenWhenCold() {
   try {
     auto opened = std::make_unique<io::RandomFile>(io::RandomFile::OpenCached(matrix_.file()));
     if (cold_file_.compare_exchange_strong(file, opened.get())) return opened.release();
-    return file;  // of the thread that was faster
+    return file;  // opened by another thread, which was faster
   } catch (const IoError& error) {
     if (error.code() != EMFILE && error.code() != ENFILE) throw;
     return nullptr;  // page faults are slower and need no descriptor
@@ -186,7 +187,8 @@ void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t
   ReadMissing(file, layout, missing, sink);
 }
 
-// What others are reading is left to them (flights.h); it comes by way of the cache.
+// Leaves rows that other calls are reading to those calls (flights.h), and then takes them from the
+// cache.
 void Column::ReadMissing(const io::RandomFile& file, const io::ItemLayout& layout,
                          base::WorkVector<io::WantedItem>& missing, io::ItemSink& sink) {
   if (missing.empty()) return;
@@ -204,7 +206,7 @@ void Column::ReadMissing(const io::RandomFile& file, const io::ItemLayout& layou
   io::ReadItems(file, layout, left, sink, counters_.io, merge_gap());
 }
 
-// Hands over the rows that are in the cache by now; returns the others.
+// Delivers the awaited rows that are in the cache by now; returns the others.
 base::WorkVector<io::WantedItem> Column::FindAwaited(std::span<const io::WantedItem> awaited,
                                                      size_t stored_bytes, io::ItemSink& sink) {
   const size_t step =
@@ -246,7 +248,7 @@ void Column::SetMergeGap(uint64_t bytes) {
   merge_gap_ = std::clamp<uint64_t>(bytes, io::kLeastGap, io::kMostGap);
 }
 
-// All rows that the cache does not have; the others are delivered from it.
+// Delivers the rows that the cache has; returns the others.
 base::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids,
                                                      const Delivery& delivery, std::byte* out,
                                                      int threads) {

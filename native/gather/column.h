@@ -1,5 +1,6 @@
-// A column's rows by whichever way suits it: from the mapping, through the page cache, or around
-// it. Every way gives the same bytes. README.md beside this file says which one is taken when.
+// Reads rows of a column on the path that suits it: from the mapping, through the page cache, or
+// around it. Every path gives the same bytes. README.md beside this file says which one is taken
+// when.
 #pragma once
 
 #include <atomic>
@@ -34,13 +35,14 @@ enum class ColumnPath {
 struct ColumnCounters {
   std::atomic<uint64_t> gathers = 0;
   std::atomic<uint64_t> rows = 0;
-  std::atomic<uint64_t> mapped_rows = 0;  // of these: copied from the mapping
-  std::atomic<uint64_t> cache_hits = 0;   // of these: found in the row cache
+  std::atomic<uint64_t> mapped_rows = 0;  // part of `rows`: copied from the mapping
+  std::atomic<uint64_t> cache_hits = 0;   // part of `rows`: found in the row cache
   io::IoCounters io;
 };
 
-// Makes values of the rows that a query of stored rows has found, which are all but `missing`. That
-// of ids[i] goes to out + i * row_bytes, or to out + places[i] * row_bytes if there are places.
+// Decodes the stored rows that a query has found, which are all but those at the positions
+// `missing`. The row of query.ids[i] goes to out + i * row_bytes, or to out + places[i] * row_bytes
+// if `places` is not null.
 void DecodeFound(const RowQuery& query, std::span<const uint32_t> missing,
                  const store::RowDecoder& decoder, size_t row_bytes, std::byte* out,
                  const uint64_t* places = nullptr);
@@ -49,35 +51,36 @@ void DecodeFound(const RowQuery& query, std::span<const uint32_t> missing,
 class Column {
  public:
   // Where the filesystem has no O_DIRECT, kDirect becomes kCached and fallback() says why. `cache`
-  // may be null. `reason` is for people: why this path. Throws IoError.
+  // may be null. `reason` tells people why this path was chosen. Throws IoError.
   static std::shared_ptr<Column> Open(store::MatrixReader matrix, ColumnPath path,
                                       std::shared_ptr<RowCache> cache, std::string reason);
   ~Column() { delete cold_file_.load(); }
 
-  // Delivers row ids[i] to out + i * matrix().row_bytes(), without the file's row padding: values
-  // of a quantised column are made of its codes on the way, whichever way that is. Throws
-  // std::out_of_range naming the first bad id before anything is written, and IoError with file and
-  // offset when a row cannot be read. At most `threads` threads copy, 0 means all that other calls
-  // leave (base/threads.h); waiting for the disk takes none of them.
+  // Delivers row ids[i] to out + i * matrix().row_bytes(), without the file's row padding. The
+  // codes of a quantised column are decoded to values, on every path. Throws std::out_of_range
+  // naming the first bad id before anything is written, and IoError with file and offset when a row
+  // cannot be read. At most `threads` threads copy, 0 means all that other calls leave
+  // (base/threads.h); waiting for the disk takes none of them.
   void Gather(std::span<const int64_t> ids, std::byte* out, int threads);
 
   // The same, but rows as they are stored: the codes of a quantised column, each row of
   // stored_row_bytes().
   void GatherStored(std::span<const int64_t> ids, std::byte* out, int threads);
 
-  // As Gather(), but row ids[i] goes to out + places[i] * row_bytes(). False, and nothing is done,
-  // where rows are read instead of copied from the mapping: then Gather() reads many at a time.
+  // As Gather(), but row ids[i] goes to out + places[i] * row_bytes(). Returns false and does
+  // nothing if the rows must be read instead of copied from the mapping: the caller then uses
+  // Gather(), which reads many at a time.
   bool TryGatherTo(std::span<const int64_t> ids, const uint64_t* places, std::byte* out,
                    int threads);
 
-  // Whether a few of these rows, and so probably all, lie in memory: the file's, not the cache's.
-  // Does not wait for a disk. Ids that the column does not have are left out.
+  // Whether a few of these rows, and so probably all, lie in the page cache. Does not look into the
+  // row cache, and does not wait for a disk. Ignores ids that the column does not have.
   bool RowsInMemory(std::span<const int64_t> ids) const;
 
-  // What the disk gives for this file; nothing on other paths than kDirect, and for files that are
-  // too short to tell. Takes a few tenths of a second. Throws IoError.
+  // Measures the disk on which this file lies. Returns nothing on other paths than kDirect, and for
+  // files that are too short to measure. Takes a few tenths of a second. Throws IoError.
   std::optional<io::DiskRates> MeasureDisk() const;
-  // On the path kDirect, rows with a gap of up to so many bytes between them share a read.
+  // On the path kDirect, rows with a gap of up to this many bytes between them share a read.
   uint64_t merge_gap() const { return merge_gap_.load(std::memory_order_relaxed); }
   void SetMergeGap(uint64_t bytes);
 
@@ -88,7 +91,7 @@ class Column {
   // Makes values of stored rows; null if the column is not quantised.
   const store::RowDecoder* decoder() const { return decoder_ ? &*decoder_ : nullptr; }
   const ColumnCounters& counters() const { return counters_; }
-  // What O_DIRECT reads are aligned to; 0 on other paths.
+  // Alignment of O_DIRECT reads in bytes; 0 on other paths.
   uint32_t direct_align() const { return path_ == ColumnPath::kDirect ? file_->offset_align() : 0; }
 
  private:
@@ -120,10 +123,10 @@ class Column {
   ColumnPath path_;
   std::string reason_;
   std::string fallback_;
-  std::optional<io::RandomFile> file_;  // of kCached and kDirect
-  // Of kAdaptive: opened when rows are first missing from memory, for those who have many more
-  // files in memory than descriptors to spare. No lock guards it, which a forked child could find
-  // held.
+  std::optional<io::RandomFile> file_;  // on the paths kCached and kDirect
+  // On the path kAdaptive: opened when rows are first missing from memory, because a process may
+  // have many more files in memory than descriptors to spare. No lock guards it, because a forked
+  // child could find the lock held.
   std::atomic<const io::RandomFile*> cold_file_ = nullptr;
   std::shared_ptr<RowCache> cache_;
   uint64_t cache_column_ = 0;

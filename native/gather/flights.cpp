@@ -9,9 +9,9 @@
 namespace graphzero::gather {
 namespace {
 
-// How many times as many rows an older flight may read.
+// A call waits for an older flight that reads at most this many times as many rows as the call.
 constexpr size_t kMostTimesLonger = 4;
-// Between two looks at whether the call is to end.
+// Time between two checks whether the waiting call was told to stop.
 constexpr std::chrono::milliseconds kLook{20};
 
 }  // namespace
@@ -23,7 +23,7 @@ Flights::Flight::Flight(Flights& flights, base::WorkVector<io::WantedItem>& want
   for (const io::WantedItem& one : wanted) own_->items.push_back(one.item);
   std::vector<std::shared_ptr<Rows>> older;
   {
-    // In one step: of two flights that begin at the same time, the second sees the first.
+    // Both under one lock: of two flights that begin at the same time, the second sees the first.
     const std::lock_guard lock(flights_.mutex_);
     older = flights_.flying_;
     flights_.flying_.push_back(own_);

@@ -1,13 +1,13 @@
-// Rows that several calls miss at the same time are read once.
+// Reads rows once that several calls miss at the same time.
 //
-// A call that reads rows of a column into the row cache is a flight for as long as it reads. One
-// that misses a row which an older flight reads leaves it out, reads its own rows, waits for the
-// older flight to end, and finds the row in the cache. What it does not find there, because the
-// older call failed, was stopped, or other rows have pushed it out, it reads itself: nobody depends
-// on somebody else's fate.
+// A call that reads rows of a column into the row cache is a flight for as long as it reads. A call
+// that misses a row which an older flight is reading leaves that row out, reads its other rows,
+// waits for the older flight to end, and finds the row in the cache. If the row is not there,
+// because the older call failed or was stopped, or because other rows have evicted it, the call
+// reads the row itself: no call depends on the fate of another.
 //
-// A flight waits for older ones only, and only after its own reads have ended and it is no flight
-// any more: nobody waits in a circle.
+// A call waits for older flights only, and only after its own reads have ended and it is no flight
+// any more: calls cannot wait in a circle.
 #pragma once
 
 #include <condition_variable>
@@ -44,21 +44,21 @@ class Flights {
 // Used by one thread. Ends when it is destroyed, if not before.
 class Flights::Flight {
  public:
-  // `wanted` is sorted. Takes those out of it that older flights read, which are awaited(). A call
-  // does not wait for one that reads far more rows than it wants itself, because it would be there
-  // sooner without; and for none that reads more than `most_kept`, of which the cache would have
-  // lost some by then.
+  // `wanted` must be sorted. Moves the rows that older flights read from `wanted` to awaited().
+  // Ignores flights that read far more rows than this call wants, because the call would finish
+  // sooner without waiting for them; and flights that read more than `most_kept` rows, because the
+  // cache would have evicted some of those rows by then.
   Flight(Flights& flights, base::WorkVector<io::WantedItem>& wanted, uint64_t most_kept);
   ~Flight() { End(); }
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  // What this flight has read is in the cache, or will not come.
+  // Tells waiting calls that the rows of this flight are in the cache now, or will not come.
   void End() noexcept;
 
   std::span<io::WantedItem> awaited() { return awaited_; }
-  // After End(): waits until the flights that read what is awaited have ended, too. Throws
-  // base::Stopped if the call is to end.
+  // To be called after End(): waits until the flights that read the awaited rows have ended, too.
+  // Throws base::Stopped if the call was told to stop.
   void WaitForOthers();
 
  private:

@@ -11,17 +11,16 @@
 namespace graphzero::gather {
 namespace {
 
-// Rows are asked for so many bytes before they are copied, so that their cache misses overlap;
-// short ones up to so many rows before.
+// A row is prefetched kAheadBytes / row_bytes rows before it is copied, so that cache misses
+// overlap; at least kLeastAhead and at most kMostAhead rows before.
 constexpr size_t kAheadBytes = 4096;
 constexpr size_t kLeastAhead = 4;
 constexpr size_t kMostAhead = 64;
-// The hardware follows a row by itself after so many bytes; asking for more of it costs more than
-// it brings.
+// The first bytes of a row that are prefetched. The hardware prefetcher fetches the rest;
+// prefetching more would cost more than it gains.
 constexpr size_t kPrefetchBytes = 256;
 constexpr size_t kCacheLine = 64;
-// A thread copies at least this many bytes at a time: less than that costs more to hand out than to
-// do.
+// A thread copies at least this many bytes at a time: handing out less costs more than copying it.
 constexpr uint64_t kShareBytes = uint64_t{1} << 18;
 
 }  // namespace
@@ -42,7 +41,7 @@ namespace {
 struct Source {
   const std::byte* data;
   uint64_t stride;
-  size_t row_bytes;  // as they are stored
+  size_t row_bytes;  // of a stored row
 
   const std::byte* Row(int64_t id) const { return data + static_cast<uint64_t>(id) * stride; }
 
@@ -60,7 +59,7 @@ struct Copy {
   std::byte* out;
   size_t ahead;
 
-  // Calls put(row, i) for each row of the range while the next ones are on their way.
+  // Calls put(row, i) for each row of the range, and prefetches the next rows meanwhile.
   template <typename Put>
   void ForRows(size_t begin, size_t end, const Put& put) const {
     for (size_t i = begin; i < std::min(begin + ahead, end); ++i) source.Prefetch(ids[i]);
@@ -76,7 +75,7 @@ struct Copy {
     });
   }
 
-  // One value a row (labels, masks): a store, not a call of memcpy.
+  // For rows of one value (labels, masks): compiles to a store instead of a call of memcpy.
   template <size_t row_bytes>
   void Values(size_t begin, size_t end) const {
     ForRows(begin, end, [&](const std::byte* row, size_t i) {
@@ -93,7 +92,7 @@ CopyRange Choose(size_t row_bytes) {
   return &Copy::Rows;
 }
 
-// Calls range(copy, begin, end) for ranges that make up all ids, from the threads of the call.
+// Calls range(copy, begin, end) for ranges that together cover all ids, on the threads of the call.
 template <typename Range>
 void RunRanges(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
                int threads, const Range& range) {
@@ -107,7 +106,7 @@ void RunRanges(const store::MatrixReader& matrix, std::span<const int64_t> ids, 
   });
 }
 
-// Calls put(row, i) for each row ids[i] as it is stored, from the threads of the call.
+// Calls put(row, i) with the stored row of each ids[i], on the threads of the call.
 template <typename Put>
 void PutRows(const store::MatrixReader& matrix, std::span<const int64_t> ids, std::byte* out,
              int threads, const Put& put) {

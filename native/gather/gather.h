@@ -1,4 +1,4 @@
-// Feature rows from a mapped matrix into a destination buffer: the only copy ever made.
+// Copies feature rows from a mapped matrix into a destination buffer: the only copy ever made.
 #pragma once
 
 #include <cstddef>

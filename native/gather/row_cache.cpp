@@ -17,12 +17,15 @@
 namespace graphzero::gather {
 namespace {
 
-// Enough that threads rarely meet, and each of them large enough to hold a fair mixture.
+// Enough shards that threads rarely wait for the same lock, and each shard large enough to hold a
+// fair mixture of rows.
 constexpr uint64_t kMostShards = 64;
 constexpr uint64_t kFewestShardBytes = uint64_t{1} << 20;
-constexpr uint64_t kSmallPart = 10;  // of the memory, for the small log
+// An index entry has 31 bits for a position in a log (row_index.h).
+constexpr uint64_t kMostShardBytes = RowLog::kUnit << 31;
+constexpr uint64_t kSmallPart = 10;  // the small log gets a tenth of the memory
 constexpr uint32_t kMostUses = 3;
-// Rows that one insertion may send around again before it takes a used one.
+// How many used rows one insertion may send around again before it evicts one.
 constexpr int kMostSecondChances = 64;
 // Rows that are looked up together, so that their cache misses overlap.
 constexpr size_t kLookAhead = 16;
@@ -43,12 +46,13 @@ class RowCache::Shard {
     small_ = RowLog(memory.first(small));
     main_ = RowLog(memory.subspan(small));
   }
-  // Only while the cache is built, before anyone else knows of it.
+  // Called only while the cache is built, before another thread can use the shard.
   Shard(Shard&& other) noexcept
       : small_(other.small_), main_(other.main_), index_(std::move(other.index_)) {}
 
-  // Looks up the rows at `positions` of the query. The memory of all of them is asked for before
-  // the first is needed: one by one, each would be waited for twice, in the index and in the log.
+  // Looks up the rows at `positions` of the query. Prefetches the memory of a group of rows before
+  // the first is needed: one by one, each would wait for two cache misses, in the index and in the
+  // log.
   size_t Find(const RowQuery& query, std::span<const uint32_t> positions, uint32_t* missing) {
     const auto key = [&](uint32_t i) {
       return KeyOf(query.column, static_cast<uint64_t>(query.ids[i]));
@@ -75,12 +79,12 @@ class RowCache::Shard {
   }
 
   void Insert(uint64_t key, uint64_t hash, std::span<const std::byte> row) {
-    // A long row would push out everything else.
+    // A long row would evict everything else.
     if (RowLog::UnitsFor(row.size()) > small_.units() / 2) return;
     const std::lock_guard lock(mutex_);
     PrefetchForInsert(hash);
     RowPlace place;
-    // Two callers missed it at the same time.
+    // Another caller missed the row at the same time and has inserted it already.
     if (index_.Find(hash, &place, [&](RowPlace p) { return HeaderAt(p).key == key; })) return;
     index_.MakeRoomForOne();
     if (index_.Recall(hash)) {
@@ -112,13 +116,13 @@ class RowCache::Shard {
     }
     RowLog::Header& header = HeaderAt(place);
     if (header.bytes != out.size()) return false;
-    // Hot rows are not written to: their memory need not go back.
+    // The header of a hot row is not written to, so its cache line need not be written back.
     if (header.uses < kMostUses) ++header.uses;
     Log(place.main).CopyOut(place.position, out);
     return true;
   }
 
-  // The cells of the new row and of those that may have to leave for it.
+  // Prefetches the cells of the new row and of the rows that it may evict.
   void PrefetchForInsert(uint64_t hash) const {
     index_.PrefetchToChange(hash);
     if (!small_.empty()) index_.PrefetchToChange(base::Mix64(small_.At(small_.tail()).key));
@@ -156,8 +160,8 @@ class RowCache::Shard {
     index_.Insert(base::Mix64(key), {main_.Append(key, row), true});
   }
 
-  // Moves the row at the tail of the main log to its head. `row` of AppendToMain may be scratch_,
-  // so this has a buffer of its own.
+  // Moves the row at the tail of the main log to its head. Has a separate buffer, because `row` of
+  // AppendToMain may be scratch_.
   void SendAround(RowPlace place, const RowLog::Header& header) {
     around_.resize(header.bytes);
     main_.CopyOut(place.position, around_);
@@ -183,7 +187,7 @@ class RowCache::Shard {
 void RowCache::Unmap::operator()(std::byte* memory) const { ::munmap(memory, bytes); }
 
 RowCache::RowCache(uint64_t capacity_bytes)
-    : capacity_(std::max(capacity_bytes, kFewestShardBytes)),
+    : capacity_(std::clamp(capacity_bytes, kFewestShardBytes, kMostShards * kMostShardBytes)),
       forks_(base::ForkCount()),
       memory_(nullptr, Unmap{capacity_}) {
   void* memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
@@ -202,7 +206,7 @@ RowCache::RowCache(uint64_t capacity_bytes)
 
 RowCache::~RowCache() = default;
 
-// Their number is a power of two.
+// The number of shards is a power of two.
 size_t RowCache::ShardOf(uint64_t hash) const { return hash & (shards_.size() - 1); }
 
 uint64_t RowCache::NewRowsKept(size_t row_bytes) const {
@@ -211,7 +215,7 @@ uint64_t RowCache::NewRowsKept(size_t row_bytes) const {
 
 bool RowCache::Usable() const { return forks_ == base::ForkCount(); }
 
-// Shard by shard, so that each lock is taken once for many rows.
+// Looks rows up shard by shard, so that each lock is taken once for many rows.
 size_t RowCache::Find(const RowQuery& query, uint32_t* missing) {
   const auto count = static_cast<uint32_t>(query.ids.size());
   if (!Usable()) {

@@ -1,10 +1,10 @@
 // The hot rows of columns that are read around the page cache.
 //
 // The page cache keeps 4096 bytes for every row of 512 that somebody wanted; this keeps the row.
-// One cache serves all columns and all callers. Rows of any length lie in logs that are written
-// around in circles, so that no memory is lost to size classes and nothing is ever moved apart.
+// One cache serves all columns and all callers. Rows of any length lie in circular logs, so that no
+// memory is lost to size classes or to fragmentation.
 //
-// What stays is decided as in S3-FIFO ("FIFO queues are all you need for cache eviction", SOSP
+// S3-FIFO decides which rows stay ("FIFO queues are all you need for cache eviction", SOSP
 // 2023): new rows enter a small log; those that are asked for again before they fall out of it move
 // to the main log, the others leave a fingerprint behind, by which they enter the main log directly
 // if they come back soon. Rows at the end of the main log that were asked for since they came in
@@ -24,17 +24,18 @@ namespace graphzero::gather {
 struct RowCacheUsage {
   uint64_t capacity_bytes;
   uint64_t used_bytes;   // rows with their headers
-  uint64_t index_bytes;  // beside them
+  uint64_t index_bytes;  // in addition to the capacity
   uint64_t rows;
 };
 
-// Rows of one column: those with `ids` go one behind the other to `out`, or where `places` says.
+// A query for rows of one column. They go to `out` one behind the other, in the order of `ids`, or
+// to the places in `out` that `places` names.
 struct RowQuery {
   uint64_t column;  // from NewColumn()
   std::span<const int64_t> ids;
   size_t row_bytes;
   std::byte* out;
-  const uint64_t* places = nullptr;  // of each id, counted in rows
+  const uint64_t* places = nullptr;  // one for each id, counted in rows
 
   std::byte* PlaceOf(size_t i) const {
     return out + (places == nullptr ? i : places[i]) * row_bytes;
@@ -45,8 +46,8 @@ struct RowQuery {
 // been in the middle of a change.
 class RowCache {
  public:
-  // Memory is taken as it fills. Rows longer than an eighth of a shard are not kept. Throws
-  // std::bad_alloc.
+  // Memory is taken as the cache fills. Rows longer than a twentieth of a shard (half of its small
+  // log) are not kept. Throws std::bad_alloc.
   explicit RowCache(uint64_t capacity_bytes);
   ~RowCache();
   RowCache(const RowCache&) = delete;
@@ -58,13 +59,13 @@ class RowCache {
   static constexpr uint64_t kMostRows = uint64_t{1} << 44;
 
   // Copies the rows that are there to their places and writes the positions in `ids` of the others
-  // to `missing`, which has room for all; returns how many those are. At most kMostAtATime ids.
+  // to `missing`, which has room for all; returns how many are missing. At most kMostAtATime ids.
   size_t Find(const RowQuery& query, uint32_t* missing);
   static constexpr size_t kMostAtATime = 4096;
   void Insert(uint64_t column, uint64_t row, std::span<const std::byte> data);
 
   RowCacheUsage usage() const;
-  // About so many rows of that length that came one after the other are still there.
+  // About how many rows of this length can be inserted before the first of them is evicted.
   uint64_t NewRowsKept(size_t row_bytes) const;
   // False in a forked child.
   bool Usable() const;
@@ -78,7 +79,7 @@ class RowCache {
     void operator()(std::byte* memory) const;
   };
   const uint64_t capacity_;
-  const uint64_t forks_;  // when it was made
+  const uint64_t forks_;  // ForkCount() when the cache was made
   std::unique_ptr<std::byte, Unmap> memory_;
   mutable std::vector<Shard> shards_;
   std::atomic<uint64_t> next_column_ = 0;

@@ -12,8 +12,8 @@ struct RowPlace {
   bool main;
 };
 
-// Open addressing with linear probing and without tombstones. Cells hold part of the hash beside
-// the place, so that a look at the row itself is needed only where that part agrees.
+// Open addressing with linear probing and without tombstones. Cells hold part of the hash (a tag)
+// beside the place, so that the row itself is read only if the tag agrees.
 class RowIndex {
  public:
   // Calls same(place) for candidates until it returns true; false if none did.
@@ -28,37 +28,37 @@ class RowIndex {
     return false;
   }
 
-  // Brings what Find() will look at first into the processor's caches, or what an insertion and an
-  // eviction will write to.
+  // Prefetch the cell that Find() looks at first, or the cells that an insertion or an eviction
+  // writes to.
   void PrefetchToFind(uint64_t hash) const { __builtin_prefetch(&cells_[Home(hash)]); }
   void PrefetchToChange(uint64_t hash) const {
     __builtin_prefetch(&cells_[Home(hash)], 1);
     __builtin_prefetch(&ghosts_[Home(hash)], 1);
   }
 
-  // Where the row would lie, if it is here; a guess, made without a look at the row. True if there
-  // is one.
+  // Guesses the place of the row by its tag, without reading the row. False if no tag agrees.
   bool Guess(uint64_t hash, RowPlace* place) const {
     return Find(hash, place, [](RowPlace) { return true; });
   }
 
-  // Throws std::bad_alloc, and everything is as it was.
+  // Throws std::bad_alloc and then changes nothing.
   void MakeRoomForOne() {
     if (2 * (count_ + 1) > cells_.size()) Grow();
   }
 
-  // The row is not in the index, and there is room for it: a row that is written to a log and then
-  // not entered here could never be evicted.
+  // The row must not be in the index, and MakeRoomForOne() must have been called. Cannot fail: a
+  // row that is written to a log and then not entered here could never be evicted.
   void Insert(uint64_t hash, RowPlace place) noexcept {
     InsertCell(Cell(Tag(hash), place));
     ++count_;
   }
 
-  // The row at `place` is in the index.
+  // The row at `place` must be in the index.
   void Erase(uint64_t hash, RowPlace place) {
     size_t hole = Home(hash);
     while (!(cells_[hole].tag == Tag(hash) && cells_[hole].Is(place))) hole = Next(hole);
-    // Cells behind the hole move up if they may: nothing then lies behind an empty cell.
+    // Cells behind the hole move into it, unless that is before their home: no probe then meets an
+    // empty cell before the row that it looks for.
     for (size_t at = Next(hole); cells_[at].tag != 0; at = Next(at)) {
       const size_t home = HomeOf(cells_[at].tag);
       const bool may_move = ((at - home) & mask_) >= ((at - hole) & mask_);
@@ -70,14 +70,15 @@ class RowIndex {
     --count_;
   }
 
-  // Of a row that is in the index.
+  // Changes the place of a row, which must be in the index.
   void Move(uint64_t hash, RowPlace from, RowPlace to) {
     size_t at = Home(hash);
     while (!(cells_[at].tag == Tag(hash) && cells_[at].Is(from))) at = Next(at);
     cells_[at] = Cell(Tag(hash), to);
   }
 
-  // Rows that left, newest first as far as there is room: as many as there are cells.
+  // A memory of rows that left the shard, with one slot for each cell; a newer row overwrites an
+  // older one in the same slot. Recall() tells whether a row is remembered, and forgets it.
   void Remember(uint64_t hash) { ghosts_[Home(hash)] = Tag(hash); }
   bool Recall(uint64_t hash) {
     uint32_t& ghost = ghosts_[Home(hash)];
@@ -103,8 +104,9 @@ class RowIndex {
     uint32_t where = 0;
   };
 
-  // The tag takes the upper bits, and the home is part of it: cells can then be moved without a
-  // look at their rows, which lie anywhere in memory. The shard was chosen by the lowest bits.
+  // The tag is the upper bits of the hash, and the home follows from the tag: cells can then be
+  // moved without reading their rows, which lie anywhere in memory. The lowest bits of the hash
+  // chose the shard.
   static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 33) + 1; }
   size_t HomeOf(uint32_t tag) const { return tag & mask_; }
   size_t Home(uint64_t hash) const { return HomeOf(Tag(hash)); }

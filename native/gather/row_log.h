@@ -1,4 +1,4 @@
-// Rows of any length in a circle of memory: the oldest at the tail, the next goes to the head.
+// Rows of any length in a circular buffer: the oldest is at the tail, the next goes to the head.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace graphzero::gather {
 
-// Positions are in units of 16 bytes, so that 32 bits of them reach 64 GiB. A row may lie across
+// Positions are in units of 16 bytes. A row may lie across
 // the end of the memory; its header never does.
 class RowLog {
  public:
@@ -18,7 +18,7 @@ class RowLog {
   struct Header {
     uint64_t key;
     uint32_t bytes;
-    uint32_t uses;  // since it came in, up to a few
+    uint32_t uses;  // since the row came in; counted up to a few
   };
   static_assert(sizeof(Header) == kUnit);
 
@@ -36,7 +36,7 @@ class RowLog {
   }
   uint32_t tail() const { return tail_; }
 
-  // Brings a row into the processor's caches, as far as the hardware does not follow by itself.
+  // Prefetches the first kPrefetchBytes of a row. The hardware prefetcher fetches the rest.
   void Prefetch(uint32_t position, size_t bytes) const {
     const std::byte* const begin = memory_ + position * kUnit;
     const size_t length = std::min(kUnit + bytes, kPrefetchBytes);
@@ -60,7 +60,7 @@ class RowLog {
     used_ -= units;
   }
 
-  // The first out.size() bytes of the row.
+  // Copies the first out.size() bytes of the row.
   void CopyOut(uint32_t position, std::span<std::byte> out) const {
     const uint64_t begin = Advance(position, 1) * kUnit;
     const size_t first = std::min<uint64_t>(out.size(), units_ * kUnit - begin);

@@ -20,11 +20,11 @@ using base::Number;
 // Rows that a thread looks up in the cache at a time.
 constexpr size_t kLookupRows = 2048;
 static_assert(kLookupRows <= RowCache::kMostAtATime);
-// Own rows that are read from a disk are gathered in pieces of this size and then put in their
-// places: large enough for the disk to have many reads at a time.
+// Own rows that are read from a disk are gathered in pieces of this size and then copied to their
+// places. A piece is large enough to keep many reads under way.
 constexpr size_t kPieceBytes = size_t{1} << 20;
-// Codes of a quantised column that a thread takes from the cache at a time, before it makes values
-// of them.
+// Bytes of codes of a quantised column that a thread takes from the cache at a time and then
+// decodes.
 constexpr size_t kCodesAtATime = size_t{256} << 10;
 
 void Add(std::atomic<uint64_t>& counter, uint64_t count) {
@@ -51,7 +51,8 @@ RowPlan ShardedColumn::Plan(std::span<const int64_t> ids, std::byte* out, int th
   return plan;
 }
 
-// Counts first, so that no list grows: working memory that is refused is refused at once.
+// Divides the ids by part. Counts them first, so that no list grows: if working memory is refused,
+// it is refused at once.
 RowPlan ShardedColumn::Deal(std::span<const int64_t> ids) const {
   const store::Shard& s = shard();
   std::vector<size_t> counts(s.parts);
@@ -82,7 +83,7 @@ RowPlan ShardedColumn::Deal(std::span<const int64_t> ids) const {
   return plan;
 }
 
-// Delivers what the cache has, and leaves the others in `rows`.
+// Delivers the rows that the cache has, and leaves the others in `rows`.
 void ShardedColumn::TakeCached(PlacedRows& rows, std::byte* out, int threads) {
   const size_t stored_bytes = stored_row_bytes();
   const store::RowDecoder* const decoder = own_->decoder();
@@ -108,8 +109,8 @@ void ShardedColumn::TakeCached(PlacedRows& rows, std::byte* out, int threads) {
       DecodeFound(query, std::span(missing).first(misses), *decoder, row_bytes(), out, places);
     }
     std::sort(missing.begin(),
-              missing.begin() + static_cast<std::ptrdiff_t>(misses));  // found shard by shard
-    // To the front of the piece, so that pieces are independent of each other.
+              missing.begin() + static_cast<std::ptrdiff_t>(misses));  // were ordered by shard
+    // Missing rows move to the front of their piece, so that pieces are independent of each other.
     for (size_t i = 0; i < misses; ++i) {
       rows.ids[begin + i] = rows.ids[begin + missing[i]];
       rows.places[begin + i] = rows.places[begin + missing[i]];

@@ -1,8 +1,8 @@
 // A column whose rows are dealt to several parts (store/shard.h), of which this process has one.
 //
 // A batch is gathered in three steps, so that the network works while this process does:
-//   - Plan() looks up rows of other parts in the row cache and delivers those, and tells which rows
-//     must be asked for from which part;
+//   - Plan() delivers the rows of other parts that the row cache has, and tells which rows must be
+//     requested from which part;
 //   - GatherOwn() delivers the rows that lie here, while the answers are under way;
 //   - Take() delivers rows as they arrive, and keeps them in the cache.
 // Rows travel and are cached as they are stored. The destination is never read: a trainer may write
@@ -56,14 +56,15 @@ class ShardedColumn {
   // anything is written.
   RowPlan Plan(std::span<const int64_t> ids, std::byte* out, int threads);
   void GatherOwn(const RowPlan& plan, std::byte* out, int threads);
-  // `rows` are those of missing[part] from number `first` on, as they are stored. Throws
-  // std::out_of_range if there are not so many, or if they are no whole rows: whoever sent them is
-  // not trusted.
+  // `rows` are the stored rows of missing[part] from number `first` on. Throws std::out_of_range if
+  // missing[part] does not have that many, or if `rows` are no whole rows: the sender is not
+  // trusted.
   void Take(const RowPlan& plan, uint64_t part, uint64_t first, std::span<const std::byte> rows,
             std::byte* out);
 
-  // Rows of this part by their numbers in the whole matrix, one behind the other, as they are
-  // stored: what another part's daemon asks for. Throws std::out_of_range for one of another part.
+  // Delivers rows of this part to the daemon of another part: `ids` are row numbers of the whole
+  // matrix, and the stored rows go to `out` one behind the other. Throws std::out_of_range for a
+  // row of another part.
   void GatherForPeer(std::span<const int64_t> ids, std::byte* out, int threads);
 
   const ShardCounters& counters() const { return counters_; }

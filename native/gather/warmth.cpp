@@ -9,8 +9,8 @@
 namespace graphzero::gather {
 namespace {
 
-// With 1 row in 200 on the disk, three looks in four find one of them; the faults that the fourth
-// then takes cost less than reading all rows would.
+// Rows that one measurement checks. With 1 row in 200 on the disk, three measurements in four find
+// such a row; the page faults that follow the fourth cost less than reading all rows would.
 constexpr size_t kLooks = 256;
 constexpr int64_t kWarmForMs = 200;
 constexpr int64_t kColdForMs = 20;
@@ -27,7 +27,7 @@ bool Warmth::IsWarm(size_t count, const std::function<uint64_t(size_t)>& offset)
   const int64_t now = CoarseMilliseconds();
   int64_t due = next_look_.load(std::memory_order_relaxed);
   if (now < due || count == 0) return warm_.load(std::memory_order_relaxed);
-  // One caller looks; the others go by what was known.
+  // One caller measures; the others use the last result.
   if (!next_look_.compare_exchange_strong(due, now + kColdForMs)) {
     return warm_.load(std::memory_order_relaxed);
   }

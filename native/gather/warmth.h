@@ -1,4 +1,4 @@
-// Whether what is about to be read lies in memory: an estimate that costs next to nothing.
+// Estimates whether rows that are about to be read lie in memory, at next to no cost.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,14 @@
 
 namespace graphzero::gather {
 
-// Thread-safe. Asking the kernel about every row never paid; asking about a few hundred of the rows
-// of a call, and at most a few times a second, tells how the others will fare.
+// Thread-safe. Asking the kernel about every row never paid. Asking about a few hundred rows of a
+// call, a few times a second while they are in memory, tells enough about the other rows.
 class Warmth {
  public:
   // `file` outlives this.
   explicit Warmth(const store::MappedFile& file) : file_(file) {}
 
-  // True if nearly all of `count` places are in memory; offset(i) gives the i-th in the file.
+  // True if nearly all of `count` places are in memory; offset(i) is the i-th place in the file.
   bool IsWarm(size_t count, const std::function<uint64_t(size_t)>& offset);
 
  private:

@@ -4,7 +4,7 @@
 
     loader = NeighborLoader("products", num_neighbors=[15, 10], batch_size=1024, shuffle=True)
 
-Arguments have PyG's names, order and defaults, batches PyG's fields: those of Data, or of
+Arguments have PyG's names, order and defaults. Batches have the fields of PyG's Data, or of its
 HeteroData for a dataset with types. The first argument is a client, a dataset directory or an
 address.
 """

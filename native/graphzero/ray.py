@@ -2,7 +2,7 @@
 
 from graphzero.base.extras import import_extra
 
-# A part of Ray: a folder named ray would do as `ray` itself.
+# Imports ray.util, because any folder named ray on sys.path would import as `ray`.
 import_extra("ray.util", "ray", "graphzero.ray needs Ray")
 
 from graphzero.client.ray.daemons import Daemons  # noqa: E402

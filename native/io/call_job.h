@@ -1,6 +1,6 @@
-// What both ways to read many places at a time (scattered_read.h, range_read.h) have in common:
-// they end with the call that they read for, are counted, and have memory for reads that do not go
-// straight to where they are wanted.
+// The base of all jobs that read many places at a time (scattered_read.h, range_read.h,
+// ordered_read.h): they stop with the call that they read for, count their reads, and have a buffer
+// for reads that do not go straight to their destination.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 
 namespace graphzero::io {
 
-// A thread keeps at most so much memory for reads under way, unless single items are longer.
+// A thread keeps a buffer of at most this size for reads under way, unless single items are longer.
 inline constexpr uint64_t kBounceBytes = uint64_t{8} << 20;
 inline constexpr uint64_t kBounceAlign = 4096;
 
-// At least `bytes`, a multiple of kBounceAlign, aligned to that. Belongs to the calling thread,
-// which keeps it for its next call: a fresh buffer would be cleared page by page, each time. Valid
-// until that call. Throws std::bad_alloc.
+// A buffer of at least `bytes`, which must be a multiple of kBounceAlign; aligned to kBounceAlign.
+// Belongs to the calling thread, which keeps it for its next call: the kernel would clear a fresh
+// buffer page by page each time. Valid until that call. Throws std::bad_alloc.
 std::byte* BounceMemory(size_t bytes);
 
-// Reads for the call of the thread that makes it (base/call.h).
+// Reads on behalf of the current call (base/call.h) of the thread that constructs it.
 class CallJob : public ReadJob {
  public:
-  // Reads everything with at most `depth` reads under way, and adds to `counters` what that took,
-  // also if it fails. Throws IoError, and base::Stopped if the call is to end: some has then not
-  // been read.
+  // Reads everything with at most `depth` reads under way, and adds the reads to `counters`, even
+  // if it fails. Throws IoError, and base::Stopped if the call was told to stop; some data has then
+  // not been read.
   void Run(const RandomFile& file, uint32_t depth, IoCounters& counters);
 
   bool Next(uint32_t slot, Read* read) noexcept final;
@@ -43,8 +43,8 @@ class CallJob : public ReadJob {
   IoCounts counts_;
 };
 
-// Sorts what is wanted, unless it is sorted; throws base::Stopped in the midst of it if the call is
-// to end.
+// Sorts `wanted` unless it is sorted already. Throws base::Stopped in the middle if the call was
+// told to stop.
 template <class T, class Less>
 void SortWanted(std::span<T> wanted, const Less& less) {
   constexpr uint64_t kCompared = uint64_t{1} << 16;

@@ -15,7 +15,8 @@ constexpr uint64_t kSmall = 4096;
 constexpr uint64_t kLarge = uint64_t{256} << 10;
 constexpr uint32_t kSmallDepth = 128;
 constexpr uint32_t kLargeDepth = 16;
-// Limits that are set by quotas are enforced over such times: less would measure a burst.
+// How long one measurement takes. Quotas limit a disk over times of about this length; a shorter
+// measurement would see only a burst.
 constexpr uint64_t kNanoseconds = 100'000'000;
 constexpr int kRounds = 2;
 
@@ -71,7 +72,7 @@ uint64_t DiskRates::MergeGap() const {
 DiskRates MeasureDisk(const RandomFile& file) {
   DiskRates best;
   uint64_t seed = base::Mix64(NowNanoseconds());  // other places than the last time
-  // The better of each: whatever else uses the disk makes it look slower, never faster.
+  // Takes the best round: other users of the disk make it look slower, never faster.
   for (int round = 0; round < kRounds; ++round) {
     const double small = ReadsPerSecond(file, kSmall, kSmallDepth, seed++);
     const double large = ReadsPerSecond(file, kLarge, kLargeDepth, seed++);

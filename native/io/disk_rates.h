@@ -1,9 +1,9 @@
-// What a disk gives: how many small reads in a second, and how many bytes in large ones.
+// What a disk delivers in a second: how many small reads, and how many bytes in large reads.
 //
-// From the two follows how far apart two rows may be for one read to bring both in less time than
-// two would: while a disk makes one more read, it could transfer bytes_per_second /
-// reads_per_second. That is 4 KiB on a fast local disk, and 40 to 150 KiB on volumes in a cloud,
-// which are paid for by the read.
+// The two rates decide how far apart two rows may lie for one read across the gap to be faster than
+// two reads: in the time of one more read, the disk could transfer bytes_per_second /
+// reads_per_second bytes. That is 4 KiB on a fast local disk, and 40 to 150 KiB on volumes in a
+// cloud, which are paid for by the read.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ struct DiskRates {
   double reads_per_second = 0;
   double bytes_per_second = 0;
 
-  // The widest gap in front of an item that is worth reading across, within bounds.
+  // The widest gap between two items that is worth reading across, from kLeastGap to kMostGap;
+  // kDirectGap if the disk was not measured.
   uint64_t MergeGap() const;
 };
 

@@ -1,5 +1,4 @@
-// Errors that a disk would give, on demand: tests only. Nothing outside the tests sets them, and as
-// long as none is set a read costs one more load.
+// Simulated disk errors. Only tests set them; while none is set, they cost each read one more load.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@ struct Fault {
   uint64_t begin = 0;
   uint64_t end = UINT64_MAX;
   int64_t result = 0;
-  uint64_t times = UINT64_MAX;  // that it happens
+  uint64_t times = UINT64_MAX;  // how often it happens
 };
 
 void SetFault(const Fault& fault);
@@ -23,7 +22,8 @@ void ClearFaults();
 
 inline std::atomic<bool> faults_are_set = false;
 inline bool FaultsAreSet() { return faults_are_set.load(std::memory_order_relaxed); }
-// The result that the read of `path` at `offset` is to have instead of `result`.
+// The result to use for a read of `path` at `offset` that returned `result`: that of the first
+// fault that applies, or `result` itself.
 int64_t ApplyFaults(const std::string& path, uint64_t offset, int64_t result);
 
 }  // namespace graphzero::io

@@ -10,10 +10,11 @@
 namespace graphzero::io {
 
 // Latencies by powers of two: bucket b counts reads that took less than 2^b microseconds and did
-// not fit bucket b - 1; the last takes the rest (half a second and more).
+// not fit bucket b - 1; the last takes the rest (2^18 microseconds, a quarter of a second, and
+// more).
 inline constexpr size_t kLatencyBuckets = 20;
 
-// Written by many threads; a reader sees each number whole, and all of them soon.
+// Written by many threads. A reader sees each number whole, but some may be newer than others.
 struct IoCounters {
   std::atomic<uint64_t> reads = 0;
   std::atomic<uint64_t> read_bytes = 0;
@@ -25,7 +26,7 @@ struct IoCounters {
   }
 };
 
-// Counts of one call, added to the shared ones once.
+// Counts of one job, which are added to the shared IoCounters once, at its end.
 struct IoCounts {
   uint64_t reads = 0;
   uint64_t bytes = 0;

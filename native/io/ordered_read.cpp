@@ -13,15 +13,15 @@
 namespace graphzero::io {
 namespace {
 
-// Several at a time keep a disk busy that answers late.
+// Several reads of this size at a time keep a disk with a high latency busy.
 constexpr uint64_t kPiece = uint64_t{256} << 10;
 constexpr uint32_t kDepth = OrderedRead::kStep / kPiece;
-constexpr uint64_t kAlign = 4096;  // of memory; no file is known that asks for more
+constexpr uint64_t kAlign = 4096;  // of the buffer; no file is known that needs more
 
-// One stretch of the file, piece by piece, to consecutive memory.
+// Reads one stretch of the file, piece by piece, into consecutive memory.
 class StretchJob : public CallJob {
  public:
-  // `needed` of the `bytes` are sure to be there: the last sector of a file may not be whole.
+  // The file is known to have the first `needed` of the `bytes`; its last sector may be incomplete.
   StretchJob(uint64_t offset, uint64_t bytes, uint64_t needed, std::byte* to)
       : offset_(offset), bytes_(bytes), needed_(needed), to_(to) {}
 
@@ -62,7 +62,7 @@ OrderedRead::OrderedRead(std::shared_ptr<const store::MappedFile> file, uint64_t
     : file_(Open(std::move(file))),
       at_(offset),
       end_(offset + bytes),
-      // A range that starts and ends inside sectors needs one more than its length.
+      // Rounding both ends of a range out to whole sectors adds less than two sectors.
       buffer_(static_cast<std::byte*>(std::aligned_alloc(
           kAlign, base::AlignUp(kStep + 2 * uint64_t{file_.offset_align()}, kAlign)))) {
   if (!buffer_) throw std::bad_alloc();

@@ -53,7 +53,7 @@ class SharedJob {
   std::optional<IoError> error_;
 };
 
-// Threads that wait for something to read, for ever: they cost a stack each and hold nothing.
+// Threads that wait for reads until the process ends. Each costs a stack and holds nothing else.
 struct ReadHelpers : base::HelperPool {
   ReadHelpers() : HelperPool({.most_threads = PreadQueue::kThreads}) {}
 };
@@ -63,7 +63,7 @@ base::PerProcess<ReadHelpers> pool;
 
 void PreadQueue::Run(const Source& source, ReadJob& job, uint32_t depth) {
   SharedJob shared(source, job);
-  const uint32_t helpers = std::min(depth, kThreads) - 1;
+  const uint32_t helpers = std::clamp(depth, 1u, kThreads) - 1;
   if (helpers == 0) {
     shared.Help(0);
   } else {

@@ -1,4 +1,4 @@
-// The same as io_uring with threads that block in pread(2): for kernels and containers without it.
+// A read queue over threads that block in pread(2), for kernels and containers without io_uring.
 #pragma once
 
 #include "io/read_queue.h"
@@ -8,7 +8,7 @@ namespace graphzero::io {
 // Stateless: all queues of a process share one pool of threads, which the first use starts.
 class PreadQueue : public ReadQueue {
  public:
-  // As many reads as threads; more only compete for the processors.
+  // Each thread has one read under way. More threads would only compete for the processors.
   static constexpr uint32_t kThreads = 64;
 
   void Run(const Source& source, ReadJob& job, uint32_t depth) override;

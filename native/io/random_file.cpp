@@ -15,17 +15,18 @@
 namespace graphzero::io {
 namespace {
 
-// Buffers for reads are aligned to this (scattered_read.cpp); no disk is known that asks for more.
+// Buffers for reads are aligned to this (kBounceAlign, call_job.h); no disk is known that needs
+// more.
 constexpr uint32_t kMostMemoryAlign = 4096;
 
-// By descriptor, not by name: the name may belong to a newer file by now.
+// Opens by descriptor, not by name: the name may belong to a newer file by now.
 base::Fd OpenAgain(const store::MappedFile& file, int flags) {
   const std::string link = "/proc/self/fd/" + std::to_string(file.fd().get());
   return base::Fd(::open(link.c_str(), O_RDONLY | O_CLOEXEC | flags));
 }
 
-// As statx(2) tells from kernel 6.1 on. Read from the raw structure, because C libraries learned of
-// these fields later than kernels.
+// The alignment that statx(2) reports from kernel 6.1 on; `known` tells whether it reports one. The
+// fields are read from the raw structure, because C libraries learned of them later than kernels.
 std::optional<DirectAlignment> AskKernel(const base::Fd& fd, bool* known) {
   constexpr unsigned kDirectAlignment = 0x2000;
   alignas(8) std::array<std::byte, 256> raw{};
@@ -46,7 +47,7 @@ std::optional<DirectAlignment> AskKernel(const base::Fd& fd, bool* known) {
   return found;
 }
 
-// Older kernels: the smallest alignment with which a read works.
+// For older kernels: the smallest alignment with which a read works.
 std::optional<DirectAlignment> FindByTrying(const base::Fd& fd) {
   for (const uint32_t align : {512u, 4096u}) {
     const std::unique_ptr<void, decltype(&std::free)> buffer(std::aligned_alloc(align, align),

@@ -11,8 +11,8 @@
 
 namespace graphzero::io {
 
-// What O_DIRECT asks of a read on some file: offset and length are multiples of `offset`, the
-// address of `memory`.
+// What O_DIRECT requires of reads of a file: offset and length are multiples of `offset`, and the
+// address is a multiple of `memory`.
 struct DirectAlignment {
   uint32_t memory;
   uint32_t offset;
@@ -21,9 +21,9 @@ struct DirectAlignment {
 // Thread-safe. Keeps the mapped file, and so its name for messages, alive.
 class RandomFile {
  public:
-  // Without readahead: of a megabyte around a row only the row is wanted. Throws IoError.
+  // Without readahead, which would read a megabyte around each row. Throws IoError.
   static RandomFile OpenCached(std::shared_ptr<const store::MappedFile> file);
-  // With O_DIRECT; nothing where the filesystem has none, and `why` then says so.
+  // With O_DIRECT. Returns nothing where the filesystem does not support it; `why` then says so.
   static std::optional<RandomFile> OpenDirect(std::shared_ptr<const store::MappedFile> file,
                                               std::string* why);
 

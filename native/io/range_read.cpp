@@ -11,11 +11,11 @@ namespace graphzero::io {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-// Short ranges on one page, or this close to each other, share a read. Every page in a gap would
-// push out one that somebody wants.
+// Short ranges on one page, or this close to each other, share a read. Wider gaps would bring in
+// whole pages that nobody wants, and evict pages that somebody wants.
 constexpr uint64_t kGap = 1024;
 constexpr uint64_t kMostMerged = 32768;
-// A long range becomes several reads, which a disk serves side by side.
+// A longer range becomes several reads, which a disk serves in parallel.
 constexpr uint64_t kMostAtOnce = 131072;
 
 class RangeJob : public CallJob {
@@ -31,7 +31,8 @@ class RangeJob : public CallJob {
   uint32_t depth() const { return depth_; }
 
  private:
-  // The ranges [first, last) that one read brings to the bounce buffer; none if it goes straight.
+  // The ranges [first, last) that one read brings to the bounce buffer; none if the read goes
+  // straight to its destination.
   struct Group {
     size_t first = 0;
     size_t last = 0;
@@ -60,7 +61,7 @@ class RangeJob : public CallJob {
     }
   }
 
-  // At most so many: ranges that are merged are fewer reads.
+  // An upper bound on the number of reads; merged ranges need fewer.
   static uint64_t Reads(std::span<const WantedRange> wanted) {
     uint64_t reads = 0;
     for (const WantedRange& range : wanted) reads += range.bytes / kMostAtOnce + 1;
@@ -106,7 +107,7 @@ class RangeJob : public CallJob {
   std::byte* const bounce_;
   std::vector<Group> groups_;
   size_t next_ = 0;
-  uint64_t piece_ = 0;  // bytes of wanted_[next_] that have been asked for
+  uint64_t piece_ = 0;  // bytes of wanted_[next_] for which reads were handed out
 };
 
 }  // namespace

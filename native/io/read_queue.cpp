@@ -34,8 +34,8 @@ EngineChoice Choose() {
   return {"pread", std::string("the kernel refuses io_uring (") + std::strerror(refusal) + ")"};
 }
 
-// A child inherits what its parent chose. Not a static of a function: where a fork comes in the
-// middle of the first choice, the child would wait for ever for the thread that makes it.
+// A child inherits what its parent chose. Not a function-local static: after a fork in the middle
+// of the first choice, the child would wait for ever for the thread that was making it.
 struct Chosen {
   explicit Chosen(const Chosen* parents)
       : choice(parents == nullptr ? Choose() : parents->choice) {}
@@ -50,7 +50,7 @@ thread_local uint64_t read_jobs = 0;
 // Closes the ring when its thread ends.
 struct OwnQueue {
   std::unique_ptr<UringQueue> queue;
-  uint64_t forks = 0;  // when it was made
+  uint64_t forks = 0;  // ForkCount() when the queue was made
 
   UringQueue& Get() {
     if (queue && forks != base::ForkCount()) {

@@ -1,4 +1,4 @@
-// Many reads of one file at a time: what keeps a disk busy.
+// Keeps many reads of one file under way at a time, so that the disk stays busy.
 //
 // A job hands out reads one by one and is told as each ends, in any order; a queue keeps as many
 // under way as its depth allows. Two queues do the same: io_uring (uring_queue.h), and threads that
@@ -12,8 +12,8 @@
 
 namespace graphzero::io {
 
-// The file that a queue reads. `align` is what offsets and lengths are multiples of: 1, or more for
-// a descriptor with O_DIRECT.
+// The file that a queue reads. Offsets and lengths are multiples of `align`, which is 1, or more
+// for a descriptor with O_DIRECT.
 struct Source {
   int fd;
   uint32_t align;
@@ -24,8 +24,8 @@ struct Read {
   uint64_t offset = 0;
   std::byte* to = nullptr;
   uint32_t bytes = 0;
-  // So many are enough: a read of whole sectors may go beyond the end of the file, and then gets
-  // less than it asks for.
+  // The read is complete once this many bytes have arrived: a read of whole sectors may go beyond
+  // the end of the file, and then gets fewer than `bytes`.
   uint32_t least = 0;
 };
 
@@ -33,8 +33,8 @@ struct Read {
 class ReadJob {
  public:
   virtual ~ReadJob() = default;
-  // Fills in the next read; false if there is none any more. `slot` is below the depth that was
-  // asked for and this read's own until Done(slot).
+  // Fills in the next read; false if no reads are left. `slot` is below the depth of the queue's
+  // Run(), and belongs to this read until Done(slot).
   virtual bool Next(uint32_t slot, Read* read) noexcept = 0;
   // The read is complete: at least `least` bytes are there. It took `nanoseconds`.
   virtual void Done(uint32_t slot, uint64_t nanoseconds) noexcept = 0;
@@ -54,9 +54,10 @@ class ReadQueue {
 // The queue of the calling thread, for one job. After a fork the child makes one of its own.
 ReadQueue& ThreadQueue();
 
-// Rises whenever the calling thread takes a page fault that is answered by reading, or asks for a
-// queue (what it then reads may be in memory all the same): for a thread that serves everyone and
-// must not wait for a disk. Costs a system call of less than a microsecond.
+// A count of the calling thread's page faults that read from a disk, and of its calls of
+// ThreadQueue() (what it then reads may be in memory all the same). It tells a thread that serves
+// everyone, and must not wait for a disk, whether it did. Costs a system call of less than a
+// microsecond.
 uint64_t DiskWaits();
 
 // Which kind of queue this process uses: "io_uring" or "pread", and why not io_uring: the error of

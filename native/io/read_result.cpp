@@ -27,7 +27,7 @@ Outcome Judge(const Source& source, Read& read, int64_t result, std::optional<Io
     return Outcome::kFailed;
   }
   if (result >= read.least) return Outcome::kDone;
-  // What is left starts at a multiple of the alignment again.
+  // The rest of the read must start at a multiple of the alignment again.
   const auto got = static_cast<uint32_t>(result) / source.align * source.align;
   if (got == 0) {
     if (!error) {

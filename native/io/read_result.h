@@ -13,8 +13,9 @@ uint64_t NowNanoseconds();
 
 enum class Outcome { kDone, kAgain, kFailed };
 
-// Takes what the kernel answered (a count of bytes, or minus an errno), shortens `read` to what is
-// still missing, and says how to go on. A failure is stored in `error`, unless there is one.
+// Takes the kernel's answer (a count of bytes, or minus an errno), shortens `read` to the bytes
+// that are still missing, and says how to go on. Stores a failure in `error`, unless `error` holds
+// one already.
 Outcome Judge(const Source& source, Read& read, int64_t result, std::optional<IoError>& error);
 
 }  // namespace graphzero::io

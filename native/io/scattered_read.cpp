@@ -8,11 +8,11 @@
 namespace graphzero::io {
 namespace {
 
-// Through the page cache every page in a gap would push out a page that somebody wants: there only
-// items of the same or the next page share a read.
+// Through the page cache, only items on one page, or this close to each other, share a read: every
+// page in a wider gap would evict a page that somebody wants.
 constexpr uint64_t kCachedGap = 1024;
 constexpr uint64_t kPage = 4096;
-// A read has at most so many bytes, or two gaps, unless a single item is longer.
+// A read has at most this many bytes, or two gaps if that is more, unless a single item is longer.
 constexpr uint64_t kMostMerged = 32768;
 constexpr uint32_t kLeastDepth = 4;
 
@@ -27,7 +27,7 @@ class ItemJob : public CallJob {
         layout_(layout),
         wanted_(wanted),
         sink_(sink) {
-    // An item that starts and ends inside sectors needs one more than its length.
+    // Rounding both ends of an item out to whole sectors adds less than two sectors.
     const uint64_t longest = std::max<uint64_t>(most_, layout.bytes + 2 * uint64_t{align_});
     slot_bytes_ = base::AlignUp(longest, kBounceAlign);
     depth_ = static_cast<uint32_t>(

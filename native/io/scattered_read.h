@@ -28,18 +28,19 @@ class ItemSink {
  public:
   virtual ~ItemSink() = default;
   virtual void Take(const WantedItem& wanted, const std::byte* data) noexcept = 0;
-  // Where the kernel may write the item itself, after which Take() is not called; null to be given
-  // a copy.
+  // Where the kernel may write the item directly; Take() is not called after it did. Null to get
+  // the item through Take() in any case.
   virtual std::byte* Destination(const WantedItem& wanted) noexcept = 0;
 };
 
-// Around the page cache, items with a gap of up to so many bytes between them share a read: unless
-// the disk was measured (disk_rates.h), a gap over which a read takes hardly longer on any disk.
+// With O_DIRECT, items with a gap of up to this many bytes between them share a read, unless the
+// disk was measured (disk_rates.h). On any disk, a read across such a gap takes hardly longer.
 inline constexpr uint64_t kDirectGap = 8192;
 inline constexpr uint64_t kLeastGap = 4096;
 inline constexpr uint64_t kMostGap = 131072;
 
-// By their place in the file. Throws base::Stopped if the thread's call is to end.
+// Sorts items by their place in the file. Throws base::Stopped if the thread's call was told to
+// stop.
 void SortItems(std::span<WantedItem> wanted);
 
 // Reads every wanted item, all of which the caller knows to lie in the file. Reorders `wanted`.

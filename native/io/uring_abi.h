@@ -1,6 +1,6 @@
 // The part of the kernel's io_uring interface that uring_queue.cpp uses, as the kernel defines it
-// (it never changes). Our own copy, because the headers that wheels are built against may be older
-// than the kernel that they run on.
+// (it never changes). Copied, because the headers that wheels are built against may be older than
+// the kernel that they run on.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,10 @@ namespace graphzero::io::abi {
 
 inline constexpr long kSysSetup = 425;  // the same on every architecture that has them
 inline constexpr long kSysEnter = 426;
-inline constexpr long kSysRegister = 427;
 
 inline constexpr uint8_t kOpRead = 22;
 
 inline constexpr uint32_t kSetupClamp = 1u << 4;
-inline constexpr uint32_t kSetupCoopTaskrun = 1u << 8;
 inline constexpr uint32_t kSetupSingleIssuer = 1u << 12;
 inline constexpr uint32_t kSetupDeferTaskrun = 1u << 13;
 

@@ -14,8 +14,8 @@
 namespace graphzero::io {
 namespace {
 
-// Completions to wait for at a time. Each wait may be a change of context; the disk does not notice
-// that an eighth of the queue is empty.
+// Completions to wait for at a time. Each wait may be a context switch, and the disk stays busy
+// while an eighth of the queue is empty.
 constexpr uint32_t kWaitFor = 32;
 const std::string kWhere = "io_uring";
 
@@ -55,7 +55,7 @@ UringQueue::UringQueue() : slots_(kMostDepth), free_slots_(kMostDepth) {
   abi::Params params;
   ring_ = base::Fd(Setup(kMostDepth, &params));
   if (!ring_.valid()) throw IoError(errno, "cannot set up a ring", kWhere);
-  // Both from kernel 5.5 on; without the second, completions could be lost.
+  // Kernels have both from 5.5 on. Without kFeatNoDrop, completions could be lost.
   const uint32_t needed = abi::kFeatSingleMmap | abi::kFeatNoDrop;
   if ((params.features & needed) != needed || params.sq_entries < kMostDepth) {
     throw IoError(ENOSYS, "the kernel's rings are too old", kWhere);
@@ -126,12 +126,12 @@ void UringQueue::Enter(uint32_t wanted, uint32_t under_way) {
       return;
     }
     if (errno == EINTR) continue;
-    // No memory for more requests, or completions must be taken first: what is under way will make
-    // room.
+    // The kernel has no memory for more requests, or completions must be taken first: the reads
+    // under way will make room as they complete.
     const bool may_pass = errno == EAGAIN || errno == EBUSY || errno == ENOMEM;
     broken_ = true;
     if (in_kernel == 0) throw IoError(errno, "cannot submit reads", kWhere);
-    // Reads that nobody can stop are writing to memory that the caller would free.
+    // Nobody can stop the reads under way, which write to memory that the caller would free.
     if (!may_pass) std::abort();
     broken_ = false;
     refused_ = true;

@@ -10,8 +10,8 @@
 
 namespace graphzero::io {
 
-// Belongs to the thread that made it: the ring is told that nobody else submits, which spares the
-// kernel locks and interrupts.
+// Belongs to the thread that made it: the kernel is told that no other thread submits, which saves
+// locks and interrupts.
 class UringQueue : public ReadQueue {
  public:
   // 0, or the errno with which the kernel refuses rings (EPERM and ENOSYS in many containers).
@@ -56,8 +56,8 @@ class UringQueue : public ReadQueue {
 
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
-  uint32_t pushed_ = 0;   // and not submitted yet
-  bool refused_ = false;  // by the kernel, for now
+  uint32_t pushed_ = 0;   // reads that were pushed and not submitted yet
+  bool refused_ = false;  // the kernel took no more reads the last time
   bool broken_ = false;
   bool abandoned_ = false;
 };

@@ -7,7 +7,7 @@
 namespace graphzero::sample {
 namespace {
 
-// Table entries are asked for this many edges before they are needed.
+// Table entries are prefetched this many edges ahead.
 constexpr size_t kTableAhead = 24;
 
 }  // namespace
@@ -17,7 +17,7 @@ void Discovery<Key>::AddSeeds(std::span<const int64_t> seeds) {
   const size_t count = seeds.size();
   nodes_.nodes.Reserve(count + 1);
   nodes_.occurrence.Reserve(2 * count + 1);
-  uint32_t* const repeats = nodes_.occurrence.data() + count;  // of the seed that is first at i
+  uint32_t* const repeats = nodes_.occurrence.data() + count;  // so far, by first occurrence
   tables_.all.Reset(count);
   const auto table = tables_.all.view();
   base::ForEach(count, [&](size_t i) {
@@ -120,8 +120,8 @@ void Discovery<Key>::AddRange(const typename IdTable<Key>::View& table,
     for (size_t e = begin; e < end; ++e) {
       if (e + kTableAhead < last) table.Prefetch(ids[e + kTableAhead]);
       locals[e] = table.FindOrInsert(ids[e], next);
-      // Without a branch that would be guessed wrong half the time: an id that is not new is
-      // overwritten by the next one that is.
+      // No branch, which would be mispredicted half the time: every id is written, and the next new
+      // id overwrites one that is not new.
       nodes[next] = ids[e];
       next += locals[e] == next;
     }

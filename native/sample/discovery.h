@@ -1,9 +1,9 @@
 // Local ids: the nodes of one type, numbered in the order of their discovery.
 //
 // Seeds come first, then the neighbours of the drawn edges, in the order of the edges. Each id has
-// one number; each id in each tree has, if the sample is disjoint. All of it happens in one thread,
-// because it decides about an order. Merging in order beats a parallel table with atomics, whose
-// order would also depend on the threads.
+// one number, or one in each tree if the sample is disjoint. One thread does all of this, because
+// the order of discovery is part of the result. Merging in order beats a parallel table with
+// atomics, whose order would also depend on the threads.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,19 @@
 
 namespace graphzero::sample {
 
-// The edges that one hop drew along one relation, those of an expanded node after those of the
-// node before it.
+// The edges that one hop drew along one relation, in the order of the expanded nodes.
 struct DiscoveredEdges {
   std::span<const uint64_t> neighbours;  // global ids
-  LocalId* locals;                       // to fill: the local id of each
+  LocalId* locals;                       // output: the local id of each
   // The nodes [begin, end) were expanded. Their type may be the one whose nodes are discovered.
   const TypeNodes& expanded;
   size_t begin;
   size_t end;
-  const uint64_t* first_edge;  // as RelationEdges has it, of each expanded node
+  const uint64_t* first_edge;  // of each expanded node, as in RelationEdges
 };
 
-// `Key` is a type that all ids fit into. Keeps what it knows in `nodes`, of which the first
-// `num_nodes` exist.
+// `Key` is a type that all ids fit into. The state is in `nodes`, of which the first `num_nodes`
+// exist.
 template <class Key>
 class Discovery {
  public:
@@ -37,9 +36,10 @@ class Discovery {
         num_nodes_(num_nodes),
         disjoint_(disjoint) {}
 
-  // Makes every occurrence of a seed a node. An id that is a neighbour later is its first one.
+  // Makes every occurrence of a seed a node. A neighbour that is a repeated seed gets the local id
+  // of its first occurrence.
   void AddSeeds(std::span<const int64_t> seeds);
-  // In a disjoint sample of so many trees, seed i is the root of tree first_tree + i.
+  // For a disjoint sample of num_trees trees: seed i becomes the root of tree first_tree + i.
   void AddRoots(std::span<const int64_t> seeds, size_t first_tree, size_t num_trees);
 
   // Gives the neighbours of these edges their local ids and adds those that are new.
@@ -55,11 +55,11 @@ class Discovery {
     size_t size() const { return end - begin; }
   };
 
-  // The next run with edges, from expanded node `*node` on, which becomes the one after the run; an
-  // empty run if there is none.
+  // Returns the next run that has edges, from expanded node `*node` on, and moves `*node` behind
+  // it. The run is empty if there is none.
   static Run NextRun(const DiscoveredEdges& edges, size_t* node);
   void AddTreeByTree(const DiscoveredEdges& edges);
-  // Neighbours [begin, end), which one table has, or will have.
+  // Adds the neighbours [begin, end), which all belong into one table.
   void AddRange(const typename IdTable<Key>::View& table, const DiscoveredEdges& edges,
                 size_t begin, size_t end);
   void MakeRoom(size_t count);

@@ -10,14 +10,15 @@
 namespace graphzero::sample {
 namespace {
 
-// Every range starts where any number may.
+// Every range is aligned for numbers of any type.
 size_t RoundedUp(size_t bytes) { return base::AlignUp(bytes, alignof(uint64_t)); }
 
 }  // namespace
 
 void DiskRounds::Serve(std::span<DiskAsked* const> asked) {
-  base::CheckPoint();  // few lanes take few turns in the time of a round
-  // Short reads first: what waits for long ones meanwhile becomes more, and shares more.
+  base::CheckPoint();  // with few lanes, RunLanes() checks too seldom
+  // Short reads come first: meanwhile more lanes come to wait for ranges, and more of them share a
+  // copy.
   if (ServeShort(asked)) return;
   std::vector<DiskAsked*> waiting;
   std::copy_if(asked.begin(), asked.end(), std::back_inserter(waiting),
@@ -39,7 +40,7 @@ bool DiskRounds::ServeShort(std::span<DiskAsked* const> asked) {
 }
 
 void DiskRounds::ServeRanges(std::vector<DiskAsked*> asked) {
-  // In the order of the file: those that want the same come together.
+  // In the order of the file, so that lanes that want the same range come together.
   std::stable_sort(asked.begin(), asked.end(), [](const DiskAsked* a, const DiskAsked* b) {
     return a->ranges[0].data() < b->ranges[0].data();
   });
@@ -57,7 +58,7 @@ void DiskRounds::ServeRanges(std::vector<DiskAsked*> asked) {
       if (fresh) bytes += RoundedUp(range.size());
     }
   }
-  if (loaded_.bytes() > 2 * kLoadBytes) loaded_ = {};  // a very long row blew it up
+  if (loaded_.bytes() > 2 * kLoadBytes) loaded_ = {};  // a very long row has made it too large
   loaded_.Reserve(bytes);
   std::vector<io::WantedRange> wanted;
   for (const auto& [range, place] : places) {

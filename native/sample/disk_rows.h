@@ -1,6 +1,7 @@
-// Rows of a topology that does not fit into memory: as mapped_rows.h, but nothing comes through the
-// mapping, whose addresses only say where in the file something lies. What a batch wants, or what
-// all lanes asked for (row_lanes.h), is read at full depth.
+// Rows of a topology that does not fit into memory: the same interface as mapped_rows.h, but
+// nothing is read through the mapping. Its addresses only tell where in the file something lies.
+// All reads of a batch, or of all lanes (row_lanes.h), go to the disk together, at full queue
+// depth.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +24,12 @@ namespace graphzero::sample {
 struct DiskAsked {
   static constexpr size_t kBlockBytes = 512;
 
-  // The short read: from the place of the file with this address in the mapping, to `block`.
+  // The short read: `bytes` from the place of the file that has this address in the mapping, to
+  // `block`.
   const void* place = nullptr;
   size_t bytes = 0;
   alignas(uint64_t) std::array<std::byte, kBlockBytes> block;
-  // Addresses in the mapping while the lane waits; then copies in memory, which are gone after the
+  // Addresses in the mapping while the lane waits; then copies in memory, which are valid for one
   // turn.
   std::array<std::span<const std::byte>, 3> ranges;
   bool waiting = false;
@@ -41,9 +43,9 @@ class DiskRounds {
  public:
   explicit DiskRounds(const DiskTopology& disk) : disk_(disk) {}
 
-  // Serves all short reads; or, if there are none, ranges: so many lanes get theirs at a time as
-  // kLoadBytes have room for, and those that want the same share one copy. A single request may be
-  // longer than that: memory follows the longest row. Throws IoError.
+  // Serves all short reads or, if there are none, the ranges of as many lanes as fit into
+  // kLoadBytes. Lanes that ask for the same range share one copy. The ranges of a single lane may
+  // be longer than kLoadBytes, so memory grows with the longest row. Throws IoError.
   void Serve(std::span<DiskAsked* const> asked);
 
  private:
@@ -69,7 +71,7 @@ class DiskRows {
   static constexpr uint64_t kBlockBytes = DiskAsked::kBlockBytes;  // a page holds several
   static constexpr size_t kSlotsAtOnce = size_t{1} << 21;
   static constexpr bool kLoadsStay = false;
-  // To read so many bytes costs as much as to read one id.
+  // Reading this many bytes costs as much as reading one id.
   static constexpr uint64_t kShortRowBytes = DiskAsked::kBlockBytes;
 
   explicit DiskRows(const Rows& rows) : rows_(rows), rounds_(*rows.disk) {}
@@ -94,15 +96,15 @@ class DiskRows {
     return reinterpret_cast<const T*>(asked.block.data());
   }
 
-  // Whether the bounds of a row of `rows`, these or others of the same file, are known without a
-  // read; they are sound then.
+  // Whether the bounds of a row of `rows`, which may be other rows of the same file, are known
+  // without a read. They are sound then.
   bool KnowsRow(const Rows& rows, uint64_t node, store::SlotRange* row) const {
     const RowStarts* const starts = rows.disk->Starts(rows.adjacency);
     if (starts == nullptr) return false;
     *row = starts->Row(node);
     return true;
   }
-  // The same of the last row that begins at the slot or before.
+  // Whether the last row that begins at the slot or before is known without a read.
   bool KnowsRowOf(uint64_t slot, uint64_t* node) const {
     const RowStarts* const starts = rows_.disk->Starts(rows_.adjacency);
     if (starts == nullptr) return false;

@@ -1,9 +1,9 @@
-// A topology that does not fit into memory: what a hop or a step needs of it is known before it is
-// touched, and is read at full depth (io/) instead of fault by fault.
+// A topology that does not fit into memory: all reads of a hop or a step are known beforehand and
+// go to the disk at full queue depth (io/), instead of one page fault after the other.
 //
-// Reads go through the page cache: hubs are asked for again and again, and their pages stay there.
-// Values come straight from the reads and not from the mapping, so that a page which is pushed out
-// before its turn costs nothing, and a failing disk is an error and not a signal.
+// Reads go through the page cache: hubs are read again and again, and their pages stay there.
+// Values are taken from the reads and not from the mapping, so that a page that is evicted before
+// its values are used costs nothing, and a failing disk is an error and not a signal.
 //
 // Where rows begin can be kept in memory (row_starts.h): then only what lies in the rows is read.
 #pragma once
@@ -37,28 +37,28 @@ class DiskTopology {
 
   ~DiskTopology();
 
-  // Where the rows of an adjacency begin, if that is in memory; else null. Stays.
+  // Where the rows of an adjacency begin, if that is in memory; else null. Valid as long as this
+  // object.
   const RowStarts* Starts(const store::Adjacency& adjacency) const {
     const KeptStarts* const kept = Kept(adjacency);
     return kept == nullptr ? nullptr : kept->starts.load(std::memory_order_acquire);
   }
-  // From now on Starts() gives these, unless it has some already.
+  // Makes Starts() return these from now on, unless it has some already.
   void Keep(const store::Adjacency& adjacency, std::unique_ptr<const RowStarts> starts) const;
-  // What is kept takes so many bytes.
+  // The memory that all kept row starts take.
   uint64_t starts_bytes() const;
 
-  // begins[i] and degrees[i] of the row nodes[i], read from the file, as far as it can be trusted:
-  // false if a pair is damaged, and `damaged` is then the first such place. Needs nodes below
-  // adjacency.rows.
+  // Reads begins[i] and degrees[i] of the row nodes[i] from the file. Returns false if a pair of
+  // bounds is damaged; `damaged` is then the first such i. Needs nodes below adjacency.rows.
   bool ReadRows(const store::Adjacency& adjacency, std::span<const uint64_t> nodes,
                 uint64_t* begins, uint64_t* degrees, size_t* damaged) const;
 
-  // to[i] = the value at slots[i] of an array in the file. Unsigned integers become To; times and
-  // floats stay what they are.
+  // to[i] = the value at slots[i] of an array in the file. Unsigned integers are converted to To;
+  // times and floats keep their type.
   template <class From, class To>
   void ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const;
 
-  // Copies ranges of the file to places of the caller's. Reorders them.
+  // Copies ranges of the file to the caller's memory. Reorders `ranges`.
   void ReadRanges(std::span<io::WantedRange> ranges) const;
 
   // The place in the file of something in its mapping.
@@ -70,10 +70,10 @@ class DiskTopology {
   const DiskCounters& counters() const { return counters_; }
 
  private:
-  // Owned by the topology. No lock guards it, which a forked child could find held.
+  // Owned by the topology. No lock guards it, because a forked child could find the lock held.
   struct KeptStarts {
     explicit KeptStarts(const uint64_t* of) : indptr(of) {}
-    const uint64_t* const indptr;  // of the adjacency, which it is known by
+    const uint64_t* const indptr;  // identifies the adjacency
     mutable std::atomic<const RowStarts*> starts = nullptr;
   };
 

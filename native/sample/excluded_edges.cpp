@@ -12,7 +12,8 @@ namespace {
 // Rows that a thread searches at a time.
 constexpr size_t kGrain = 256;
 
-// A damaged row could give a slot twice, and the caller subtracts their number from the degree.
+// A damaged row could give a slot twice, and the caller subtracts the number of slots from the
+// degree.
 void SortAndDropRepeats(ExcludedEdges::Slots* slots) {
   base::CheckedLoop loop;
   std::sort(slots->begin(), slots->end(), [&](uint64_t a, uint64_t b) {
@@ -43,7 +44,7 @@ std::span<const ExcludedEdges::Pair> ExcludedEdges::Run(uint64_t row) const {
   const LocalId first = runs_.view().Find(row);
   if (first == kNoLocalId) return {};
   const auto begin = pairs_.begin() + first;
-  // A search: the run of a hub is long, and this is asked for each of its edges.
+  // A binary search, because the run of a hub is long and this is called for each of its edges.
   return {begin, std::upper_bound(begin, pairs_.end(), Pair{row, UINT64_MAX, UINT64_MAX})};
 }
 
@@ -54,8 +55,9 @@ bool ExcludedEdges::Contains(uint64_t row, uint64_t neighbour, uint64_t edge_id)
                             Pair{row, neighbour, by_edge_id_ ? edge_id : 0});
 }
 
-// Finds the excluded edges of a row in each lane (row_lanes.h). Rows of hubs are long, and a few
-// edges are looked for in them: they are searched, and only rows that are not sorted are read.
+// Finds the excluded edges of one row in each lane (row_lanes.h). Rows of hubs are long and few of
+// their edges are looked for, so sorted rows are searched. Rows that are not sorted, or whose edges
+// are excluded by id, are read as a whole.
 template <class Source>
 class SlotFinder {
  public:
@@ -71,8 +73,8 @@ class SlotFinder {
   struct Lane {
     typename Source::Asked asked;
     size_t number;
-    std::span<const ExcludedEdges::Pair> left;  // pairs to look for
-    // The first slot of the first pair; then that of the first neighbour beyond it.
+    std::span<const ExcludedEdges::Pair> left;  // pairs still to look for
+    // Looks for the first slot of the first pair, then for the first slot of a larger neighbour.
     RowSearch<typename Source::Id> search;
     uint64_t begin;
     bool has_begin;
@@ -156,11 +158,11 @@ class SlotFinder {
     return false;
   }
 
-  // Keeps the slots of the row whose edges are excluded; edge_id(i) is that of the i-th.
+  // Adds the slots of the row whose edges are excluded; edge_id(i) is the id of the i-th edge.
   template <class EdgeId>
   void Filter(Lane& lane, const EdgeId& edge_id) {
     const std::span<const Id> ids = source_.Loaded(lane.asked, 0, RowIds(lane));
-    base::CheckPoint();  // a turn that reads a whole row
+    base::CheckPoint();  // this turn reads a whole row
     for (size_t i = 0; i < ids.size(); ++i) {
       loop_.Next();
       const ExcludedEdges::Pair pair{keys_[lane.number], ids[i], edge_id(i)};
@@ -237,7 +239,7 @@ void RelationExclusions::LeaveHistoryOut(const Rows& rows, base::ThreadLease& le
     std::fill(degrees.begin(), degrees.end(), 0);
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
-    // Edges of a node that comes into being at the time of the seed, or later, are no older.
+    // If the node itself exists only from the time of the seed on, none of its edges is history.
     if (own[i] != kNoTime && own[i] >= seeds->times[trees[i]]) continue;
     ranges[i] = {begins[i], begins[i] + degrees[i]};
   }
@@ -245,7 +247,8 @@ void RelationExclusions::LeaveHistoryOut(const Rows& rows, base::ThreadLease& le
 
 uint64_t SlotWithout(std::span<const uint64_t> slots, uint64_t row_begin, uint64_t position) {
   const uint64_t wanted = row_begin + position;
-  // slots[j] - j edges that are kept come before slots[j]: it rises, so it can be searched.
+  // Before slots[j] come slots[j] - row_begin - j edges that are not excluded. This number never
+  // falls with j, so it can be searched by halving.
   size_t low = 0;
   size_t high = slots.size();
   while (low < high) {

@@ -12,13 +12,13 @@
 
 namespace graphzero::sample {
 
-// Pairs (row, neighbour) in the terms of one adjacency; rows by a key, which is their node or,
-// where trees exclude different edges, made of tree and node. Every edge between such a pair is
-// excluded, parallel ones too, or the one with a given id. Pairs that are no edges exclude nothing.
-// Thread-safe after the constructor.
+// Pairs (row, neighbour) of one adjacency. A row is named by a key: its node or, where trees
+// exclude different edges, a number made of tree and node. Every edge between such a pair is
+// excluded, parallel ones too, or only the one with a given id. Pairs that are no edges exclude
+// nothing. Thread-safe after the constructor.
 class ExcludedEdges {
  public:
-  // Slots of one row. As many as a request makes of them, so they are counted.
+  // Slots of one row. The request decides how many there are, so they count as working memory.
   using Slots = base::WorkVector<uint64_t>;
 
   struct Pair {
@@ -28,7 +28,7 @@ class ExcludedEdges {
     auto operator<=>(const Pair&) const = default;
   };
 
-  // None.
+  // Excludes nothing.
   ExcludedEdges() = default;
   // Ids that are no nodes are harmless.
   ExcludedEdges(base::WorkVector<Pair> pairs, bool by_edge_id);
@@ -39,11 +39,11 @@ class ExcludedEdges {
   // Whether any pair has this row.
   bool Touches(uint64_t row) const { return !empty() && runs_.view().Find(row) != kNoLocalId; }
 
-  // Whether an edge is excluded; its id does not matter unless edges are excluded by it.
+  // Whether an edge is excluded. `edge_id` does not matter unless by_edge_id().
   bool Contains(uint64_t row, uint64_t neighbour, uint64_t edge_id) const;
 
-  // Adds to slots[i] those of the excluded edges of keys[i], whose row is ranges[i]: rising and
-  // each once. Reads the rows.
+  // Adds the slots of excluded edges in the row with the key keys[i], which is ranges[i], to
+  // slots[i]: rising and each once. Reads the rows.
   void FindSlots(const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> keys,
                  std::span<const store::SlotRange> ranges, std::span<Slots> slots) const;
 
@@ -58,27 +58,27 @@ class ExcludedEdges {
   bool by_edge_id_ = false;
 };
 
-// All that one relation of a sample must not have.
+// All edges that one relation of a sample must not have.
 struct RelationExclusions {
   ExcludedEdges everywhere;
   // In the trees of a disjoint sample: keys are tree * num_rows + node.
   ExcludedEdges in_trees;
   uint64_t num_rows = 0;
-  // Of the latter, edges that existed before the time of the seed are history, and stay: an edge
-  // exists from the latest of its own time and those of its ends on. One without any time may be
-  // the one that is to be predicted, and goes.
+  // If set, edges of in_trees that existed before the time of the seed are history and stay in the
+  // sample. An edge exists from the latest of its own time and the times of its two ends on. An
+  // edge without any time may be the one to predict, so it is left out.
   bool spare_history = false;
   const SeedTimes* seeds = nullptr;     // of a temporal sample
   const int64_t* node_times = nullptr;  // of the rows, in the mapping; or null
 
   bool empty() const { return everywhere.empty() && in_trees.empty(); }
   uint64_t TreeKey(LocalId tree, uint64_t node) const { return tree * num_rows + node; }
-  // `tree` is that of the node in a disjoint sample.
+  // `tree` is the tree of the node in a disjoint sample.
   bool Touches(uint64_t node, LocalId tree) const {
     return everywhere.Touches(node) || in_trees.Touches(TreeKey(tree, node));
   }
-  // Slots of excluded edges of nodes[i], whose row or what is eligible of it is ranges[i]: rising
-  // and each once. `trees` has those of the nodes; empty: the sample is not disjoint.
+  // The slots of excluded edges of each nodes[i], rising and each once. ranges[i] is its row or the
+  // eligible part of it, trees[i] its tree; `trees` may be empty if the sample is not disjoint.
   base::WorkVector<ExcludedEdges::Slots> FindSlots(const Rows& rows, base::ThreadLease& lease,
                                                    std::span<const uint64_t> nodes,
                                                    std::span<const LocalId> trees,
@@ -88,12 +88,13 @@ struct RelationExclusions {
   void FindSlotsInTrees(const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
                         std::span<const LocalId> trees, std::span<const store::SlotRange> ranges,
                         std::span<ExcludedEdges::Slots> slots) const;
-  // Leaves of the ranges what is no history.
+  // Narrows the ranges to slots that are not history.
   void LeaveHistoryOut(const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
                        std::span<const LocalId> trees, std::span<store::SlotRange> ranges) const;
 };
 
-// Slot of the `position`-th edge of a row that is not excluded; `slots` as FindSlots() gives them.
+// The slot of the `position`-th edge of a row, counting only edges that are not excluded. `slots`
+// are the excluded ones, as FindSlots() gives them.
 uint64_t SlotWithout(std::span<const uint64_t> slots, uint64_t row_begin, uint64_t position);
 
 }  // namespace graphzero::sample

@@ -13,12 +13,12 @@
 namespace graphzero::sample {
 namespace {
 
-// Negatives that count what is left at a time: where that takes all rows, they share the reads.
+// Negatives that are handled together. Where all rows must be read, they share the reads.
 constexpr size_t kCountedAtOnce = 16;
-// Rows, or places, that are gone through at a time where all are.
+// Rows or candidates that are read at a time, where all of them must be.
 constexpr uint64_t kAtOnce = 65536;
 
-// Of hubs, these are long.
+// Sorts, and checks meanwhile whether the call is to end: the lists of hubs are long.
 template <class Item>
 void SortChecked(base::WorkVector<Item>* items) {
   base::CheckedLoop loop;
@@ -233,7 +233,7 @@ void ExhaustedDrawer::ReadSourceRows(const std::vector<uint64_t>& sources,
   }
 }
 
-// Where rows are those of targets, the rows of all candidates are gone through.
+// Where rows are those of targets, the sources are looked for in the rows of all candidates.
 template <class Id>
 void ExhaustedDrawer::FindInTargetRows(const std::vector<uint64_t>& sources,
                                        std::vector<Links>* linked) const {
@@ -245,7 +245,7 @@ void ExhaustedDrawer::FindInTargetRows(const std::vector<uint64_t>& sources,
     listed.erase(std::unique(listed.begin(), listed.end()), listed.end());
   }
   struct Found {
-    size_t source;  // its place
+    size_t source;  // its place in `sources`
     uint64_t target;
   };
   base::WorkVector<Found> found;
@@ -263,12 +263,16 @@ void ExhaustedDrawer::FindInTargetRows(const std::vector<uint64_t>& sources,
         const auto begin =
             rows_.sorted ? std::lower_bound(ids.begin(), ids.end(), sources[k]) : ids.begin();
         for (auto at = begin; at != ids.end(); ++at) {
-          at = std::find(at, ids.end(), sources[k]);
-          if (at == ids.end()) break;
+          if (rows_.sorted) {
+            if (*at != sources[k]) break;
+          } else {
+            at = std::find(at, ids.end(), sources[k]);
+            if (at == ids.end()) break;
+          }
           const std::lock_guard lock(mutex);
           found.push_back({k, nodes[place]});
           slots.push_back(row.begin + static_cast<uint64_t>(at - ids.begin()));
-          if (rows_.adjacency.times == nullptr) break;  // one edge is as good as all
+          if (rows_.adjacency.times == nullptr) break;  // without times, one edge suffices
         }
       }
     });

@@ -1,5 +1,5 @@
-// Negatives that had all their pairs rejected: drawn uniformly among all targets that make a
-// negative with the source, which takes the edges of the source.
+// Negatives that had all their pairs rejected. Each is drawn uniformly among all targets that make
+// a negative with its source, for which all edges of the source must be known.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ class ExhaustedDrawer {
   ExhaustedDrawer(const NegativeContext& context, base::ThreadLease& lease)
       : context_(context), rows_(context.rows), lease_(lease) {}
 
-  // Throws InputError if one has no negative.
+  // Draws all of them. Throws InputError if there is no negative for one of them.
   void Run(std::vector<Exhausted> exhausted) const;
 
  private:
-  // A node that a source has an edge to, and the own time of the first such edge; kNoTime if edges
-  // have none, or it does not matter.
+  // A node that a source has an edge to, and the own time of the earliest such edge; kNoTime if
+  // edges have no times or the request has none.
   struct Linked {
     uint64_t target;
     int64_t since;
     auto operator<=>(const Linked&) const = default;
   };
-  // By target, each once. As many as the row of a node that a request chooses.
+  // Sorted by target, each once. The request chooses the source and so how many there are.
   using Links = base::WorkVector<Linked>;
   using Nodes = base::WorkVector<uint64_t>;
 
@@ -43,18 +43,21 @@ class ExhaustedDrawer {
 
   void RunSome(std::span<Exhausted> exhausted) const;
   void ChooseSources(std::span<Negative> left) const;
-  // False if the source has no negative, and the next is to be tried. Throws if there is none.
+  // Draws a target for one.source. Returns false if that has no negative and the next source must
+  // be tried; throws if there is no next one.
   bool DrawAmong(Negative& one, const Links& linked) const;
-  // `linked` are the targets that are no negatives, rising.
+  // `linked` are the targets that make no negative, rising. Each returns nothing if no other
+  // target is left.
   std::optional<uint64_t> DrawAmongFirst(const Nodes& linked, Negative& one) const;
   std::optional<uint64_t> DrawAmongListed(const Nodes& linked, Negative& one) const;
   std::optional<uint64_t> DrawAmongRead(const Nodes& linked, Negative& one) const;
-  // Calls use(node) for candidates of a negative that must be read, in order, until it is false.
+  // Reads the first `count` targets in the order of their times and calls use(node) for each, until
+  // that returns false.
   template <class Use>
   void ForCandidates(uint64_t count, const Use& use) const;
   Nodes ReadNodes(const store::IntegerArray& array, std::span<const uint64_t> places,
                   uint64_t bound) const;
-  // For each source, the nodes that it has edges to (of these, at least those that are candidates).
+  // For each source, the nodes that it has edges to. Nodes that are no candidates may be missing.
   std::vector<Links> LinkedTargets(const std::vector<uint64_t>& sources) const;
   template <class Id>
   void ReadSourceRows(const std::vector<uint64_t>& sources, std::vector<Links>* linked) const;

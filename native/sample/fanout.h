@@ -6,12 +6,12 @@
 namespace graphzero::sample {
 
 struct Fanout {
-  static constexpr int64_t kAll = -1;  // all edges once, with replacement too
+  static constexpr int64_t kAll = -1;  // all edges, each once, even with replacement
 
   int64_t edges = kAll;
   bool replace = false;
 
-  // What a row of this degree gives; with weights, at most.
+  // How many edges a row of this degree gives; with weights, at most.
   uint64_t Count(uint64_t degree) const {
     if (edges == kAll || degree == 0) return degree;
     const auto wanted = static_cast<uint64_t>(edges);

@@ -8,20 +8,20 @@
 namespace graphzero::sample {
 namespace {
 
-// Nodes handled together: enough to hide a cache miss behind the others, few enough that what was
-// asked for is still in the cache when its turn comes.
+// Nodes that pick before the first of them reads: enough to hide a cache miss, few enough that
+// prefetched lines are still in the cache when they are read.
 constexpr size_t kGroup = 32;
 // Nodes that a thread takes at a time.
 constexpr size_t kGrain = 512;
 constexpr size_t kCacheLine = 64;
 
-// Asks for the neighbours in these slots of a row; `together` says that they follow each other.
-// Inlined, because GCC takes a function that does nothing but prefetch for one without effect, and
-// leaves calls of it out.
+// Prefetches the neighbours in these slots of a row; `together` says that the slots are
+// consecutive. Inlined, because GCC takes a function that only prefetches for one without effect
+// and drops calls of it.
 template <class Id>
 [[gnu::always_inline]] inline void PrefetchSlots(const Rows& rows, bool together,
                                                  const uint64_t* slots, uint64_t count) {
-  // Whole rows lie in a few consecutive lines.
+  // Consecutive slots share cache lines: one prefetch per line suffices.
   const uint64_t stride = together ? kCacheLine / sizeof(Id) : 1;
   for (uint64_t e = 0; e < count; e += stride) rows.PrefetchSlot<Id>(slots[e]);
   if (together && count > 0) rows.PrefetchSlot<Id>(slots[count - 1]);
@@ -161,8 +161,8 @@ uint64_t HopDrawer::PickFromWholeRow(size_t i, NodeDraws& draws, ThreadScratch& 
   return spec_.fanout.Count(row.size());
 }
 
-// Excluded edges are left out of the row first, so that a node draws as many of the others as if
-// they were all it had.
+// Draws positions as if the row had never had its excluded edges, then maps each position to its
+// slot, which skips excluded slots.
 uint64_t HopDrawer::PickWithoutExcluded(size_t i, NodeDraws& draws, ThreadScratch& scratch) {
   const uint64_t count = PickFromWholeRow(i, draws, scratch);
   const std::span<const uint64_t> excluded = Excluded(i);

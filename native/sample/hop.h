@@ -1,11 +1,11 @@
 // One hop along one relation: which edges the nodes [begin, end) of a type draw.
 //
 //   from which edges   all of a row, or those that the time of the seed allows (seed_times.h) and
-//                      that are not excluded
+//                      that are not excluded (excluded_edges.h)
 //   how                uniformly (uniform_pick.h), by weight (weighted_pick.h), those with the
 //                      smallest numbers (labor_pick.h), or the last ones
 //   keyed by           the node; the occurrence of a repeated seed; the tree of a disjoint sample
-//   read from          memory: a few nodes pick, and read what they picked while it is on its way;
+//   read from          memory: a few nodes pick slots and prefetch them, then read the neighbours;
 //                      disk: all nodes pick before the first neighbour is read, so that all reads
 //                      are known
 #pragma once
@@ -28,20 +28,20 @@ namespace graphzero::sample {
 
 struct HopSpec {
   uint64_t number;
-  uint64_t relation;  // its number, in the keys of draws
+  uint64_t relation;  // its number, which the keys of draws contain
   size_t begin;       // local ids of the nodes to expand
   size_t end;
   uint64_t edges_before;  // of earlier hops
   Fanout fanout;
   bool weighted;
-  bool keep_slots;  // of earlier hops: the result will read edge ids or weights there
-  bool disjoint;    // nodes draw for their tree
+  bool keep_slots;                     // keep those of earlier hops, to read ids and weights there
+  bool disjoint;                       // draws are keyed by the tree of the node
   const RelationExclusions* excluded;  // or null
   const SeedTimes* times;              // of a temporal sample, or null
   bool last;                           // takes the latest edges and draws nothing
   const LaborRequest* labor;           // or null; takes the nodes with the smallest numbers
-  uint64_t expanded_type;              // of the nodes of the hop, and
-  uint64_t found_type;                 // of their neighbours, in the keys of those numbers
+  uint64_t expanded_type;              // of the nodes; in the keys of LABOR windows
+  uint64_t found_type;                 // of their neighbours; in the keys of LABOR numbers
   uint64_t seed;
   std::optional<SetKind> forced_set;
 
@@ -69,16 +69,17 @@ class HopDrawer {
   // UINT64_MAX. Touches memory in proportion to the nodes only.
   uint64_t Count();
 
-  // Draws them, in parallel. Returns how many there are. `drawn` then has the id of each neighbour.
+  // Draws the edges, in parallel, and returns how many there are. `drawn` then has the id of each
+  // neighbour.
   uint64_t Draw();
 
  private:
-  // Takes the excluded edges out of row_degree and keeps their slots. They are not looked for again
-  // in Draw(): the file may have changed by then, and memory was sized for what Count() found.
+  // Subtracts the excluded edges from row_degree and keeps their slots. Draw() does not look for
+  // them again: the file may have changed by then, and memory was sized for what Count() found.
   void LeaveExcludedOut();
 
-  // The draws of nodes, for one thread. Nodes of a tree follow each other: what their keys have in
-  // common is worked out once.
+  // Makes the draws of nodes, for one thread. Nodes of one tree follow each other, so the part that
+  // their keys have in common is computed once per tree.
   class NodeDraws {
    public:
     explicit NodeDraws(const HopDrawer& hop) : hop_(hop), of_tree_(hop.tree_draws_) {}
@@ -90,7 +91,7 @@ class HopDrawer {
     Draws of_tree_;
   };
 
-  // Ways to fill the slots of node i; each returns how many.
+  // Each of these picks the slots of node i and returns how many it has picked.
   uint64_t PickFromWholeRow(size_t i, NodeDraws& draws, ThreadScratch& scratch);
   uint64_t PickWithoutExcluded(size_t i, NodeDraws& draws, ThreadScratch& scratch);
   uint64_t PickByWeight(size_t i, std::span<const float> weights, NodeDraws& draws,
@@ -105,29 +106,31 @@ class HopDrawer {
   // labor_hop.cpp
   template <class Id>
   void DrawLabor();
-  // Asks for the first lines of a row, before its turn comes.
+  // Prefetches the first cache lines of these slots.
   template <class Id>
-  void AskForRow(size_t i) const;
+  void PrefetchRow(const store::SlotRange& slots) const;
   template <class Id, class Items>
   void PickLabor(size_t i, const Items& row, const LaborNumbers& numbers, ThreadScratch& scratch);
-  // Edges of weight zero were counted and not drawn: moves the others together, in order.
+  // Count() has counted edges of weight zero, which are never drawn. Closes the gaps that they left
+  // and keeps the order.
   void CloseGaps();
   template <class Id>
   void ReadFromDisk();
 
   uint64_t Node(size_t i) const { return nodes_.nodes[spec_.begin + i]; }
-  // The row of node i, excluded edges among it, and the slots of those.
+  // The row of node i, including its excluded edges.
   store::SlotRange Row(size_t i) const {
     return {work_.row_begin[i], work_.row_begin[i] + work_.row_degree[i] + Excluded(i).size()};
   }
-  // Those of the nodes from `begin` on, in a disjoint sample.
+  // The tree of node i in a disjoint sample, else 0.
   LocalId Tree(size_t i) const { return spec_.disjoint ? nodes_.tree[spec_.begin + i] : 0; }
+  // The slots of the excluded edges of node i.
   std::span<const uint64_t> Excluded(size_t i) const {
     if (excluded_.empty()) return {};
     const auto found = excluded_.find(i);
     return found == excluded_.end() ? std::span<const uint64_t>() : found->second;
   }
-  // Edge numbers within the hop.
+  // The number of the first edge of node i within the hop.
   size_t FirstEdge(size_t i) const {
     return edges_.first_edge[spec_.begin + i] - spec_.edges_before;
   }
@@ -135,7 +138,7 @@ class HopDrawer {
     const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
     return spec_.weighted ? most - work_.short_by[i] : most;
   }
-  // Whether edges have scales. Those of earlier hops are kept.
+  // Whether edges have scales. The scales of earlier hops are kept.
   bool scaled() const { return spec_.labor != nullptr && spec_.weighted; }
   float* Scales() { return edges_.scales.data() + spec_.edges_before; }
   uint64_t* Slots() { return edges_.slots.data() + (spec_.keep_slots ? spec_.edges_before : 0); }
@@ -149,7 +152,7 @@ class HopDrawer {
   const Domain domain_;
   const Draws draws_;
   const Draws tree_draws_;                                     // of a disjoint sample
-  std::unordered_map<size_t, ExcludedEdges::Slots> excluded_;  // slots by node, of those with any
+  std::unordered_map<size_t, ExcludedEdges::Slots> excluded_;  // slots by node, if it has any
 };
 
 }  // namespace graphzero::sample

@@ -16,7 +16,7 @@ using LocalId = uint32_t;
 
 inline constexpr LocalId kNoLocalId = 0xffffffffu;
 
-// Key is uint32_t for graphs whose ids fit, which halves the memory that a probe may miss.
+// Key is uint32_t for graphs whose ids fit, which halves the memory that probes touch.
 template <class Key>
 struct IdEntry {
   Key key;
@@ -47,12 +47,13 @@ class IdTableView {
     __builtin_prefetch(&entries_[Home(id)], 1);
   }
 
-  // The local id of `id`, which becomes `fresh` if it has none yet. Needs room.
+  // The local id of `id`. Inserts it with the local id `fresh` if it has none; needs room for that.
   LocalId FindOrInsert(uint64_t id, LocalId fresh) const {
     for (size_t at = Home(id);; at = (at + 1) & mask_) {
       Entry& entry = entries_[at];
       const bool is_free = entry.local == kNoLocalId;
-      // One branch for both ends of the search: which of them it is cannot be guessed.
+      // One branch for both ends of the search, a free entry and the id, because which of them
+      // comes is unpredictable.
       if (is_free | (entry.key == static_cast<Key>(id))) {
         entry = {static_cast<Key>(id), is_free ? fresh : entry.local};
         return entry.local;

@@ -10,17 +10,18 @@
 namespace graphzero::sample {
 namespace {
 
-// Nodes that a thread takes at a time: rows are longer than what independent draws look at.
+// Nodes that a thread takes at a time: fewer than for independent draws (hop.cpp), which read only
+// few slots of a row.
 constexpr size_t kGrain = 128;
 // Rows between two looks at whether the call was stopped; some 100 microseconds at most.
 constexpr size_t kCheckedRows = 32;
-// So many rows before its turn, the first lines of a row are asked for; the processor foresees the
-// others.
+// The first cache lines of a row are prefetched this many rows ahead. The hardware prefetcher
+// fetches the rest.
 constexpr size_t kRowsAhead = 4;
 constexpr size_t kLinesAhead = 16;
 constexpr size_t kCacheLine = 64;
 
-// The slots of a row that are looked at: one range, or those at both ends of it.
+// The slots of a row that are looked at: one range, or one at each end of the row.
 struct Window {
   std::array<store::SlotRange, 2> pieces;
   double share = 1;  // slots of the row for each slot of the window
@@ -102,7 +103,7 @@ void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool w
       [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });
 }
 
-// max(w, 1 / tau), for each slot of the row that the window stands for.
+// max(w, 1 / tau), times the number of slots of the row for which one slot of the window stands.
 float Scale(float weight, const LaborPicked& picked, double share) {
   const double scale = std::max<double>(weight, picked.inverse_tau) * share;
   return static_cast<float>(std::min<double>(scale, std::numeric_limits<float>::max()));
@@ -124,7 +125,7 @@ void HopDrawer::DrawLabor() {
     const store::SlotRange row = Row(i);
     if (degree <= most) return {{row, {row.end, row.end}}};
     const uint64_t start = LaborWindowStart(labor, periods, starts, spec_.number, Node(i), degree);
-    // Positions count what is not excluded.
+    // Positions count only slots that are not excluded.
     const auto slot = [&](uint64_t position) {
       return SlotWithout(Excluded(i), row.begin, position);
     };
@@ -140,7 +141,9 @@ void HopDrawer::DrawLabor() {
                    ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
                    for (size_t i = begin; i < end; ++i) {
                      if ((i - begin) % kCheckedRows == 0) base::CheckStopped();
-                     if (mapped && i + kRowsAhead < end) AskForRow<Id>(i + kRowsAhead);
+                     if (mapped && i + kRowsAhead < end) {
+                       PrefetchRow<Id>(window_of(i + kRowsAhead).pieces[0]);
+                     }
                      PickLabor<Id>(i, items(i), numbers, scratch);
                    }
                  });
@@ -149,11 +152,11 @@ template void HopDrawer::DrawLabor<uint32_t>();
 template void HopDrawer::DrawLabor<uint64_t>();
 
 template <class Id>
-void HopDrawer::AskForRow(size_t i) const {
-  const auto* const row =
-      reinterpret_cast<const std::byte*>(rows_.Ids<Id>({}).data() + work_.row_begin[i]);
-  const size_t bytes = std::min<size_t>(work_.row_degree[i] * sizeof(Id), kLinesAhead * kCacheLine);
-  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(row + at);
+void HopDrawer::PrefetchRow(const store::SlotRange& slots) const {
+  const auto* const begin =
+      reinterpret_cast<const std::byte*>(rows_.Ids<Id>({}).data() + slots.begin);
+  const size_t bytes = std::min<size_t>(slots.size() * sizeof(Id), kLinesAhead * kCacheLine);
+  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(begin + at);
 }
 
 template <class Id, class Items>

@@ -14,8 +14,9 @@ Draws TypeDraws(const LaborRequest& request, uint64_t type) {
   return RequestDraws(request.run_seed, Domain::kLabor, type);
 }
 
-// Plain loops without branches, which become vectors of whatever width the target has. Keys are a
-// copy, and `upper` overlaps nothing: else each store could change what the next turn reads.
+// Plain loops without branches, which the compiler vectorises for whatever width the target has.
+// `keys` is a copy and `upper` overlaps nothing, or else each store could change what the next
+// iteration reads.
 template <class Id>
 [[gnu::always_inline]] inline bool Fill(const LaborKeys keys, const Id* ids, size_t count,
                                         uint32_t* __restrict upper) {
@@ -48,8 +49,8 @@ template <class Id>
 }
 
 // The engine is compiled for any x86-64, whose vectors have no 32-bit multiplication; most CPUs
-// have more. A pointer that is set once, because the resolvers that compilers make for this run
-// before sanitizers are ready.
+// have AVX2, which does. A function pointer that is set once chooses, because compiler-generated
+// resolvers run before sanitizers are ready.
 template <class Id>
 using FillFunction = bool (*)(const LaborKeys&, const Id*, size_t, uint32_t*);
 
@@ -78,8 +79,9 @@ FillFunction<Id> ChooseFill() {
 
 LaborPeriods::LaborPeriods(const LaborRequest& request, uint64_t type)
     : hash_(TypeDraws(request, type).Child(kPhases)), first_(request.batch / request.dependency) {
-  // phase(v) is the upper word of hash(v) * kappa. Nodes of a phase of at least kappa - rest are in
-  // the next period, which is to say those with a hash of at least (kappa - rest) / kappa of all.
+  // phase(v) is the upper word of hash(v) * kappa. Nodes with a phase of at least kappa - rest are
+  // in the next period. These are the nodes with a hash of at least (kappa - rest) / kappa times
+  // 2^32.
   const uint64_t kappa = request.dependency;
   const uint64_t rest = request.batch % kappa;
   if (rest == 0) return;

@@ -2,14 +2,14 @@
 // targets agree on whom they take (labor_pick.h). README.md, "LABOR", has the contract.
 //
 // Number j of a node, for the j-th of parallel edges, has 64 bits. A row is read as a whole and few
-// of its slots are taken, so the upper half, which decides about nearly all of them, is a hash of
-// 32-bit operations, eight slots at a time (labor_scan.h); the lower half is worked out only for
-// slots that are tied with others.
+// of its slots are taken, so the upper half, which decides about nearly all slots, is a hash of
+// 32-bit operations, computed for eight slots at a time (labor_scan.h). The lower half is computed
+// only for slots whose upper halves are tied.
 //
-// Numbers belong to a run, a batch of it and `dependency` (kappa): that of node v is keyed by the
-// period floor((batch + phase(v)) / kappa), where phase(v) in [0, kappa) is a hash of v. So from
-// one batch to the next one node in kappa gets a new number. A sample that is not one of a run is
-// batch 0 of its own, with a dependency of 1.
+// Numbers depend on the run, the batch and `dependency` (kappa): the number of node v is keyed by
+// the period floor((batch + phase(v)) / kappa), where phase(v) in [0, kappa) is a hash of v. So
+// from one batch to the next, one node in kappa gets a new number. A sample outside of any run is
+// batch 0 of a run of its own, with a dependency of 1.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace graphzero::sample {
 
 struct LaborRequest {
   uint64_t run_seed = 0;    // of the loader, or of a single sample
-  uint64_t batch = 0;       // its number over all epochs
+  uint64_t batch = 0;       // number of the batch over all epochs
   uint32_t dependency = 1;  // kappa, at least 1
   bool one_for_all_hops = false;
 
@@ -30,15 +30,15 @@ struct LaborRequest {
 };
 
 // Two rounds of multiplying and shifting (the constants are those of Wellons' lowbias32), with a
-// key before each round. Different 32-bit ids never meet.
+// key before each round. Different 32-bit ids never have the same hash.
 struct LaborHash {
   static constexpr uint32_t kFirstFactor = 0x7feb352d;
   static constexpr uint32_t kSecondFactor = 0x846ca68b;
 
   uint32_t first;
   uint32_t second;
-  uint32_t upper;  // odd; brings in the upper half of ids that have one
-  uint32_t step;   // odd; from one of parallel edges to the next
+  uint32_t upper;  // odd; factor of the upper half of 64-bit ids
+  uint32_t step;   // odd; added for each further parallel edge
 
   explicit LaborHash(Draws draws) {
     const uint64_t keys = draws.Next();
@@ -61,14 +61,14 @@ struct LaborHash {
   }
 };
 
-// In which period the nodes of a type are. Cheap to copy.
+// Tells in which period each node of a type is. Cheap to copy.
 class LaborPeriods {
  public:
   LaborPeriods(const LaborRequest& request, uint64_t type);
 
-  uint64_t first() const { return first_; }  // of most nodes, or of all
+  uint64_t first() const { return first_; }  // of all nodes, or the earlier of two
   bool two() const { return two_; }
-  // Whether a node is in period first() + 1 already. Only if two().
+  // Whether a node is in period first() + 1 already. Never, unless two().
   bool IsLater(uint64_t id) const { return two_ && hash_(id) >= later_from_; }
 
   const LaborHash& hash() const { return hash_; }
@@ -81,14 +81,14 @@ class LaborPeriods {
   uint32_t later_from_ = 0;
 };
 
-// What the upper halves of numbers follow from: a hash for each of the two periods that nodes can
-// be in.
+// What the upper halves of numbers are computed from: a hash for each of the two periods that nodes
+// can be in.
 struct LaborKeys {
   LaborHash first;
   LaborHash later;
   LaborHash phases;
-  uint32_t later_from;  // nodes with such a phase hash or a larger one are in the later period
-  bool two;             // or all are in the first one
+  uint32_t later_from;  // nodes whose phase hash is at least this are in the later period
+  bool two;             // nodes are in both periods, not all in the first
 
   [[gnu::always_inline]] uint32_t Upper(uint64_t id, uint64_t parallel) const {
     return two && phases(id) >= later_from ? later(id, parallel) : first(id, parallel);
@@ -100,8 +100,8 @@ class LaborNumbers {
  public:
   LaborNumbers(const LaborRequest& request, uint64_t type, uint64_t hop);
 
-  // Upper halves of the first numbers of these nodes. Returns whether two ids that follow each
-  // other are equal.
+  // Writes the upper half of the first number of each of these nodes. Returns whether any two
+  // consecutive ids are equal.
   template <class Id>
   bool FillUpper(std::span<const Id> ids, uint32_t* upper) const;
 
@@ -113,12 +113,12 @@ class LaborNumbers {
   LaborNumbers(const LaborPeriods& periods, Draws of_hop);
 
   LaborPeriods periods_;
-  Draws first_;  // of the lower halves, by period
+  Draws first_;  // generators of the lower halves, by period
   Draws later_;
   LaborKeys keys_;
 };
 
-// The first of the positions of a row that a window begins at: any of them, as likely. `draws` are
+// The position of a row at which its window begins. All positions are equally likely. `draws` are
 // RequestDraws(run_seed, kLaborWindows, relation).
 uint64_t LaborWindowStart(const LaborRequest& request, const LaborPeriods& periods, Draws draws,
                           uint64_t hop, uint64_t node, uint64_t positions);

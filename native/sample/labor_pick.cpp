@@ -15,17 +15,18 @@
 namespace graphzero::sample {
 namespace {
 
-// Slots that a first look is to keep for k that are taken. How many it keeps varies by the root of
-// that; it keeps too few in one row of several thousand, or where few weights make up the sum.
+// How many slots the first pass should keep so that k of them can be taken. How many it really
+// keeps varies by the square root of that. It keeps too few in one row of several thousand, or
+// where few weights make up the sum.
 double KeptFor(uint64_t most) {
   const auto taken = static_cast<double>(most);
   return taken + 3 * std::sqrt(taken) + 4;
 }
 constexpr double kWider = 4;
-// Positions that are decided about together.
+// Positions that are compared at once.
 constexpr size_t kTogether = 16;
-// Among at most so many, counting the smaller ones of each is quicker than dividing them: it takes
-// vectors and no branch, and leaves them in the order of their positions.
+// For at most this many slots, counting the smaller ones of each is faster than std::nth_element:
+// it uses vectors and no branch, and leaves the slots in the order of their positions.
 constexpr size_t kRanked = 96;
 
 double WeightSum(std::span<const float> weights, uint64_t* positive) {
@@ -41,11 +42,11 @@ double WeightSum(std::span<const float> weights, uint64_t* positive) {
   return sum;
 }
 
-// Bit i says whether upper[i] <= limit, for i below kTogether. Which slots are small cannot be
-// foreseen, so that a branch for each would cost more than all the rest of a row.
+// Bit i says whether upper[i] <= limit, for i below kTogether. Which slots are small is
+// unpredictable: a branch for each would cost more than all other work on a row.
 uint32_t SmallAmong(const uint32_t* upper, uint32_t limit) {
 #if defined(__SSE2__)
-  // Comparisons of vectors take numbers as signed: turning the upper bit keeps the order.
+  // SSE2 compares signed numbers only: flipping the top bit keeps the order.
   const __m128i turn = _mm_set1_epi32(std::numeric_limits<int32_t>::min());
   const __m128i most = _mm_xor_si128(_mm_set1_epi32(static_cast<int32_t>(limit)), turn);
   const auto larger = [&](size_t i) {
@@ -62,7 +63,7 @@ uint32_t SmallAmong(const uint32_t* upper, uint32_t limit) {
 #endif
 }
 
-// Whether any of kTogether ids is that before it.
+// Whether any of kTogether ids is equal to the id before it.
 template <class Id>
 bool AnyRepeats(const Id* ids) {
 #if defined(__SSE2__)
@@ -231,7 +232,7 @@ bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
 
 bool LaborPicker::TakeByRank(uint64_t most, uint64_t* positions) {
   const size_t count = small_count_;
-  std::array<int32_t, kRanked> turned;  // signed, in the same order, for vectors
+  std::array<int32_t, kRanked> turned;  // signed numbers in the same order, to compare in vectors
   for (size_t i = 0; i < count; ++i) {
     turned[i] = static_cast<int32_t>(small_[i].upper ^ 0x80000000u);
   }
@@ -243,7 +244,7 @@ bool LaborPicker::TakeByRank(uint64_t most, uint64_t* positions) {
     found[taken] = small_[i].position;
     taken += static_cast<uint64_t>(smaller) < most ? 1 : 0;
   }
-  // More than `most`: the last of them is tied with others.
+  // If there are more than `most`, the last one is tied with others.
   if (taken != most) return false;
   std::copy_n(found.begin(), most, positions);
   return true;
@@ -266,8 +267,8 @@ LaborPicked LaborPicker::PickByWeight(const LaborRow<Id>& row, uint64_t most,
   }
   if (most == 0) return {};
   FillUpper(row, numbers);
-  // Slots with a quotient of at most `limit` are kept, judged by the upper halves of their numbers.
-  // A quotient beyond the limit may be among them, and one that is not kept is larger than it.
+  // Keeps the slots whose quotient may be at most `limit`, judged by the upper halves of their
+  // numbers. Some of them may have a larger quotient; all slots that are not kept do.
   double limit = KeptFor(most) / sum;
   LaborPicked picked;
   for (bool all = false; !all && picked.inverse_tau == 0; limit *= kWider) {
@@ -283,7 +284,7 @@ LaborPicked LaborPicker::PickByWeight(const LaborRow<Id>& row, uint64_t most,
     const auto next = kept_.begin() + static_cast<std::ptrdiff_t>(most);
     std::nth_element(kept_.begin(), next, kept_.end());
     const double tau = std::bit_cast<double>(next->key);
-    // The factor makes up for what rounding may have done to the comparison above.
+    // The factor makes up for rounding in the comparison above.
     if (all || tau <= limit * (1 - 0x1p-40)) picked.inverse_tau = 1 / tau;
   }
   const uint64_t taken = std::min<uint64_t>(most, kept_.size());

@@ -4,15 +4,15 @@
 // share neighbours take the same ones: same fanout, far fewer different nodes. Of one row each
 // set of k slots is as likely as any other.
 //
-// With weights, slots are ordered by number / weight. Slot i is taken if that is below tau, the
-// (k+1)-th of the row, which happens with probability min(1, w * tau): dividing its weight by that
-// gives its scale, max(w, 1 / tau), and the sum of scale * x over the taken slots is on average the
-// sum of w * x over the row.
+// With weights, slots are ordered by number / weight. A slot of weight w is taken if its quotient
+// is below tau, the (k+1)-th smallest of the row, which happens with probability min(1, w * tau).
+// Dividing the weight by this probability gives the scale of the slot, max(w, 1 / tau). The sum of
+// scale * x over the taken slots is on average the sum of w * x over the row.
 //
-// All slots are looked at and few are taken. How small the k-th number is can be foreseen, because
-// numbers are uniform: a first look at the upper halves keeps somewhat more than k slots
-// (labor_scan.h), and those are put in order. Where the guess kept too few, it is made larger; it
-// changes no result.
+// All slots are looked at and few are taken. Numbers are uniform, so the k-th smallest can be
+// estimated: a first pass over the upper halves keeps the slots up to a limit, somewhat more than k
+// (labor_scan.h), and only these are ordered. If the pass keeps too few, it is repeated with a
+// larger limit. The limit changes no result.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace graphzero::sample {
 
-// Longer rows are looked at through a window of so many slots, or k + 1.
+// Of longer rows only a window of this many slots is looked at, or of k + 1 if that is more.
 inline constexpr uint64_t kLaborWindow = 4096;
 
 // A row, or the window of one.
@@ -35,7 +35,7 @@ struct LaborRow {
   bool sorted;                     // by id, so that parallel edges follow each other
 };
 
-// What a row gave.
+// What was picked from a row.
 struct LaborPicked {
   uint64_t count = 0;
   // With weights: 1 / tau; 0 if all slots of positive weight were taken.
@@ -45,11 +45,16 @@ struct LaborPicked {
 // Scratch of one thread.
 class LaborPicker {
  public:
-  // Writes at most `most` positions of the row, in rising order. With weights, checks all and
-  // throws BadWeight (weighted_pick.h).
+  // Writes at most `most` positions of the row, in rising order. With weights, checks all of them
+  // and throws BadWeight (weighted_pick.h).
   template <class Id>
   LaborPicked Pick(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                    uint64_t* positions);
+
+  size_t bytes() const {
+    return small_.bytes() + upper_.bytes() + parallel_.bytes() + base::BytesOf(kept_) +
+           base::BytesOf(counted_ids_) + base::BytesOf(counts_);
+  }
 
  private:
   struct Candidate {
@@ -57,7 +62,8 @@ class LaborPicker {
     uint64_t id;
     uint64_t position;
 
-    // Ties go by neighbour, then by place in the row, which is that of the edge id.
+    // Ties go by neighbour, then by place in the row, which is the order of edge ids unless rows
+    // are in the order of times.
     bool operator<(const Candidate& other) const {
       if (key != other.key) return key < other.key;
       return id != other.id ? id < other.id : position < other.position;
@@ -66,7 +72,8 @@ class LaborPicker {
 
   template <class Id>
   void FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers);
-  // Give slots of parallel edges the numbers that they use, in sorted rows and in others.
+  // Give the second and later ones of parallel edges their own numbers: NumberRuns() in sorted
+  // rows, CountParallel() in others.
   template <class Id>
   void NumberRuns(std::span<const Id> ids, const LaborNumbers& numbers);
   template <class Id>
@@ -77,14 +84,14 @@ class LaborPicker {
   template <class Id>
   LaborPicked PickUniformly(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                             uint64_t* positions);
-  // Fills small_ with the slots of a number of at most `limit`, judged by upper halves.
+  // Fills small_ with the slots whose upper half is at most `limit`.
   template <class Id>
   void FindSmallSlots(const LaborRow<Id>& row, uint32_t limit, const LaborNumbers& numbers);
   template <class Id>
   LaborPicked PickByWeight(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                            uint64_t* positions);
-  // Take the smallest of small_, in the order of their positions, unless lower halves have to
-  // decide about the last one.
+  // Write the positions of the `most` smallest slots of small_, in rising order. Return false if
+  // upper halves are tied, so that lower halves have to decide about the last slot.
   bool TakeByUpper(uint64_t most, uint64_t* positions);
   bool TakeByRank(uint64_t most, uint64_t* positions);
   template <class Id>
@@ -93,10 +100,11 @@ class LaborPicker {
   base::Buffer<SmallSlot> small_;
   size_t small_count_ = 0;
   base::WorkVector<Candidate> kept_;
-  // Of rows with weights and of those that are not sorted: upper halves, and
+  // Upper halves, for rows with weights and for rows that are not sorted.
   base::Buffer<uint32_t> upper_;
-  base::Buffer<uint32_t> parallel_;  // if not sorted, how many equal ids come before.
-  // Counts ids of rows that are not sorted: open addressing, counts of 0 are free places.
+  base::Buffer<uint32_t> parallel_;  // if not sorted, how many equal ids come before
+  // Table that counts the ids of a row that is not sorted: open addressing, a count of 0 marks a
+  // free place.
   base::WorkVector<uint64_t> counted_ids_;
   base::WorkVector<uint32_t> counts_;
 };

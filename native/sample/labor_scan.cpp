@@ -13,11 +13,13 @@ namespace {
 
 constexpr size_t kSlotsAtATime = 4096;
 constexpr size_t kLanes = 8;
-// The first pass writes so many places together, of which the last may be meaningless.
+// The first pass writes kLanes places at once, of which the last ones may be meaningless: hence the
+// extra room.
 using Listed = std::array<uint16_t, kSlotsAtATime + kLanes>;
 
-// Of so many parallel edges the first pass knows the numbers; it lists those that come later. In a
-// sorted row, an edge has m parallel ones before it if the slot m before it has the same id.
+// The first pass computes the numbers of the first kKnown parallel edges. Later ones are always
+// listed, and the second pass decides about them. In a sorted row, an edge has at least m parallel
+// edges before it if the slot m places before it has the same id.
 constexpr size_t kKnown = 3;
 
 template <class Id>
@@ -27,7 +29,8 @@ template <class Id>
   return count;
 }
 
-// The first pass over the slots [begin, end). The kKnown slots before `begin` are of the row, too.
+// The first pass over the slots [begin, end). The kKnown slots before `begin` must belong to the
+// row, too.
 template <class Id>
 size_t ListAnywhere(const LaborKeys& keys, const Id* ids, size_t begin, size_t end, uint32_t limit,
                     uint16_t* listed) {
@@ -43,7 +46,7 @@ size_t ListAnywhere(const LaborKeys& keys, const Id* ids, size_t begin, size_t e
 
 #if defined(__x86_64__)
 
-// For each set of lanes, their numbers, one after the other.
+// For each bit mask of lanes, the numbers of the lanes in it, one after the other.
 struct LanesOfMask {
   alignas(16) std::array<std::array<uint16_t, kLanes>, 256> lanes{};
 
@@ -89,9 +92,9 @@ GRAPHZERO_AVX2 inline __m256i Choose(__m256i which, uint32_t yes, uint32_t no) {
 template <bool kTwo>
 GRAPHZERO_AVX2 size_t ListAvx2(const LaborKeys& keys, const uint32_t* ids, size_t begin, size_t end,
                                uint32_t limit, uint16_t* listed) {
-  // What is asked for beforehand, because the processor foresees no further than a page: 1 KiB.
+  // Ids are prefetched 1 KiB ahead, because the hardware prefetcher stops at the end of a page.
   constexpr size_t kAhead = 256;
-  const __m256i most = Broadcast(limit | 0xffff);  // as the last shift is left out
+  const __m256i most = Broadcast(limit | 0xffff);  // lower bits lack the last shift
   const LaborHash& hash = keys.first;
   __m256i first = Broadcast(hash.first);
   __m256i second = Broadcast(hash.second);
@@ -133,8 +136,8 @@ GRAPHZERO_AVX2 size_t ListAvx2(const LaborKeys& keys, const uint32_t* ids, size_
 using ListFunction = size_t (*)(const LaborKeys&, const uint32_t*, size_t, size_t, uint32_t,
                                 uint16_t*);
 
-// A pointer that is set once, because the resolvers that compilers make for this run before
-// sanitizers are ready.
+// Called once to set a function pointer, because compiler-generated resolvers run before sanitizers
+// are ready.
 ListFunction ChooseList([[maybe_unused]] bool two) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) {
@@ -155,14 +158,14 @@ size_t List(const LaborKeys& keys, const uint64_t* ids, size_t begin, size_t end
   return ListAnywhere(keys, ids, begin, end, limit, listed);
 }
 
-// Counts how many slots directly before one have the same id, for slots as they are listed.
+// For each listed slot in turn, counts the slots directly before it that have the same id.
 struct ParallelCounter {
-  uint64_t last = UINT64_MAX;  // the slot that was listed before this one
-  uint64_t parallel = 0;       // of it
+  uint64_t last = UINT64_MAX;  // the slot that was listed last
+  uint64_t parallel = 0;       // how many such slots it has before it
 
-  // `known`: how many of the kKnown slots before it have its id. If all have, and the slot before
-  // it is not listed, that one is the last whose number was known. Without branches: whether an
-  // edge has parallel ones cannot be foreseen.
+  // `known` is how many of the kKnown slots before `position` have its id. If all have and the slot
+  // directly before it is not listed, that slot has kKnown - 1 equal ids before it: with more it
+  // would be listed. No branches, because parallel edges are unpredictable.
   uint64_t Next(uint64_t position, uint64_t known) {
     const uint64_t before = position - last == 1 ? parallel : kKnown - 1;
     parallel = known == kKnown ? before + 1 : known;
@@ -182,7 +185,8 @@ size_t FindSmall(const LaborKeys& keys, std::span<const Id> ids, uint32_t limit,
   for (size_t from = 0; from < ids.size(); from += kSlotsAtATime) {
     const Id* const here = ids.data() + from;
     const size_t size = std::min(kSlotsAtATime, ids.size() - from);
-    // The first of a row have not as many before them: they are listed in any case.
+    // The first kKnown slots of a row have fewer slots before them than that, so they are always
+    // listed.
     const size_t begin = from == 0 ? std::min(kKnown, size) : 0;
     for (size_t i = 0; i < begin; ++i) listed[i] = static_cast<uint16_t>(i);
     const size_t places = begin + List(keys, here, begin, size, limit, listed.data() + begin);

@@ -20,7 +20,7 @@ struct End {
   uint32_t place;
 };
 
-// Negative ids, which a later check refuses, sort before the others as they do as numbers.
+// Flipping this bit sorts negative ids, which a later check refuses, before all others.
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
 // One stable pass of a radix sort.

@@ -10,7 +10,7 @@ namespace graphzero::sample {
 
 struct NumberedEnds {
   base::Buffer<int64_t> seeds;  // the different ends, rising
-  size_t count = 0;             // of them
+  size_t count = 0;             // how many seeds there are
 };
 
 // Sorts the ends, keeps each once, and writes to index[i] the place of ends[i] among them. Needs

@@ -1,6 +1,6 @@
-// Rows of a topology that lies in memory. Cache lines are asked for early, so that cache misses
-// overlap: those of one batch, and the dependent ones of a walk or a search with those of other
-// lanes (row_lanes.h).
+// Rows of a topology that lies in memory. Cache lines are prefetched, so that cache misses overlap:
+// those of one batch with each other, and the dependent ones of a walk or a search with those of
+// other lanes (row_lanes.h).
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,16 @@ class MappedRows {
   struct Asked {
     static constexpr bool served() { return true; }
   };
-  // Lanes that hide each other's cache misses, with a state that fits into the first cache.
+  // Lanes side by side: enough to hide each other's cache misses, with a state that fits into the
+  // L1 cache.
   static constexpr size_t kSide = 64;
   static constexpr uint64_t kBlockBytes = 64;  // a cache line
-  // Slots whose items are read together, where there is a choice: they stay in the first cache.
+  // Slots whose items are read together, where there is a choice: few enough to stay in the L1
+  // cache.
   static constexpr size_t kSlotsAtOnce = 2048;
-  // What Loaded() gives stays after the turn.
+  // Whether the ranges that Loaded() returns stay valid after the turn.
   static constexpr bool kLoadsStay = true;
-  // Rows of so many bytes are better read as a whole than looked at here and there: none.
+  // Rows of at most this many bytes are read as a whole instead of item by item: none in memory.
   static constexpr uint64_t kShortRowBytes = 0;
 
   explicit MappedRows(const Rows& rows) : rows_(rows) {}
@@ -38,19 +40,19 @@ class MappedRows {
   template <class ForEachAsked>
   void Round(const ForEachAsked&) {}
 
-  // Consecutive items of an array, which take at most kBlockBytes.
+  // Asks for consecutive items of an array, which take at most kBlockBytes.
   template <class T>
   [[gnu::always_inline]] void AskItems(Asked&, std::span<const T> items) const {
     __builtin_prefetch(items.data());
     if (items.size() > 1) __builtin_prefetch(items.data() + items.size() - 1);
   }
-  // In the next turn: where they are. Somebody may write to them meanwhile.
+  // Returns, in the next turn, where these items are. Somebody may write to them meanwhile.
   template <class T>
   const T* Items(const Asked&, std::span<const T> items) const {
     return items.data();
   }
 
-  // Nothing is known without a look at the mapping.
+  // In memory, no bounds are known without a look at the mapping.
   static constexpr bool KnowsRow(const Rows&, uint64_t, store::SlotRange*) { return false; }
   static constexpr bool KnowsRowOf(uint64_t, uint64_t*) { return false; }
 
@@ -77,18 +79,19 @@ class MappedRows {
     }
   }
 
-  // Whole ranges of arrays, up to three, which may be long (the rows of hubs). They are read in
-  // order, which the processor foresees.
+  // Asks for up to three ranges of arrays, which may be long (the rows of hubs). They are read in
+  // order, so the hardware prefetcher fetches them.
   template <class... Range>
   void AskRanges(Asked&, const Range&...) const {}
-  // In the next turn: number `place` of the ranges that were asked for, which was `range`.
+  // Returns, in the next turn, range number `place` of those that were asked for, which was
+  // `range`.
   template <class T>
   std::span<const T> Loaded(const Asked&, size_t, std::span<const T> range) const {
     return range;
   }
 
  private:
-  // So many items before its turn, each is asked for.
+  // Items are prefetched this many items ahead.
   static constexpr size_t kAhead = 24;
 
   const Rows& rows_;

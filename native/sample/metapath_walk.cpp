@@ -17,8 +17,8 @@ namespace {
 
 using base::Number;
 
-// Walks whose nodes are held at a time. All of them take a step before the next, so that what a
-// step reads is known beforehand; from disk it is one read of each kind.
+// Walks that run together. All of them take a step before the first takes the next, so that all
+// reads of a step are known beforehand; from disk, each kind of read is one batch.
 constexpr size_t kSide = 65536;
 // Walks that a thread takes at a time.
 constexpr size_t kGrain = 1024;
@@ -31,7 +31,7 @@ class StepWalker {
     scratch_.resize(static_cast<size_t>(lease.max_team()));
   }
 
-  // The walkers [begin, end).
+  // Runs the walkers [begin, end).
   void Run(size_t begin, size_t end) {
     active_.clear();
     nodes_.clear();
@@ -48,14 +48,8 @@ class StepWalker {
   }
 
  private:
-  int64_t* Walk(size_t walker) const { return out_.nodes + walker * (request_.length + 1); }
-
-  // The walk ends after `steps` steps: its last node fills what is left.
-  void Finish(size_t walker, uint64_t steps) const {
-    int64_t* const walk = Walk(walker);
-    std::fill(walk + steps + 1, walk + request_.length + 1, walk[steps]);
-    if (out_.lengths != nullptr) out_.lengths[walker] = static_cast<int64_t>(steps);
-  }
+  int64_t* Walk(size_t walker) const { return out_.Walk(walker, request_.length); }
+  void Finish(size_t walker, uint64_t steps) const { out_.Finish(walker, steps, request_.length); }
 
   void Step(uint64_t step) {
     const size_t turn = step % rows_.size();

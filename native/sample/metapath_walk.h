@@ -13,7 +13,7 @@
 namespace graphzero::sample {
 
 struct MetapathRequest {
-  // Numbers of relations, followed from source to target; after the last the first comes again.
+  // Numbers of relations, followed from source to target; the first one follows the last one again.
   // Each starts at the type where the one before ended.
   std::vector<size_t> relations;
   std::span<const int64_t> starts;  // of the first relation's source type

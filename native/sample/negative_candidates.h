@@ -1,5 +1,5 @@
-// The nodes that an end of a negative can be: all of a type, or a list; those of them that exist at
-// a time.
+// The nodes that an end of a negative is drawn from: all nodes of a type, or a list; with a time,
+// those of them that exist at that time.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace graphzero::sample {
 
-// Positions are those of the list, or node ids. With times, they are those of the nodes, or the
-// list, in the order of their times, so that what exists at a time are the first ones.
-// Thread-safe after the constructor.
+// A position is a place in the list or, without a list, a node id. With times, the nodes or the
+// list are put in the order of their times first, so that the candidates that exist at a time are
+// the first positions. Thread-safe after the constructor.
 class Candidates {
  public:
   // `times` has one for each negative, or is empty. Does not own the list.
@@ -22,21 +22,21 @@ class Candidates {
              std::span<const int64_t> list, std::span<const int64_t> times);
 
   bool all() const { return list_.empty(); }
-  // How many there are for a negative.
+  // How many candidates there are for a negative.
   uint64_t size(size_t negative) const { return counts_.empty() ? count_ : counts_[negative]; }
-  // Whether nodes must be read, with place() as their place in by_time().
+  // Whether the node at a position must be read from the file, at this position of by_time().
   bool must_be_read() const { return by_time_.present(); }
   const store::IntegerArray& by_time() const { return by_time_; }
-  // Of others, the node at a position.
+  // The node at a position, unless it must be read.
   uint64_t operator[](uint64_t position) const {
     return all() ? position : static_cast<uint64_t>(list_[position]);
   }
 
  private:
   std::span<const int64_t> list_;
-  base::WorkVector<int64_t> in_order_;  // the list by time, if that matters
+  base::WorkVector<int64_t> in_order_;  // with times, the list in their order
   uint64_t count_;
-  base::WorkVector<uint64_t> counts_;  // by negative, with times
+  base::WorkVector<uint64_t> counts_;  // with times, by negative
   store::IntegerArray by_time_;
 };
 

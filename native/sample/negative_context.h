@@ -28,22 +28,22 @@ struct Pairs {
 // A negative whose pairs were all rejected.
 struct Exhausted {
   size_t number;
-  Draws draws;  // those that follow
+  Draws draws;  // generator of its further draws
 };
 
-// Where it is seen whether a pair is an edge.
+// How to find out whether a pair is an edge.
 enum class EdgeTest {
-  kSearch,       // in the row of the adjacency, which is sorted
-  kSearchOther,  // in the row of the other adjacency, which is sorted
-  kScan,         // by reading the row
-  kScanShorter,  // by reading the shorter one of the rows of both ends
+  kSearch,       // search the row of the adjacency, which is sorted
+  kSearchOther,  // search the row of the other adjacency, which is sorted
+  kScan,         // read the whole row
+  kScanShorter,  // read the shorter one of the rows of both ends
 };
 
 // Thread-safe.
 struct NegativeContext {
   const NegativeRequest& request;
   const Rows& rows;
-  const Rows* const other;  // null, or of ids of the same width
+  const Rows* const other;  // null, or rows with ids of the same width
   const Pairs out;
   const Candidates& sources;
   const Candidates& targets;
@@ -57,12 +57,15 @@ struct NegativeContext {
   }
 
   EdgeTest Test() const {
-    if (rows.sorted) return EdgeTest::kSearch;
+    // A search finds whether there is an edge. With times, each parallel edge counts by its own
+    // time, so all of them have to be looked at.
+    const bool search = request.times.empty() || rows.adjacency.times == nullptr;
+    if (search && rows.sorted) return EdgeTest::kSearch;
     if (other == nullptr) return EdgeTest::kScan;
-    return other->sorted ? EdgeTest::kSearchOther : EdgeTest::kScanShorter;
+    return search && other->sorted ? EdgeTest::kSearchOther : EdgeTest::kScanShorter;
   }
 
-  // Whether an edge of this own time, or kNoTime, counts for a negative.
+  // Whether an edge whose own time is `time`, or kNoTime, counts as an edge for a negative.
   bool Counts(size_t number, int64_t time) const {
     return request.times.empty() || time <= request.times[number];
   }

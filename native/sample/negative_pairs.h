@@ -13,8 +13,9 @@
 
 namespace graphzero::sample {
 
-// Rejected pairs after which those that are left are counted. A source with edges to nine in ten of
-// all nodes gets there once in a thousand times.
+// After this many rejected pairs, a negative is drawn among all that are left
+// (exhausted_negatives.h). A source with edges to nine in ten of all nodes gets there once in a
+// thousand times.
 inline constexpr int kMaxRejected = 64;
 
 template <class Source>
@@ -34,7 +35,7 @@ class PairDrawer {
   }
 
   struct Lane {
-    // What the next turn takes.
+    // What the lane takes in its next turn.
     enum class Turn {
       kNode,      // the node at a place in the order of times
       kSlotRow,   // a block of indptr, to find the row that a drawn slot lies in
@@ -42,7 +43,7 @@ class PairDrawer {
       kRow,       // the bounds of the row that the edge of the pair would be in
       kOtherRow,  // the bounds of the row of its other end, which may be shorter
       kSearch,    // a block of a row, to see whether it has the edge
-      kWholeRow   // all of a row, for the same, where rows are not sorted
+      kWholeRow   // all of a row that is not sorted, to see whether it has the edge
     };
 
     typename Source::Asked asked;
@@ -53,10 +54,10 @@ class PairDrawer {
     bool draws_source;  // with kNode, kSlotRow, kSlotId: which end is drawn
     uint64_t source;
     uint64_t target;
-    uint64_t slot;  // or the place in the order of times
-    bool damaged;   // the slot's neighbour is; the row is looked for to say so
+    uint64_t slot;  // with kNode, the place in the order of times
+    bool damaged;   // the neighbour in `slot` is; its row is found for the message
     RowSearch<uint64_t> slot_row;
-    const Rows* in;  // where the edge is looked for: the rows, those of the other ends
+    const Rows* in;  // where the edge is looked for: context.rows or *context.other
     store::SlotRange row;
     RowSearch<typename Source::Id> search;
   };
@@ -87,7 +88,7 @@ class PairDrawer {
       case Turn::kWholeRow:
         break;
     }
-    base::CheckPoint();  // a turn that reads a whole row
+    base::CheckPoint();  // this turn reads a whole row
     return Settle(n, RowHasEdge(n));
   }
 
@@ -147,8 +148,8 @@ class PairDrawer {
     return SearchSlotRow(n);
   }
 
-  // The row that a slot lies in is the last that starts at it or before; some row if the file is
-  // damaged.
+  // The row of a slot is the last one that begins at the slot or before. In a damaged file, the
+  // search gives some row.
   bool SearchSlotRow(Lane& n) {
     uint64_t node;
     if (source_.KnowsRowOf(n.slot, &node)) return UseSlotRow(n, node);
@@ -251,7 +252,7 @@ class PairDrawer {
     return Wait(n, Turn::kWholeRow);
   }
 
-  // Of the edges themselves.
+  // The times of the edges themselves.
   std::span<const int64_t> RowTimes(const Lane& n) const {
     return {n.in->adjacency.times + n.row.begin, n.row.size()};
   }

@@ -18,36 +18,38 @@ enum class NegativeWeights {
 
 struct NegativeRequest {
   const store::Adjacency* adjacency = nullptr;  // of the reader
-  bool rows_are_sources = true;                 // of that adjacency: out-edges
+  bool rows_are_sources = true;                 // its rows are those of sources: out-edges
   // The same edges in the rows of their other ends, or null.
   const store::Adjacency* other = nullptr;
-  // Types of the ends, of the reader; the same if a node with itself is no negative.
+  // Types of the ends, owned by the reader. If they are the same, a node with itself is no
+  // negative.
   const store::NodeType* source_type = nullptr;
   const store::NodeType* target_type = nullptr;
-  uint64_t relation = 0;  // its number, in the keys of draws
+  uint64_t relation = 0;  // its number, which the keys of draws contain
   std::string name = {};  // of the relation, for messages; empty in a graph without types
-  // A negative for each of these, from this source; or empty: sources are drawn too.
+  // One negative is drawn for each of these sources. If empty, sources are drawn too.
   std::span<const int64_t> sources = {};
-  // Targets, and sources that are drawn, come from these lists, where a node that occurs twice is
-  // twice as likely; empty: from all nodes. Such draws are uniform.
+  // Targets, and sources that are drawn, come from these lists; if a list is empty, from all nodes.
+  // A node that occurs twice in a list is twice as likely. Lists need uniform weights.
   std::span<const int64_t> target_candidates = {};
   std::span<const int64_t> source_candidates = {};
-  // One for each negative: its ends exist at that time, and edges count only if they do. Empty: all
-  // nodes and edges.
+  // One time for each negative: its drawn ends exist at that time, and only edges that exist then
+  // count as edges. If empty, all nodes and edges count.
   std::span<const int64_t> times = {};
   NegativeWeights weights = NegativeWeights::kUniform;
-  bool reject = false;  // no edge of the graph, and no node with itself
+  bool reject = false;  // reject edges of the graph and nodes with themselves
   uint64_t seed = 0;
   int threads = 0;
   // For a topology that does not fit into memory; null reads through the mapping.
   const DiskTopology* disk = nullptr;
 
-  // Of a relation, without what is to be drawn. `symmetric` says that a relation within one type
-  // has the reverse of every edge too, where the file does not.
+  // A request for one relation, without sources, times and the like. By `symmetric` the caller
+  // asserts that a relation within one type has the reverse of every edge, even if the file does
+  // not say so.
   static NegativeRequest Of(const store::TopologyReader& graph, size_t relation, bool symmetric);
 };
 
-// Fills `sources` and `targets`, of one length, which is that of request.sources if those are
+// Fills `sources` and `targets`, which have the same length: that of request.sources, if these are
 // given. Throws std::out_of_range for a source or candidate outside the graph,
 // std::invalid_argument for a graph that has no nodes to draw, for candidates with weights, and for
 // times with weights, InputError if there is no negative, FormatError for a damaged file.

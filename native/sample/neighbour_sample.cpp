@@ -61,7 +61,7 @@ void NeighbourSample::CopySlots(const store::Adjacency& adjacency, std::span<con
   });
 }
 
-// What the file stores with the edges.
+// Copies edge ids and weights, which the file stores.
 void NeighbourSample::CopyStored(size_t relation, const EdgeDestination& to,
                                  base::ThreadLease& lease) const {
   const Relation& drawn = relations_[relation];

@@ -1,4 +1,5 @@
-// The result of neighbour sampling: drawn first, placed afterwards.
+// The result of neighbour sampling: drawn into working memory first, copied to the caller's arrays
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace graphzero::sample {
 enum class Expand { kTargets, kSources };
 
 // Where a sample goes. Sizes are known once it is drawn, so the caller may place the arrays
-// anywhere. What is null is left out.
+// anywhere. Arrays that are null are not filled.
 struct NodeDestination {
   int64_t* n_id = nullptr;   // num_nodes() ids
   int64_t* batch = nullptr;  // num_nodes(); needs a disjoint sample
@@ -31,12 +32,12 @@ struct EdgeDestination {
   float* edge_scale = nullptr;   // num_edges(); needs has_scales()
 };
 
-// Marks a slot of a RelationEdges that is one of the relation with the reverse edges.
+// Marks a slot in RelationEdges that belongs to the relation with the reverse edges.
 inline constexpr uint64_t kReversed = uint64_t{1} << 63;
 
-// A drawn sample in working memory, which goes back to the pool with this object. Movable; keeps
-// the mapping alive. Const calls are thread-safe. Types and relations are those of the request, by
-// number; a graph without types has one of each, with number 0.
+// A drawn sample in working memory, which returns to the pool when this object is destroyed.
+// Movable; keeps the mapping alive. Const calls are thread-safe. Types and relations are those of
+// the request, by number; a graph without types has one of each, with number 0.
 class NeighbourSample {
  public:
   size_t num_types() const { return types_.size(); }
@@ -52,12 +53,12 @@ class NeighbourSample {
   // Of one type. Throws std::out_of_range for a type that the graph does not have.
   uint64_t batch_size(size_t type = 0) const { return types_.at(type).hop_nodes.front(); }
   uint64_t num_nodes(size_t type = 0) const { return types_.at(type).num_nodes; }
-  // New nodes of the seeds and of each hop.
+  // How many seeds there are, then how many new nodes each hop has found.
   const std::vector<uint64_t>& num_sampled_nodes(size_t type = 0) const {
     return types_.at(type).hop_nodes;
   }
-  // The ids of all nodes, which lie here until the sample is destroyed: to gather by, where what
-  // CopyNodes() wrote may have been changed by others since.
+  // The ids of all nodes, valid until the sample is destroyed. Rows are gathered by these where
+  // others may have changed what CopyNodes() wrote.
   std::span<const uint64_t> nodes(size_t type = 0) const {
     return {work_->types.at(type).nodes.data(), num_nodes(type)};
   }
@@ -66,7 +67,7 @@ class NeighbourSample {
   uint64_t num_edges(size_t relation = 0) const { return relations_.at(relation).num_edges; }
   bool has_edge_ids(size_t relation = 0) const { return relations_.at(relation).has_edge_ids(); }
   bool has_weights(size_t relation = 0) const { return relations_.at(relation).has_weights(); }
-  // Edges of each hop, none of them if the edges are not in the order of hops (Subgraph).
+  // How many edges each hop has drawn; empty if the edges are not in the order of hops (Subgraph).
   const std::vector<uint64_t>& num_sampled_edges(size_t relation = 0) const {
     return relations_.at(relation).hop_edges;
   }
@@ -85,12 +86,12 @@ class NeighbourSample {
   };
   struct Relation {
     store::Adjacency adjacency;
-    // Of the relation that the slots with the mark kReversed are of, if there are any.
+    // The adjacency that slots with the mark kReversed belong to, if there are any.
     const store::Adjacency* reverse = nullptr;
-    bool keeps_slots = false;  // those of its edges are in the workspace
+    bool keeps_slots = false;  // the workspace has those of its edges
     std::vector<uint64_t> hop_edges;
     uint64_t num_edges = 0;
-    uint64_t expanded = 0;  // nodes that have edges: the first ones
+    uint64_t expanded = 0;  // only the first `expanded` nodes have edges
 
     bool has_edge_ids() const { return adjacency.edge_ids.present(); }
     bool has_weights() const { return adjacency.weights != nullptr; }
@@ -101,7 +102,7 @@ class NeighbourSample {
                 size_t last_node) const;
   void CopyStored(size_t relation, const EdgeDestination& destination,
                   base::ThreadLease& lease) const;
-  // Copies for the edges with these slots of an adjacency.
+  // Copies ids and weights of the edges in these slots of an adjacency.
   void CopySlots(const store::Adjacency& adjacency, std::span<const uint64_t> slots,
                  const EdgeDestination& destination, base::ThreadLease& lease) const;
 

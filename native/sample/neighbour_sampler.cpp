@@ -152,7 +152,7 @@ void CheckTypes(const store::TopologyReader& graph, const SampleRequest& request
   }
 }
 
-// In the terms of the adjacency that is sampled.
+// The excluded edges of a relation as pairs (row, neighbour) of the adjacency that is sampled.
 RelationExclusions Excluded(const SampleRequest& request, const RelationRequest& relation,
                             const Rows& rows) {
   const bool rows_are_targets = request.expand == Expand::kTargets;
@@ -177,7 +177,7 @@ RelationExclusions Excluded(const SampleRequest& request, const RelationRequest&
   tree_pairs.reserve(in_trees.sources.size());
   for (size_t i = 0; i < in_trees.sources.size(); ++i) {
     ExcludedEdges::Pair one = pair(in_trees.sources[i], in_trees.targets[i]);
-    if (one.row >= rows.adjacency.rows) continue;  // no node: it would be one of another tree
+    if (one.row >= rows.adjacency.rows) continue;  // no node: its key would be that of another tree
     one.row = excluded.TreeKey(static_cast<LocalId>(in_trees.trees[i]), one.row);
     if (by_edge_id) one.edge_id = static_cast<uint64_t>(in_trees.edge_ids[i]);
     tree_pairs.push_back(one);
@@ -205,7 +205,7 @@ void CheckReverses(const SampleRequest& request, const std::vector<DrawnRelation
   }
 }
 
-// Checks the request. Nothing was read of the adjacencies yet.
+// Checks the request and returns the relations to draw from. Reads nothing of the adjacencies.
 std::vector<DrawnRelation> CheckedRelations(const store::TopologyReader& graph,
                                             const SampleRequest& request) {
   CheckTemporal(request);
@@ -215,8 +215,8 @@ std::vector<DrawnRelation> CheckedRelations(const store::TopologyReader& graph,
   for (size_t number = 0; number < request.relations.size(); ++number) {
     const RelationRequest& relation = request.relations[number];
     CheckFanout(relation, request.NumHops());
-    // A subgraph that seeds induce without any hop has the edges of all relations, and so has that
-    // of a graph without types.
+    // A relation whose fanout is all zeros still counts if it is the only one or if there are no
+    // hops: an induced subgraph then has its edges, too.
     const bool only = request.relations.size() == 1 || request.NumHops() == 0;
     if (relation.adjacency == nullptr) {
       if (!IsFollowed(relation)) continue;
@@ -269,7 +269,7 @@ class NeighbourSampler {
   }
 
   NeighbourSample Run() {
-    uint64_t ids = 0;  // no id is as large
+    uint64_t ids = 0;  // larger than every id
     for (const TypeRequest& type : request_.types) ids = std::max(ids, type.count);
     if (ids <= (uint64_t{1} << 32)) {
       RunWith<uint32_t>();
@@ -293,7 +293,7 @@ class NeighbourSampler {
     for (DrawnRelation& drawn : relations_) drawn.excluded.seeds = &seed_times_;
   }
 
-  // The times of the seeds of one type, which the graph has.
+  // Reads the times of the seeds of one type from the graph.
   void ReadOwnTimes(const store::TopologyReader& graph, const TypeRequest& type) {
     auto& times = result_.seed_times_;
     const size_t before = times.size();
@@ -314,12 +314,12 @@ class NeighbourSampler {
     }
   }
 
-  // `Key` is what the tables of ids take.
+  // `Key` is the type of the keys of id tables.
   template <class Key>
   void RunWith() {
     AddSeeds<Key>();
     const size_t hops = request_.NumHops();
-    // Nodes that were there before the hop, which are those that it expands and older ones.
+    // A hop expands the nodes [begins[t], ends[t]) of type t, which the hop before has found.
     std::vector<size_t> begins(result_.types_.size(), 0);
     std::vector<size_t> ends(result_.types_.size());
     for (size_t hop = 0; hop < hops; ++hop) {
@@ -341,7 +341,7 @@ class NeighbourSampler {
     }
     switch (request_.subgraph) {
       case Subgraph::kDrawn:
-        // Relations that no hop drew from have zeros.
+        // A relation that no hop drew from gets a zero for each hop.
         for (Relation& relation : result_.relations_) relation.hop_edges.resize(hops);
         break;
       case Subgraph::kBidirectional:
@@ -436,13 +436,13 @@ class NeighbourSampler {
           Number(request_.max_edges) + "; use fewer seeds, a smaller fanout or a higher max_edges");
     }
     std::vector<SubgraphBuilder> builders;
-    std::vector<size_t> place(result_.relations_.size());  // of the relation among them
+    std::vector<size_t> place(result_.relations_.size());  // of each relation in `builders`
     builders.reserve(relations_.size());
     for (const DrawnRelation& drawn : relations_) {
       place[drawn.number] = builders.size();
       builders.emplace_back(result_, drawn, Seeds(), lease_);
     }
-    // All are read before the first is replaced.
+    // All builders read the drawn edges before the first one replaces any.
     std::vector<SubgraphBuilder::Edges> edges;
     for (size_t i = 0; i < builders.size(); ++i) {
       const size_t number = relations_[i].number;

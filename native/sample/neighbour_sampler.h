@@ -16,36 +16,36 @@
 
 namespace graphzero::sample {
 
-// About 5 GB of working memory and results.
+// A sample of this many edges takes about 5 GB of working memory and results.
 inline constexpr uint64_t kDefaultMaxEdges = uint64_t{1} << 28;
 
 // Which edges a sample has.
 enum class Subgraph {
-  kDrawn,          // those that were drawn, hop by hop
-  kBidirectional,  // those, and the reverse of each
+  kDrawn,          // the drawn edges, hop by hop
+  kBidirectional,  // the drawn edges and the reverse of each
   kInduced,        // all edges between the nodes that were found
 };
 
 // The nodes of one type.
 struct TypeRequest {
-  uint64_t count = 0;  // of them in the graph
+  uint64_t count = 0;  // nodes of this type in the graph
   std::span<const int64_t> seeds;
-  const int64_t* times = nullptr;  // of all nodes, in the mapping; or null
+  const int64_t* times = nullptr;  // of all its nodes, in the mapping; or null
   std::string name = {};           // for messages; empty in a graph without types
 };
 
-// Edges between pairs of nodes that some trees of a disjoint sample must not have: those between
-// the ends of a link, in the trees of its ends. All spans have one length.
+// Edges that some trees of a disjoint sample must not have: those between the two ends of a link,
+// in the trees of both ends. All spans have the same length, but edge_ids may be empty.
 struct TreeExclusions {
   std::span<const int64_t> sources;
   std::span<const int64_t> targets;
-  std::span<const int64_t> trees;     // each is the number of a seed
-  std::span<const int64_t> edge_ids;  // only the edges with these ids; empty: all between the pairs
+  std::span<const int64_t> trees;     // each is the number of the seed at the root
+  std::span<const int64_t> edge_ids;  // only these edges; if empty, all between the pairs
 };
 
-// Makes a sample temporal: no slot that is later than the time of its seed is in it.
+// Makes a sample temporal: it has no slot that is later than the time of its seed.
 struct TemporalRequest {
-  // One for each seed, of all types in order; empty: each seed's own.
+  // One time for each seed, in the order of the types. If empty, each seed's own time is used.
   std::span<const int64_t> times;
   TimeRule rule;
   bool last = false;  // the latest eligible edges instead of random ones
@@ -53,18 +53,19 @@ struct TemporalRequest {
 
 // What is drawn along one relation.
 struct RelationRequest {
-  // Of the reader that is sampled: its rows are those of the expanded nodes. Null where the file
-  // does not store it, which needs a fanout of zeros.
+  // Belongs to the reader that is sampled. Its rows are those of the expanded nodes. Null if the
+  // file does not store it; the fanout must then be all zeros.
   const store::Adjacency* adjacency = nullptr;
-  uint32_t expanded_type = 0;   // of the nodes that draw edges
-  uint32_t found_type = 0;      // of the neighbours
+  uint32_t expanded_type = 0;   // type of the nodes that draw edges
+  uint32_t found_type = 0;      // type of the neighbours
   std::vector<int64_t> fanout;  // one per hop: edges per node, -1 all, 0 none
   // Edges between these pairs are not in the sample; as many sources as targets.
   std::span<const int64_t> exclude_sources;
   std::span<const int64_t> exclude_targets;
   TreeExclusions exclude_in_trees = {};
-  // The relation that has the same edges in reverse, where one does; may be this one. Reverses of
-  // drawn edges go there. Ids and weights go with them if it is a view of the same edges.
+  // The relation that has the same edges in reverse, if there is one; may be this relation.
+  // Reverses of drawn edges are added to it. They keep ids and weights if it is this relation or a
+  // view of the same edges.
   std::optional<uint32_t> reverse = std::nullopt;
   bool reverse_is_view = false;
   std::string name = {};  // for messages; empty in a graph without types
@@ -73,16 +74,17 @@ struct RelationRequest {
 // Types and relations by their number in the file; a graph without types has one of each.
 struct SampleRequest {
   std::vector<TypeRequest> types;
-  std::vector<RelationRequest> relations;  // all with as many hops
+  std::vector<RelationRequest> relations;  // all with the same number of hops
   Expand expand = Expand::kTargets;
   bool replace = false;
   bool weighted = false;
   bool disjoint = false;  // a tree for each seed that shares no node with the others
   std::optional<TemporalRequest> temporal;  // needs `disjoint`
-  // LABOR in place of independent draws: no replacement, not the last edges, and with weights only
-  // the drawn edges, because each has a scale.
+  // LABOR in place of independent draws. Not with `replace` or `temporal->last`. With weights it
+  // needs Subgraph::kDrawn, because only drawn edges have a scale.
   std::optional<LaborRequest> labor;
-  // Of exclude_in_trees: edges that existed before the time of the seed stay. Needs `temporal`.
+  // Edges of exclude_in_trees that existed before the time of the seed stay in the sample. Needs
+  // `temporal`.
   bool spare_history = false;
   Subgraph subgraph = Subgraph::kDrawn;
   uint64_t seed = 0;
@@ -90,13 +92,14 @@ struct SampleRequest {
   int threads = 0;                        // at most; 0 is the whole budget of threads.h
   // For a topology that does not fit into memory; null reads through the mapping.
   std::shared_ptr<const DiskTopology> disk;
-  // Tests force each way of keeping a set; the sample is the same.
+  // Tests force each kind of set by this. The sample does not depend on it.
   std::optional<SetKind> forced_set;
 
   // Types and relations of a graph, without seeds, fanouts and the like.
   static SampleRequest Of(const store::TopologyReader& graph, Expand expand);
-  // Takes whichever adjacency there is where the wanted one is missing in a relation within one
-  // type: the caller says that the reverse of every edge is there too, in a file that does not.
+  // In each relation within one type whose needed adjacency is not stored, uses the other
+  // adjacency. The caller asserts by this that the graph has the reverse of every edge, which the
+  // file does not say.
   void AssumeSymmetric(const store::TopologyReader& graph);
 
   size_t NumHops() const { return relations.empty() ? 0 : relations.front().fanout.size(); }

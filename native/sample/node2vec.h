@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "base/buffer.h"
 #include "base/threads.h"
 #include "sample/random.h"
 #include "sample/row_search.h"
@@ -65,9 +65,9 @@ class Node2VecBias {
 template <class Id>
 struct SecondOrderStep {
   const Node2VecBias& bias;
-  bool sorted;  // both rows are
+  bool sorted;  // whether both rows are
   std::span<const Id> row;
-  std::span<const float> weights;  // of the row; empty in a graph without
+  std::span<const float> weights;  // of the row; empty in a graph without weights
   uint64_t previous;
   std::span<const Id> previous_row;
 };
@@ -76,7 +76,7 @@ struct SecondOrderStep {
 // weight.
 template <class Id>
 uint64_t DrawExactly(const SecondOrderStep<Id>& step, Draws& draws) {
-  std::vector<Id> near;  // a sorted copy where the file's row is not
+  base::WorkVector<Id> near;  // a sorted copy of the previous row, if rows are not sorted
   if (!step.sorted) {
     near.assign(step.previous_row.begin(), step.previous_row.end());
     std::sort(near.begin(), near.end());

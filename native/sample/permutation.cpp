@@ -19,7 +19,8 @@ uint64_t CeilRoot(uint64_t n) {
   return root;
 }
 
-// A hash of `half` below `size`. The bias of multiply-shift, size / 2^64, is out of reach here.
+// A hash of `half` below `size`. The bias of multiply-shift, size / 2^64, is too small to matter
+// here.
 uint64_t Hash(uint64_t key, uint64_t half, uint64_t size) {
   const uint64_t mixed = base::Mix64(key + (half + 1) * base::kGoldenRatio);
   return static_cast<uint64_t>(static_cast<unsigned __int128>(mixed) * size >> 64);

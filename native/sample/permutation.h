@@ -1,7 +1,7 @@
 // A random order of [0, n) of which any part can be computed alone, and the seeds of its batches.
 //
 // A loader over all nodes of a graph needs the k-th piece of an epoch's order without holding the
-// order: eight bytes a node would be more than the rest of a trainer.
+// order: eight bytes a node would take more memory than the rest of a trainer.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace graphzero::sample {
 // Item p of the order is At(p): a bijection of [0, n), a function of (seed, epoch, n) alone.
 //
 // Case 1, n <= kExact: a Fisher-Yates shuffle, so that every order is equally likely as far as the
-// draws go. A short order is where anything less would show.
+// draws go. In a short order, anything less would show.
 // Case 2: a Feistel network on pairs (left, right) of [0, a) x [0, b) with a * b >= n, a and b next
 // to the root of n. A round adds a keyed hash of one half to the other, modulo its size, which can
-// be undone, so the whole is a bijection of [0, a * b); values from n on, at most one in
-// 64, are sent through again until one is below n (cycle walking), which keeps it one of
-// [0, n).
+// be undone, so the whole is a bijection of [0, a * b). Values of n or more, at most one in 64, are
+// sent through the network again until the result is below n (cycle walking), which makes it a
+// bijection of [0, n).
 //
 // Thread-safe: nothing changes after the constructor.
 class Permutation {
@@ -33,8 +33,8 @@ class Permutation {
   void Fill(uint64_t first, std::span<int64_t> out) const;
 
  private:
-  // Four make a Feistel network with random rounds hard to tell from a random bijection; the rest
-  // is margin, at 3 ns each.
+  // Four rounds make a Feistel network with random rounds hard to tell from a random bijection; the
+  // other four are margin, at 3 ns each.
   static constexpr int kRounds = 8;
 
   uint64_t Encrypt(uint64_t value) const;
@@ -46,7 +46,7 @@ class Permutation {
   std::vector<uint64_t> order_;  // case 1
 };
 
-// The seed of a loader's batch: batches of one loader never share it, and different loader seeds or
+// The seed of a loader's batch. Batches of one epoch never share it, and different loader seeds or
 // epochs give unrelated ones.
 uint64_t BatchSeed(uint64_t loader_seed, uint64_t epoch, uint64_t batch);
 

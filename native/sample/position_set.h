@@ -44,6 +44,8 @@ class PositionSet {
     }
   }
 
+  size_t bytes() const { return list_.bytes() + words_.bytes(); }
+
   bool Contains(uint64_t position) const {
     switch (kind_) {
       case SetKind::kScan:

@@ -26,7 +26,7 @@ enum class Domain : uint64_t {
   kRepeatedSeeds = 7,  // second and later occurrences of a seed
   kBatchSeeds = 8,     // a loader's batches
   kDisjoint = 9,       // neighbours of a disjoint sample
-  kLabor = 10,         // numbers of nodes; a type in place of the relation
+  kLabor = 10,         // numbers of nodes; keyed by type in place of relation
   kLaborWindows = 11,  // where windows of long rows begin
 };
 

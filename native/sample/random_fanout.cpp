@@ -15,13 +15,13 @@ namespace {
 // Nodes that a thread takes at a time.
 constexpr size_t kGrain = 1024;
 
-// Fills request.count slots of the row of node i, unless it is empty; returns how many different
-// ones there are.
+// Writes request.count slots of the row of node i, unless the row is empty, and returns how many
+// different slots there are.
 int64_t PickSlots(const FanoutRequest& request, const store::SlotRange& row, size_t i,
                   UniformPicker& picker, uint64_t* slots) {
   const auto different = static_cast<int64_t>(std::min(request.count, row.size()));
   if (different == 0) return 0;
-  // Keyed by place, not by node: 0.2 treats every start on its own.
+  // Keyed by place, not by node: GraphZero 0.2 draws independently for every place.
   const Draws draws = RequestDraws(request.seed, Domain::kFanout).Child(i);
   const int64_t others = static_cast<int64_t>(request.count) - different;
   picker.Pick(row, {different, false}, draws.Child(0), slots);
@@ -29,8 +29,8 @@ int64_t PickSlots(const FanoutRequest& request, const store::SlotRange& row, siz
   return different;
 }
 
-// Draws for the nodes [begin, end): the rows of some, then the slots they drew, then their
-// neighbours.
+// Draws for the nodes [begin, end), some at a time: reads the bounds of their rows, picks slots,
+// then reads the neighbours in these.
 template <class Source>
 class FanoutDrawer {
  public:
@@ -93,8 +93,8 @@ class FanoutDrawer {
   std::vector<uint64_t> begins_;
   std::vector<uint64_t> degrees_;
   base::Buffer<uint64_t> slots_;
-  base::Buffer<uint64_t> ids_;  // in those slots
-  size_t drawn_ = 0;            // of them
+  base::Buffer<uint64_t> ids_;  // neighbours in these slots
+  size_t drawn_ = 0;            // how many slots were drawn
 };
 
 }  // namespace

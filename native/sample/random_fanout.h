@@ -21,7 +21,7 @@ struct FanoutRequest {
 
 // Row i of `neighbours` has `count` ids: different edges of the node; if it has fewer, all of them
 // and then further uniform draws with replacement; if it has none, the node itself. counts[i] is
-// min(count, degree). Equal nodes at different places draw on their own. The caller owns both
+// min(count, degree). Equal nodes at different places draw independently. The caller owns both
 // arrays. Throws like SampleNeighbours().
 void RandomFanout(const store::TopologyReader& graph, const FanoutRequest& request,
                   int64_t* neighbours, int64_t* counts);

@@ -1,8 +1,8 @@
 // Reads that are known beforehand, for many rows at once, over either source (row_sources.h).
 //
-// In memory the threads of the lease share the work and ask for cache lines early. From disk the
-// calling thread reads all at once, or as much as memory allows, and lends its thread to others
-// meanwhile. All throw IoError; from disk, with file and offset.
+// In memory the threads of the lease share the work and prefetch cache lines. From disk the calling
+// thread reads all at once, or as much as memory allows, and lends its thread to others meanwhile.
+// All throw IoError; from disk, with file and offset.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 
 namespace graphzero::sample {
 
-// MappedRows::ReadBounds() and ReadSlots() by all threads of the lease, or those of DiskRows.
+// ReadBounds() and ReadSlots() of MappedRows by all threads of the lease, or of DiskRows by the
+// calling thread.
 inline void ReadBounds(const Rows& rows, base::ThreadLease& lease, std::span<const uint64_t> nodes,
                        uint64_t* begins, uint64_t* degrees) {
   WithRowSource(rows, lease, nodes.size(), 2048, [&](auto& source, size_t begin, size_t end) {
@@ -32,12 +33,12 @@ void ReadSlots(const Rows& rows, base::ThreadLease& lease, const From* array,
   });
 }
 
-// What is held of whole rows from disk at a time, unless a single row is longer.
+// How many bytes of whole rows from disk are held at a time, unless a single row is longer.
 inline constexpr uint64_t kAtOnceBytes = uint64_t{16} << 20;
 
 // For whole rows from disk: calls read(first, last) for ranges that make up [0, count) and take at
-// most kAtOnceBytes each, and after each body(rank, begin, end) for what was read, as
-// base::ThreadLease::For() does.
+// most kAtOnceBytes each. After each read it calls body(rank, begin, end) for the items that were
+// read, as base::ThreadLease::For() does.
 template <class BytesOf, class Read, class Body>
 void ForReadTogether(base::ThreadLease& lease, size_t count, size_t grain, const BytesOf& bytes_of,
                      const Read& read, const Body& body) {
@@ -70,7 +71,8 @@ class ReadPieces {
     ranges_.push_back(range);
     items_ += range.size();
   }
-  // Adds to what is wanted of the file. `array` has an item for each slot of the adjacency.
+  // Appends the reads of all ranges to `wanted`. `array` has an item for each slot of the
+  // adjacency.
   void Want(const DiskTopology& disk, const T* array, base::WorkVector<io::WantedRange>& wanted) {
     read_.Reserve(items_);
     spans_.clear();

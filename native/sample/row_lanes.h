@@ -33,7 +33,7 @@ namespace graphzero::sample {
 // Runs the items [begin, end) of an algorithm, `side` at a time:
 //   algorithm.Begin(lane, number)  starts an item; true if it asked for something, false if it has
 //                                  ended
-//   algorithm.Advance(lane)        takes a turn; the same
+//   algorithm.Advance(lane)        takes a turn; returns the same
 // A Lane has the member `typename Source::Asked asked`. Of several errors, that of the item with
 // the lowest number is thrown; IoError at once if a read fails.
 template <class Lane, class Source, class Algorithm>
@@ -45,7 +45,8 @@ void RunLanes(Source& source, Algorithm& algorithm, size_t begin, size_t end, si
   base::WorkVector<Numbered> lanes(std::min(side, end - begin));
   std::exception_ptr error;
   base::CheckedLoop loop;
-  // Whether the lane goes on. When an item fails, those from it on are of no interest any more.
+  // Returns whether the lane goes on. When an item fails, it and all later items end: only the
+  // error of an earlier item may replace its error.
   const auto turn = [&](Numbered& numbered, const auto& take) {
     loop.Next();
     try {

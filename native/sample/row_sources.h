@@ -13,8 +13,8 @@
 namespace graphzero::sample {
 
 // Calls body(source, begin, end) for ranges that make up [0, count), where `source` is a MappedRows
-// or a DiskRows: from the threads of the lease and for at most `grain` items at a time, or for all
-// items in the calling thread.
+// or a DiskRows. In memory the threads of the lease call it, for at most `grain` items at a time;
+// from disk the calling thread calls it once, for all items.
 template <class Body>
 void WithRowSource(const Rows& rows, base::ThreadLease& lease, size_t count, size_t grain,
                    const Body& body) {

@@ -14,17 +14,17 @@ namespace graphzero::sample {
 namespace {
 
 constexpr uint64_t kWordBits = 64;
-// Ones and zeros of a block, fewer than 3 x 128.
+// Words for the ones and zeros of a block, which are fewer than 3 x 128.
 constexpr uint64_t kMostUnaryWords = 6;
-// Rows are asked for so many before their turn, so that their cache misses overlap.
+// Rows are prefetched this many rows ahead, so that their cache misses overlap.
 constexpr size_t kAhead = 8;
 constexpr uint64_t kLineWords = 8;
-constexpr uint64_t kPrefetchedLines = 2;  // which a block of usual degrees takes
+constexpr uint64_t kPrefetchedLines = 2;  // what a block of usual degrees takes
 
 // Walks over the ones of a string of bits.
 class Ones {
  public:
-  // Stands at the one with number `at`, which is there.
+  // Starts at the one with number `at`, which must exist.
   Ones(const uint64_t* words, uint64_t at) : words_(words) {
     word_ = words_[0];
     for (auto count = Count(word_); at >= count; count = Count(word_)) {
@@ -49,7 +49,7 @@ class Ones {
   uint64_t word_;
 };
 
-// Number `at` of numbers that have `bits` bits each.
+// Returns number `at` of packed numbers of `bits` bits each.
 uint64_t PackedNumber(const uint64_t* words, uint64_t at, uint64_t bits) {
   if (bits == 0) return 0;
   const uint64_t first = at * bits;
@@ -59,7 +59,7 @@ uint64_t PackedNumber(const uint64_t* words, uint64_t at, uint64_t bits) {
   return number & ((uint64_t{1} << bits) - 1);
 }
 
-// Into words that are zero there.
+// Stores number `at` of such numbers. The words must be zero there.
 void PackNumber(uint64_t* words, uint64_t at, uint64_t bits, uint64_t number) {
   if (bits == 0) return;
   number &= (uint64_t{1} << bits) - 1;
@@ -75,7 +75,7 @@ void RowStarts::Unmap::operator()(std::byte* memory) const { ::munmap(memory, by
 
 // A block whose last row begins at slot u of the block has floor(log2(u / 128)) low bits a row, or
 // none: at most log2(1 + u / 128). That is concave in u, and the u of all blocks add up to at most
-// `edges`, so that blocks take the most if all have the same.
+// `edges`, so that blocks take the most memory if all have the same u.
 uint64_t RowStarts::MostBytes(uint64_t rows, uint64_t edges) {
   const uint64_t blocks = base::DivideUp(rows, kBlock);
   const double degree =
@@ -92,7 +92,7 @@ RowStarts::RowStarts(uint64_t rows, uint64_t edges)
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   memory_.reset(static_cast<std::byte*>(memory));
-  // Rows are looked up at random: with small pages every look would miss the TLB.
+  // Rows are looked up at random: with small pages every lookup would miss the TLB.
   ::madvise(memory, bytes, MADV_HUGEPAGE);
   blocks_ = reinterpret_cast<Block*>(memory_.get());
   words_ = reinterpret_cast<uint64_t*>(blocks_ + base::DivideUp(rows, kBlock) + 1);
@@ -135,7 +135,7 @@ store::SlotRange RowStarts::Row(uint64_t node) const {
 
 void RowStarts::Rows(std::span<const uint64_t> nodes, uint64_t* begins, uint64_t* degrees) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
-    // Twice, because a block says where its bits are.
+    // Prefetches twice, because the Block says where its bits are.
     if (i + 2 * kAhead < nodes.size()) {
       __builtin_prefetch(blocks_ + nodes[i + 2 * kAhead] / kBlock);
     }
@@ -173,8 +173,8 @@ uint64_t RowStarts::RowOf(uint64_t slot) const {
       std::upper_bound(blocks_, blocks_ + blocks, slot,
                        [](uint64_t wanted, const Block& block) { return wanted < block.start; });
   if (after == blocks_) return 0;
-  uint64_t first = static_cast<uint64_t>(after - blocks_ - 1) * kBlock;  // begins early enough
-  uint64_t last = std::min(first + kBlock, rows_);                       // does not, or is the end
+  uint64_t first = static_cast<uint64_t>(after - blocks_ - 1) * kBlock;  // begins at <= slot
+  uint64_t last = std::min(first + kBlock, rows_);                       // begins later, or the end
   while (last - first > 1) {
     const uint64_t middle = first + (last - first) / 2;
     (Row(middle).begin <= slot ? first : last) = middle;
@@ -221,7 +221,7 @@ std::unique_ptr<const RowStarts> RowStartsBuilder::Finish() {
   if (in_block_ > 0) EndBlock();
   const uint64_t blocks = base::DivideUp(made_->rows_, RowStarts::kBlock);
   made_->blocks_[blocks] = {last_, words_used_ << RowStarts::kLowBitsWidth};
-  // What was not written to was never memory, but for the rest of the last huge page.
+  // Pages that were never written to take no memory, except for the rest of the last huge page.
   made_->bytes_ = (blocks + 1) * sizeof(RowStarts::Block) + words_used_ * sizeof(uint64_t);
   return std::move(made_);
 }

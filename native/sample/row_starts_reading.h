@@ -1,5 +1,5 @@
 // Reads the row starts of a topology that does not fit into memory, adjacency by adjacency, in
-// steps between which others may have the disk.
+// steps between which requests may use the disk.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace graphzero::sample {
 // Every adjacency that the file has, once: those of in-edges, which samples follow, come first.
 std::vector<const store::Adjacency*> StoredAdjacencies(const store::TopologyReader& graph);
 
-// No row starts of that topology take more memory, all adjacencies together.
+// The most memory that the row starts of all adjacencies of the topology can take together.
 uint64_t MostRowStartsBytes(const store::TopologyReader& graph);
 
 // Used by one thread at a time. Keeps the topology alive.
@@ -26,13 +26,13 @@ class RowStartsReading {
  public:
   RowStartsReading(store::TopologyReader graph, std::shared_ptr<const DiskTopology> disk);
 
-  // Reads the next OrderedRead::kStep bytes; true while there are more. What an adjacency's rows
-  // begin with is kept as soon as all of it is known; what is kept already is not read again.
-  // Throws IoError and std::bad_alloc.
+  // Reads the next OrderedRead::kStep bytes; returns true while there are more. Keeps the row
+  // starts of an adjacency as soon as all of its indptr is read. Skips adjacencies whose row starts
+  // are kept already. Throws IoError and std::bad_alloc.
   bool Step();
 
-  // Of an adjacency whose indptr is damaged nothing is kept: whoever asks for a damaged row is told
-  // when it is read. Says where; empty if there is none.
+  // The first section of indptr that is damaged, or empty if none is. No row starts of such an
+  // adjacency are kept: a request for a damaged row gets its error when it reads the row.
   const std::string& damage() const { return damage_; }
 
  private:
@@ -42,7 +42,7 @@ class RowStartsReading {
   const store::TopologyReader graph_;
   const std::shared_ptr<const DiskTopology> disk_;
   const std::vector<const store::Adjacency*> adjacencies_;
-  size_t next_ = 0;  // of the adjacencies
+  size_t next_ = 0;  // index in adjacencies_
   std::optional<io::OrderedRead> read_;
   std::optional<RowStartsBuilder> builder_;
   std::string damage_;

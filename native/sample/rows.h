@@ -1,4 +1,5 @@
-// The rows of an adjacency that nobody vouches for, wherever they are read from.
+// The rows of an adjacency that may be damaged, and the checks of what is read from it, in memory
+// or from disk.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace graphzero::sample {
 
-// An adjacency, the file that it lies in, and how that is read. Does not own the mapping.
+// An adjacency, the file that it lies in, and how the file is read. Does not own the mapping.
 struct Rows {
   const store::Adjacency& adjacency;
   const store::MappedFile& file;
-  bool sorted;  // each row is, by neighbour; says the file
+  bool sorted;  // by neighbour, each row; the file says so
   // For a topology that does not fit into memory. Null: it is read through the mapping, with the
   // functions below.
   const DiskTopology* disk;
@@ -54,11 +55,11 @@ struct Rows {
     return {adjacency.weights + row.begin, row.size()};
   }
 
-  // Inlined, because GCC takes a function that does nothing but prefetch for one without effect,
-  // and leaves calls of it out.
+  // Inlined, because GCC takes a function that only prefetches for one without effect and drops
+  // calls of it.
   [[gnu::always_inline]] void PrefetchRow(uint64_t node) const {
-    // Both: one pair in eight straddles two lines, and waiting for the second costs as much as for
-    // the first.
+    // Prefetches both bounds: one pair in eight straddles two cache lines, and a miss on the second
+    // costs as much as one on the first.
     __builtin_prefetch(adjacency.indptr + node);
     __builtin_prefetch(adjacency.indptr + node + 1);
   }
@@ -78,7 +79,8 @@ struct Rows {
   [[noreturn]] void ThrowDamagedNeighbour(uint64_t node, uint64_t slot, uint64_t id) const;
   // For a row that claims to be in the order of its slot times.
   [[noreturn]] void ThrowUnorderedTimes(uint64_t node) const;
-  // For nodes that claim to be in the order of their times; for a place there that has no node.
+  // For nodes that claim to be in the order of their times, and for a place in that order that has
+  // no valid node.
   [[noreturn]] void ThrowUnorderedNodes() const;
   [[noreturn]] void ThrowDamagedOrder(uint64_t place, uint64_t node, uint64_t bound) const;
   // For a weight that weighted draws cannot use: the user's data is at fault, not the file.
@@ -99,7 +101,8 @@ auto ReadRows(const Rows& rows, const Read& read) {
 }
 
 // Throws std::out_of_range naming the first id that is not below `bound`, the number of nodes that
-// the file at `path` has, or rows of the adjacency; before anything else happens.
+// the file at `path` has, or of rows that the adjacency has. Callers check before they do anything
+// else.
 void CheckNodeIds(std::span<const int64_t> ids, uint64_t bound, const std::string& what,
                   const std::string& path);
 void CheckNodeIds(const Rows& rows, std::span<const int64_t> ids, const char* what);

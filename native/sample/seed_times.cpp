@@ -20,9 +20,9 @@ constexpr size_t kGrain = 2048;
 // What all threads of a call share: the rows, and which times of theirs are eligible.
 struct NarrowedRows {
   const Rows& rows;
-  const int64_t* array;  // of the times that rows have, in the mapping
+  const int64_t* array;  // the times that are searched, in the mapping
   const SeedTimes& seeds;
-  std::span<const uint64_t> nodes;  // of the rows; empty: they are not those of nodes
+  std::span<const uint64_t> nodes;  // of the rows; empty: rows are not those of nodes
   const LocalId* trees;
   uint64_t* begins;
   uint64_t* degrees;
@@ -39,14 +39,14 @@ struct NarrowedRows {
   }
 };
 
-// A row to search. Its first and its last time, if they were looked at.
+// A row to search. `first` and `last` are its first and last time, if these were read.
 struct SearchedRow {
   size_t number;
   int64_t first;
   int64_t last;
 };
 
-// A search that ends at the first slot after `time`, which is not the last time that there is.
+// A search for the first slot with a time after `time`, which must not be the largest int64_t.
 template <class Source>
 RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& row, int64_t time,
                                int64_t first, int64_t last) {
@@ -58,8 +58,8 @@ RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& r
   return RowSearch<int64_t>::WithoutBounds(in.times(), row.begin, row.end, x, kBlock);
 }
 
-// Searches these rows, each in a lane (row_lanes.h): the end of what is eligible,
-// then, with a window, its begin.
+// Searches these rows, each in a lane (row_lanes.h): first for the end of the eligible range, then,
+// with a window, for its begin.
 template <class Source>
 class TimeSearcher {
  public:
@@ -136,8 +136,9 @@ void SearchRows(const NarrowedRows& in, Source& source, std::span<const Searched
   RunLanes<typename TimeSearcher<Source>::Lane>(source, searcher, 0, rows.size(), Source::kSide);
 }
 
-// Most rows of most graphs need no search: they are short, or all or nothing of them is eligible.
-// Narrows those among [begin, end) and returns the others. For rows in memory.
+// Most rows of most graphs need no search: they are short, or all or none of their slots are
+// eligible. Narrows such rows among [begin, end) and returns those that must be searched. For rows
+// in memory.
 base::WorkVector<SearchedRow> NarrowPlainRows(const NarrowedRows& in, size_t begin, size_t end) {
   constexpr size_t kAhead = 16;
   constexpr uint64_t kShort = 16;

@@ -14,7 +14,7 @@ namespace {
 
 // Nodes whose rows a thread scans at a time: rows differ a lot in length.
 constexpr size_t kGrain = 64;
-// Slots after which a row is cut, so that those of hubs need not fit into memory.
+// Slots after which a row is cut, so that the rows of hubs need not fit into memory.
 constexpr uint64_t kPieceSlots = uint64_t{1} << 19;
 
 // Stable, in time proportional to items and keys: `key` gives numbers below `keys`.
@@ -36,7 +36,7 @@ base::WorkVector<Item> CountingSort(const base::WorkVector<Item>& items, size_t 
   return sorted;
 }
 
-// What the file has in an array of times at these places; kNoTime if it has no such array.
+// The times at these places of an array of the file; all kNoTime if there is no such array.
 base::WorkVector<int64_t> ReadTimes(const Rows& rows, base::ThreadLease& lease,
                                     const int64_t* array, std::span<const uint64_t> places) {
   base::WorkVector<int64_t> times(places.size(), kNoTime);
@@ -88,9 +88,9 @@ void SubgraphBuilder::AddReverses(const SubgraphBuilder& to, Edges* edges) const
   const RelationExclusions& excluded = to.drawn_.excluded;
   const std::span<const uint64_t> slots(edges_.slots.data(),
                                         relation_.keeps_slots ? relation_.num_edges : 0);
-  base::WorkVector<int64_t> own;         // of the edges
-  base::WorkVector<int64_t> slot_times;  // with their neighbours here
-  base::WorkVector<int64_t> node_times;  // of the nodes that are expanded here
+  base::WorkVector<int64_t> own;         // times of the edges
+  base::WorkVector<int64_t> slot_times;  // the later of an edge's and its neighbour's
+  base::WorkVector<int64_t> node_times;  // of the nodes that this relation expands
   if (seeds_ != nullptr) {
     own = ReadTimes(rows_, lease_, rows_.adjacency.times, slots);
     slot_times = ReadTimes(rows_, lease_, rows_.adjacency.slot_times, slots);
@@ -110,7 +110,8 @@ void SubgraphBuilder::AddReverses(const SubgraphBuilder& to, Edges* edges) const
       const uint64_t neighbour = expanded_.nodes[i];
       if (excluded.everywhere.Contains(node, neighbour, 0)) continue;
       if (seeds_ != nullptr) {
-        // The slot that the reverse would have has the time of the node here as neighbour.
+        // The node that is expanded here is the neighbour in the slot of the reverse, so its time
+        // counts.
         const int64_t time = std::max(own[e], node_times[i]);
         if (time != kNoTime && !seeds_->Of(tree).Contains(time)) continue;
       }
@@ -131,7 +132,7 @@ void SubgraphBuilder::AddReverses(const SubgraphBuilder& to, Edges* edges) const
 SubgraphBuilder::Edges SubgraphBuilder::WithReversesOf(const SubgraphBuilder& other) const {
   Edges edges = Drawn();
   other.AddReverses(*this, &edges);
-  // By neighbour, then by node: both keep the order of equal ones, in which drawn edges come first.
+  // Sorts by neighbour, then by node. Both sorts are stable, so drawn edges stay before reverses.
   edges = CountingSort(edges, num_found_, [](const Edge& edge) { return edge.neighbour; });
   edges = CountingSort(edges, num_expanded_, [](const Edge& edge) { return edge.node; });
   const auto same = [](const Edge& a, const Edge& b) {
@@ -232,7 +233,8 @@ void SubgraphBuilder::Induce(uint64_t max_edges, uint64_t before) const {
         [&](size_t i) { return pieces[i].slots; },
         [&](int, size_t begin, size_t end, const auto& ids) {
           Found more{begin, {}};
-          // Rows may be long: with too many edges, which is an error, no further one is read.
+          // Rows may be long: once there are too many edges, which is an error, no further row is
+          // read.
           for (size_t i = begin; i < end && more.edges.size() <= max_edges; ++i) {
             FindEdges(table(pieces[i].node), pieces[i], ids(i), excluded_of(pieces[i].node),
                       &more.edges);

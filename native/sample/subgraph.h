@@ -1,5 +1,5 @@
-// What follows the draws where a sample has more edges than those: their reverses, or all edges
-// between its nodes.
+// Adds edges to a sample after the draws: the reverses of the drawn edges, or all edges between the
+// nodes.
 //
 // Both leave the edges of a relation sorted by the node that would be expanded and no longer by
 // hop, so num_sampled_edges of the result is empty. Both obey the times of a temporal sample.
@@ -18,17 +18,17 @@
 
 namespace graphzero::sample {
 
-// One relation that a sample has edges of.
+// A relation of which a sample has edges.
 struct DrawnRelation {
   size_t number;
-  size_t expanded_type;  // whose nodes the rows belong to
-  size_t found_type;     // that of the neighbours
+  size_t expanded_type;  // type of the nodes that the rows belong to
+  size_t found_type;     // type of the neighbours
   Rows rows;
   RelationExclusions excluded;
   const int64_t* expanded_times;  // of the nodes that the rows belong to, in the mapping; or null
 };
 
-// For one relation of a sample.
+// Builds the edges of one relation of a sample.
 class SubgraphBuilder {
  public:
   // An edge of the result. The slot is one of the relation's adjacency, or, with kReversed, of the
@@ -44,16 +44,17 @@ class SubgraphBuilder {
   SubgraphBuilder(NeighbourSample& sample, const DrawnRelation& drawn, const SeedTimes* seeds,
                   base::ThreadLease& lease);
 
-  // The drawn edges, and the reverses of those that `other` drew, which leads back; may be the same
-  // relation. Of several between the same two nodes one is kept, the first drawn, and a drawn one
-  // rather than a reverse. Reverses have id and weight of the edge they reverse. Excluded edges do
-  // not come back as reverses. Not in the sample before Replace().
+  // Returns the drawn edges of this relation and the reverses of those that `other` drew, a
+  // relation that leads back or this one. Of several edges between the same two nodes one is kept:
+  // the first that was drawn, or the first reverse if none was. A reverse has the id and the weight
+  // of the edge that it reverses. Excluded edges do not come back as reverses. Replace() puts the
+  // edges into the sample.
   Edges WithReversesOf(const SubgraphBuilder& other) const;
 
-  // Replaces the edges by all between the nodes, of one tree if the sample is disjoint. A neighbour
-  // that is a repeated seed is its first occurrence, as in the draws. The tables with keys of type
-  // Key know all nodes. Throws InputError for more than max_edges, of which `before` are of other
-  // relations.
+  // Replaces the drawn edges by all edges between the nodes, within each tree if the sample is
+  // disjoint. A neighbour that is a repeated seed is its first occurrence, as in the draws. Needs
+  // the tables with keys of type Key to have all nodes. Throws InputError for more than max_edges,
+  // including `before` edges of other relations.
   template <class Key>
   void Induce(uint64_t max_edges, uint64_t before) const;
 
@@ -73,16 +74,18 @@ class SubgraphBuilder {
     Edges edges;
   };
 
-  // The rows of all nodes, as far as they are eligible, cut where they are very long. Checked.
+  // The eligible parts of the rows of all nodes, cut into pieces where they are very long. Bounds
+  // are checked.
   base::WorkVector<Piece> Pieces() const;
-  // Slots of excluded edges in the rows at hand, by node.
+  // Slots of excluded edges in the rows that Pieces() has read, by node.
   std::unordered_map<LocalId, ExcludedEdges::Slots> ExcludedSlots() const;
   // Adds the edges among `ids`, the neighbours of a piece, that lead to nodes of the table.
   template <class Id, class Table>
   void FindEdges(const Table& table, const Piece& piece, std::span<const Id> ids,
                  std::span<const uint64_t> excluded, Edges* found) const;
   Edges Drawn() const;
-  // Adds the reverses of drawn edges of this relation, with their slots here, that `to` may have.
+  // Adds those reverses of this relation's drawn edges that `to` may have, with their slots in this
+  // relation.
   void AddReverses(const SubgraphBuilder& to, Edges* edges) const;
   void Replace(std::span<const Found> found) const;
   std::span<const LocalId> Trees() const {

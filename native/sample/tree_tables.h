@@ -2,8 +2,8 @@
 //
 // Trees share no node, so each has a table of its own. All lie in one array. A tree of a few
 // hundred nodes has a table of a few kilobytes: edges come tree by tree, and while those of one
-// tree are given their local ids, its table is in the first cache. One table for all trees would
-// need the tree in its keys, and nearly every look into it would miss the second cache.
+// tree get their local ids, its table is in the L1 cache. One table for all trees would need the
+// tree in its keys, and nearly every lookup would miss the L2 cache.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class TreeTables {
   using View = typename IdTable<Key>::View;
   using ConstView = typename IdTable<Key>::ConstView;
 
-  // Makes so many trees, without ids.
+  // Makes this many trees, all without ids.
   void Reset(size_t trees) {
     tables_.Reserve(trees);
     base::ForEach(trees, [&](size_t tree) { tables_[tree] = {}; });
@@ -38,15 +38,16 @@ class TreeTables {
     const Table& table = tables_[tree];
     return HasRoom(table, more) ? 0 : size_t{1} << Log2Grown(table, more);
   }
-  // Makes the array long enough for so many more entries, all at once: an array that grew step by
-  // step would be copied each time, and for that moment take its memory twice.
+  // Makes the array long enough for `entries` more entries at once: growing step by step would copy
+  // it each time and would need its memory twice during the copy.
   void Reserve(size_t entries) { entries_.Reserve(used_ + entries, used_); }
 
-  // Makes room for `more` ids in the table of a tree. Ends the life of all views.
+  // Makes room for `more` ids in the table of a tree. Invalidates all views.
   //
-  // A table that grows is copied to the end of the array and at least doubles, so that all that a
-  // tree has left behind takes no more than its table does. Small ones get twice the room that they
-  // need, because more relations than one find nodes of a type in a hop.
+  // A table that grows is copied to the end of the array and at least doubles, so that the old
+  // tables of a tree together take no more memory than its current one. A small table that grows
+  // gets twice the room that it needs, because several relations may find nodes of one type in a
+  // hop.
   void MakeRoom(LocalId tree, size_t more) {
     Table& table = tables_[tree];
     if (HasRoom(table, more)) return;
@@ -56,8 +57,8 @@ class TreeTables {
     used_ += size_t{1} << log2_capacity;
     const View to = ViewOf(grown);
     to.Clear();
-    // Entries are in the order of their hashes, nearly, and so they are in both tables: this goes
-    // through both from front to back.
+    // Both tables have their entries nearly in the order of hashes, so this loop goes through both
+    // from front to back.
     const IdEntry<Key>* const from = entries_.data() + table.begin;
     base::ForEach(size_t{1} << table.log2_capacity, [&](size_t i) {
       if (from[i].local != kNoLocalId) to.FindOrInsert(from[i].key, from[i].local);
@@ -65,7 +66,7 @@ class TreeTables {
     table = grown;
   }
 
-  // Says that so many ids, at most those there was room made for, were inserted.
+  // Records that `ids` ids were inserted, for which MakeRoom() has made room.
   void Added(LocalId tree, size_t ids) { tables_[tree].ids += static_cast<LocalId>(ids); }
 
   View Of(LocalId tree) { return ViewOf(tables_[tree]); }
@@ -104,7 +105,7 @@ class TreeTables {
 
   base::Buffer<Table> tables_;
   base::Buffer<IdEntry<Key>> entries_;
-  size_t used_ = 0;  // of the entries
+  size_t used_ = 0;  // entries that tables have
 };
 
 }  // namespace graphzero::sample

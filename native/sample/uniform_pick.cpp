@@ -6,8 +6,8 @@ namespace graphzero::sample {
 namespace {
 
 // Floyd's algorithm for a few of many slots, as UniformPicker::Pick() explains it. The positions
-// taken so far are the slots written so far; a filter of one bit for each position modulo 512 says
-// of most draws that they are not among them, so that few draws search the list.
+// taken so far are the slots written so far; a filter of one bit for each position modulo 512 shows
+// that most draws are new, so that few draws search the list.
 void PickFew(const store::SlotRange row, uint64_t count, Draws draws, uint64_t* slots) {
   constexpr uint64_t kWords = 8;
   uint64_t filter[kWords] = {};

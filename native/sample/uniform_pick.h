@@ -23,6 +23,8 @@ class UniformPicker {
   void Pick(const store::SlotRange& row, const Fanout& fanout, Draws draws, uint64_t* slots,
             std::optional<SetKind> forced = std::nullopt);
 
+  size_t bytes() const { return chosen_.bytes(); }
+
  private:
   PositionSet chosen_;
 };

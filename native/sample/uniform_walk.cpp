@@ -1,9 +1,10 @@
 // Uniform walks in memory, in lock-step. They could be lanes as all other walks are (walk.cpp), but
-// these ran at 0.68 of this speed on a graph of 40 million edges and at 0.43 on one that fits into
-// the second cache: with nothing to decide between two reads, the turns themselves are what costs.
+// lanes ran at 0.68 of this speed on a graph of 40 million edges and at 0.43 on one that fits into
+// the L2 cache: there is nothing to decide between two reads, so the turns themselves are the cost.
 //
 // A step waits for memory twice, for the row's bounds and for the neighbour; with many walkers side
-// by side, each asks early and the waits overlap: 3 million steps/s on one thread become 39.
+// by side, each prefetches early and the waits overlap: 3 million steps/s on one thread become 39
+// million.
 #include <algorithm>
 #include <array>
 

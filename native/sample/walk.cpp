@@ -22,16 +22,16 @@ template <class Source>
 struct Walker {
   using Id = typename Source::Id;
 
-  // What the next turn takes.
+  // What the walk takes in its next turn.
   enum class Turn {
     kRow,          // the bounds of the row of `node`
     kShortRow,     // all ids of that row, because they take one short read
     kWeights,      // all weights of the row
     kCandidate,    // the neighbour in the slot of a candidate
     kSearch,       // a block of the previous row, to see whether the candidate is near
-    kPreviousRow,  // all of the previous row, for the same, where rows are not sorted
+    kPreviousRow,  // all of the previous row, if rows are not sorted, for the same purpose
     kWholeRow,     // all of both rows, and weights, after too many rejected candidates
-    kChosen        // the neighbour in the slot that the whole row gave
+    kChosen        // the neighbour in the slot that was drawn from the whole row
   };
   // The ids of a row if they take one short read, else none.
   struct ShortRow {
@@ -45,8 +45,8 @@ struct Walker {
     uint64_t slot;
     uint64_t number;
   };
-  // So many are drawn while the weights of the row are at hand. More are seldom needed, and then
-  // the weights are read again.
+  // Candidates that are drawn while the weights of the row are in memory. More are seldom needed;
+  // the weights are then read again.
   static constexpr int kCandidates = Source::kLoadsStay ? 1 : 8;
   static_assert(kMaxTries % kCandidates == 0);
 
@@ -62,7 +62,7 @@ struct Walker {
   store::SlotRange previous_row;
   int tries;  // candidates of this step that were rejected
   std::array<Candidate, kCandidates> candidates;
-  uint64_t candidate;  // the neighbour in the slot of the candidate at hand
+  uint64_t candidate;  // the neighbour in the slot of the current candidate
   bool accept_if_near;
   RowSearch<Id> search;
   ShortRow ids;
@@ -85,8 +85,9 @@ class Walks {
         second_order_(context.request.p != 1 || context.request.q != 1) {}
 
   void Run(size_t begin, size_t end) {
-    // Lanes share the sums that weights are drawn by. In memory they would have to be made again
-    // after each turn of another lane, and reading weights in order leaves little to wait for.
+    // Lanes share one WeightedPicker. In memory its sums would have to be computed again after each
+    // turn of another lane, and reading weights in order causes few cache misses to hide, so one
+    // lane runs alone.
     const size_t side = weighted_ && Source::kLoadsStay ? 1 : Source::kSide;
     RunLanes<Lane>(source_, *this, begin, end, side);
   }
@@ -118,7 +119,7 @@ class Walks {
         TakeBlock(source_, w.asked, w.search);
         return SearchPreviousRow(w);
       case Turn::kPreviousRow:
-        base::CheckPoint();  // a turn that reads a whole row
+        base::CheckPoint();  // this turn reads a whole row
         return Settle(
             w, Contains(source_.Loaded(w.asked, 0, RowIds(w.previous_row)), false, w.candidate));
       case Turn::kWholeRow:
@@ -178,7 +179,8 @@ class Walks {
     w.tries = 0;
     w.ids.size = 0;
     if (w.row.size() == 0) return End(w);
-    // Its ids are looked at as candidates, and after the step as those of the previous row.
+    // The ids of a short row are used twice: as candidates now, and as the previous row in the next
+    // step.
     if (second_order_ && w.row.size() * sizeof(Id) <= Source::kShortRowBytes) {
       source_.AskItems(w.asked, RowIds(w.row));
       return Wait(w, Turn::kShortRow);
@@ -193,7 +195,7 @@ class Walks {
   }
 
   bool UseWeights(Lane& w, std::span<const float> weights) {
-    base::CheckPoint();  // a turn that reads a whole row
+    base::CheckPoint();  // this turn reads a whole row
     try {
       weights_.Load(weights);
     } catch (const BadWeight& bad) {
@@ -212,7 +214,7 @@ class Walks {
     return ReadSlot(w, Turn::kCandidate);
   }
 
-  // Asks for the neighbour of the candidate at hand.
+  // Asks for the neighbour of the current candidate.
   bool ReadSlot(Lane& w, Turn turn) {
     const uint64_t slot = w.candidates[w.tries % kCandidates].slot;
     if (w.ids.size > 0) {
@@ -270,7 +272,7 @@ class Walks {
   }
 
   bool ChooseFromWholeRow(Lane& w) {
-    base::CheckPoint();  // a turn that reads a whole row
+    base::CheckPoint();  // this turn reads a whole row
     const auto weights = weighted_ ? rows_.Weights(w.row) : std::span<const float>();
     const SecondOrderStep<Id> step{
         .bias = bias_,
@@ -295,7 +297,7 @@ class Walks {
 };
 
 void CheckBias(const char* name, double value) {
-  // Written so that a NaN fails, too. The reciprocal is what is used.
+  // Written so that a NaN fails, too. The reciprocal is used too, so it must be finite.
   if (value > 0 && std::isfinite(value) && std::isfinite(1 / value)) return;
   throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
                               ", expected a number greater than 0");

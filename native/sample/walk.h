@@ -1,6 +1,8 @@
 // Random walks: uniform, weighted, with restart, and node2vec. See README.md, "Walks".
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -27,6 +29,15 @@ struct WalkRequest {
 struct WalkDestination {
   int64_t* nodes = nullptr;    // starts.size() rows of length + 1 ids, start included
   int64_t* lengths = nullptr;  // steps really taken, or null
+
+  int64_t* Walk(size_t walker, uint64_t length) const { return nodes + walker * (length + 1); }
+
+  // Ends a walk of at most `length` steps after `steps`: its last node fills the rest of its row.
+  void Finish(size_t walker, uint64_t steps, uint64_t length) const {
+    int64_t* const walk = Walk(walker, length);
+    std::fill(walk + steps + 1, walk + length + 1, walk[steps]);
+    if (lengths != nullptr) lengths[walker] = static_cast<int64_t>(steps);
+  }
 };
 
 // Throws std::out_of_range for a start outside the graph, std::invalid_argument for a wrong

@@ -1,7 +1,6 @@
 // What every kind of walk shares: keys, restarts, and how a walk is written down.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sample/random.h"
@@ -24,14 +23,8 @@ struct WalkContext {
   Draws StepDraws(uint64_t step, size_t walker) const { return draws.Child(step).Child(walker); }
   bool Restarts(Draws& step_draws) const { return restart != 0 && step_draws.Happens(restart); }
 
-  int64_t* Walk(size_t walker) const { return out.nodes + walker * (request.length + 1); }
-
-  // The walk ends after `steps` steps: its last node fills what is left.
-  void Finish(size_t walker, uint64_t steps) const {
-    int64_t* const walk = Walk(walker);
-    std::fill(walk + steps + 1, walk + request.length + 1, walk[steps]);
-    if (out.lengths != nullptr) out.lengths[walker] = static_cast<int64_t>(steps);
-  }
+  int64_t* Walk(size_t walker) const { return out.Walk(walker, request.length); }
+  void Finish(size_t walker, uint64_t steps) const { out.Finish(walker, steps, request.length); }
 };
 
 // Walks the walkers [begin, end) of a request without weights and bias, in memory.

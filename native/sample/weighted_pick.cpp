@@ -9,7 +9,8 @@
 namespace graphzero::sample {
 namespace {
 
-// Both take a fraction of a millisecond, in rows of a million edges too.
+// Blocks that are summed and draws that are made between two calls of CheckPoint(). Either takes a
+// fraction of a millisecond, even in rows of a million edges.
 constexpr uint64_t kCheckedBlocks = 64;
 constexpr uint64_t kCheckedDraws = 256;
 
@@ -75,7 +76,8 @@ uint64_t WeightedPicker::Draw(Draws& draws) const {
   const double* const end = begin + Blocks();
   const double target = draws.Unit() * end[-1];
   const double* const found = std::upper_bound(begin, end, target);
-  // Rounding may put the target on the total itself; the last block that adds anything has it then.
+  // Rounding may make the target equal to the total. The last block with a positive sum has it
+  // then.
   const double* const at = found == end ? std::lower_bound(begin, end, end[-1]) : found;
   const auto block = static_cast<uint64_t>(at - begin);
   const double rest = block == 0 ? target : target - begin[block - 1];

@@ -35,9 +35,12 @@ class WeightedPicker {
   // One position, in proportion to weight. Needs a positive total.
   uint64_t Draw(Draws& draws) const;
 
-  // Writes what `fanout` asks for, at most fanout.Count(degree) positions, and returns how many:
-  // all positive edges if they are no more than asked for (or -1), none if all weights are zero.
+  // Writes the positions that `fanout` asks for, at most fanout.Count(degree), and returns how
+  // many: all of positive weight if `fanout` is -1 or, without replacement, at least their number;
+  // none if all weights are zero.
   uint64_t Pick(const Fanout& fanout, Draws draws, uint64_t* positions);
+
+  size_t bytes() const { return block_sums_.bytes() + running_.bytes() + removed_.bytes(); }
 
  private:
   uint64_t Blocks() const { return (weights_.size() + block_ - 1) / block_; }

@@ -20,7 +20,7 @@ struct Pool {
 
   std::mutex mutex;
   std::vector<std::unique_ptr<Workspace>> free;
-  size_t bytes = 0;  // of all in `free`
+  size_t bytes = 0;  // of all workspaces in `free`
 };
 
 base::PerProcess<Pool> current;
@@ -41,6 +41,12 @@ bool DropIdleWorkspace() {
 
 }  // namespace
 
+size_t ThreadScratch::bytes() const {
+  return uniform.bytes() + weighted.bytes() + labor.bytes() + base::BytesOf(without_excluded) +
+         base::BytesOf(narrow_row_ids) + base::BytesOf(wide_row_ids) + base::BytesOf(row_weights) +
+         base::BytesOf(row_slots);
+}
+
 size_t TypeNodes::bytes() const {
   return nodes.bytes() + occurrence.bytes() + tree.bytes() + narrow.bytes() + wide.bytes();
 }
@@ -59,6 +65,7 @@ size_t Workspace::bytes() const {
   size_t bytes = row_begin.bytes() + row_degree.bytes() + short_by.bytes() + drawn.bytes();
   for (const TypeNodes& type : types) bytes += type.bytes();
   for (const RelationEdges& relation : relations) bytes += relation.bytes();
+  for (const ThreadScratch& thread : scratch) bytes += thread.bytes();
   return bytes;
 }
 

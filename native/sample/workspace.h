@@ -18,9 +18,9 @@ namespace graphzero::sample {
 struct ThreadScratch {
   UniformPicker uniform;
   WeightedPicker weighted;
-  std::vector<float> without_excluded;  // weights of the row at hand, zero where excluded
+  base::WorkVector<float> without_excluded;  // weights of the current row, zero where excluded
   LaborPicker labor;
-  // The row at hand, where it is not one piece of the file without excluded slots.
+  // A copy of the current row, made if it is not one piece of the file or has excluded slots.
   base::WorkVector<uint32_t> narrow_row_ids;
   base::WorkVector<uint64_t> wide_row_ids;
   base::WorkVector<float> row_weights;
@@ -34,9 +34,11 @@ struct ThreadScratch {
       return wide_row_ids;
     }
   }
+
+  size_t bytes() const;
 };
 
-// From global to local id, for nodes of one type. A call uses one of both.
+// From global to local id, for nodes of one type. A call uses one of the two.
 template <class Key>
 struct LocalIds {
   IdTable<Key> all;
@@ -50,7 +52,7 @@ struct TypeNodes {
   base::Buffer<uint64_t> nodes;       // global ids
   base::Buffer<uint32_t> occurrence;  // of a seed among equal seeds, from 0
   base::Buffer<LocalId> tree;         // of a disjoint sample: the seed that a node was found from
-  // From global to local id. A call uses the keys that all ids of the graph fit into.
+  // From global to local id. A call uses `narrow` if all ids of the graph fit, else `wide`.
   LocalIds<uint32_t> narrow;
   LocalIds<uint64_t> wide;
 
@@ -66,8 +68,8 @@ struct TypeNodes {
   size_t bytes() const;
 };
 
-// The edges of one relation in the sample so far. Node i of the type whose nodes it expands has the
-// edges [first_edge[i], first_edge[i + 1]).
+// The edges of one relation in the sample so far. Node i of the type that the relation expands has
+// the edges [first_edge[i], first_edge[i + 1]).
 struct RelationEdges {
   base::Buffer<uint64_t> first_edge;
   base::Buffer<uint64_t> slots;      // where in the adjacency each edge was found
@@ -77,37 +79,39 @@ struct RelationEdges {
   size_t bytes() const;
 };
 
-// All sizes follow the batch, none the graph. Used by one call at a time.
+// All sizes depend on the batch, none on the graph. Used by one call at a time.
 struct Workspace {
   std::vector<TypeNodes> types;
   std::vector<RelationEdges> relations;
 
-  // The hop of one relation that is being drawn: one entry per expanded node, one per edge.
+  // The hop of one relation that is being drawn: one entry per expanded node; `drawn`, one per
+  // edge.
   base::Buffer<uint64_t> row_begin;
   base::Buffer<uint64_t> row_degree;
-  base::Buffer<uint32_t> short_by;  // edges that zero weights left out
+  base::Buffer<uint32_t> short_by;  // edges not drawn because of zero weights
   base::Buffer<uint64_t> drawn;     // global ids of the neighbours
 
   std::vector<ThreadScratch> scratch;
 
-  // Makes sure that there are so many types, relations and threads.
+  // Makes sure that there are at least this many types, relations and threads.
   void Extend(size_t num_types, size_t num_relations, size_t num_threads);
   size_t bytes() const;
 };
 
-// Takes a workspace from the pool of this process, or makes one; returns it when destroyed. A few
-// are kept, and not those that huge requests have blown up. Thread-safe, also after a fork.
+// Takes a workspace from the pool of this process, or makes one; returns it when destroyed. The
+// pool keeps a few, but none that a huge request has made too large. Thread-safe, also after a
+// fork.
 struct ReturnWorkspace {
   void operator()(Workspace* workspace) const;
 };
 using WorkspacePointer = std::unique_ptr<Workspace, ReturnWorkspace>;
 WorkspacePointer TakeWorkspace();
 
-// What workspaces that nobody uses may hold, all together. Takes effect as they are returned.
+// Limits the memory of all idle workspaces together. Takes effect as workspaces are returned.
 void SetWorkspaceLimit(size_t bytes);
 
 struct WorkspaceUsage {
-  size_t kept;  // that nobody uses
+  size_t kept;  // idle workspaces
   size_t bytes;
 };
 WorkspaceUsage GetWorkspaceUsage();

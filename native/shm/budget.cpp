@@ -18,7 +18,7 @@ namespace {
 
 std::string FolderName(const std::string& name_prefix) { return "/" + name_prefix + "-private"; }
 
-// In all: of the descriptors that this process may open, half.
+// The most regions of all sessions together: half of the descriptors that this process may open.
 size_t MostRegions() {
   struct rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 512;
@@ -77,7 +77,7 @@ std::shared_ptr<SessionMemory> MemoryBudget::OpenSession(uint32_t window) {
 }
 
 bool MemoryBudget::SetOutside(uint64_t bytes) {
-  bytes = base::AlignUp(bytes, kPage);  // as all the sums: what is reclaimed are whole pages
+  bytes = base::AlignUp(bytes, kPage);  // as in all sums, because whole pages are reclaimed
   const Lock lock(this);
   const bool more = bytes > outside_;
   const uint64_t wanted = more ? bytes - outside_ : 0;
@@ -120,7 +120,7 @@ MemoryCounters MemoryBudget::counters() const {
   return counters_;
 }
 
-// --- the books ---
+// --- accounts ---
 
 void MemoryBudget::Update(Account* account, uint64_t resident, uint64_t promise) {
   resident_ -= account->resident;
@@ -138,7 +138,7 @@ void MemoryBudget::SubtractResident(uint64_t session, uint64_t bytes) {
   if (it == accounts_.end()) return;
   Account& account = it->second;
   const uint64_t resident = account.resident - std::min(account.resident, bytes);
-  // What the trainer of one that has ended still holds is promised to it, and no more.
+  // A session that has ended is promised only what its trainer still holds.
   Update(&account, resident, account.session ? account.promise : resident);
 }
 
@@ -199,7 +199,7 @@ std::vector<IdleRange> MemoryBudget::TakeOldest(std::vector<IdleRange> candidate
     uint64_t& allowed = most->at(range.session);
     const uint64_t size = std::min({range.size, allowed, bytes});
     if (size == 0) continue;
-    // From its end: the beginning of a region is used first.
+    // Takes the end of the range: the beginning of a region is used first.
     range.offset += range.size - size;
     range.size = size;
     accounts_.at(range.session)
@@ -245,9 +245,9 @@ bool MemoryBudget::PunchAll(const std::vector<IdleRange>& ranges) {
 void MemoryBudget::Settle(const IdleRange& range, bool done) {
   if (range.for_reserved) to_be_punched_ -= range.size;
   const auto it = accounts_.find(range.session);
-  // Of a session that has ended, the reaper counts the whole region.
+  // If the session has ended, the reaper counts the whole region.
   if (it == accounts_.end() || it->second.session == nullptr) return;
-  // It is still there: a region that is not wholly free is not dropped.
+  // The region is still there: only wholly free regions are dropped, and this range was not free.
   it->second.session->pools_.at(range.region_id).free.Give(range.offset, range.size, done);
   if (done) SubtractResident(range.session, range.size);
 }
@@ -267,7 +267,7 @@ void MemoryBudget::Trim(Clock::duration idle, Clock::duration forget) {
       if (account.session != nullptr) account.session->ForgetSizes(now - forget);
     }
   }
-  // One range at a time: what is being punched cannot be used.
+  // Punches one range at a time: a range cannot be used while it is being punched.
   while (true) {
     std::vector<IdleRange> oldest;
     {
@@ -276,7 +276,7 @@ void MemoryBudget::Trim(Clock::duration idle, Clock::duration forget) {
     }
     if (oldest.empty() || !PunchAll(oldest)) break;
   }
-  // Regions that were unmapped since have left their descriptors.
+  // Regions that were unmapped meanwhile have freed descriptors, which others may wait for.
   const Lock lock(this);
   WakeWaiting(/*only_for_total=*/true);
 }
@@ -300,7 +300,8 @@ void MemoryBudget::Wait(uint64_t session, WaitingAttempt attempt) {
   ++counters_.failed_attempts;
   const auto [it, added] = waiting_.emplace(session, attempt);
   if (added) return;
-  // Several requests of a session may have tried: it is called as soon as one could succeed.
+  // Several requests of a session may have tried: it is called as soon as one of them could
+  // succeed.
   it->second.size = std::min(it->second.size, attempt.size);
   it->second.for_total |= attempt.for_total;
 }

@@ -36,7 +36,7 @@ std::optional<FreeRanges::Place> FreeRanges::Find(uint64_t size) const {
         best_stretch = stretch;
       }
     };
-    // The fewest punched bytes are found where a range begins or ends.
+    // A place with the fewest punched bytes begins or ends where a range does.
     for (; first != last; ++first) {
       const uint64_t range_end = first->first + first->second.size;
       if (end - first->first >= size) consider(first->first);

@@ -12,7 +12,8 @@ namespace graphzero::shm {
 using Clock = std::chrono::steady_clock;
 
 // Free ranges of [0, size), each either warm (with memory behind it) or punched (given back to the
-// system, to be refilled before use). Two that touch differ in that. Not thread-safe.
+// system, to be refilled before use). Of two ranges that touch, one is warm and one punched. Not
+// thread-safe.
 class FreeRanges {
  public:
   struct Range {
@@ -34,8 +35,8 @@ class FreeRanges {
   // Everything is free and warm.
   explicit FreeRanges(uint64_t size);
 
-  // Where `size` bytes can be had: with the fewest punched bytes, then where the stretch of free
-  // ranges is shortest, so that long ones stay whole.
+  // A place for `size` bytes: with the fewest punched bytes, and among such places in the shortest
+  // stretch of free ranges, so that long stretches stay whole.
   std::optional<Place> Find(uint64_t size) const;
   // Takes a place that lies inside free ranges. Returns the parts of it that must be refilled.
   std::vector<Range> Take(uint64_t offset, uint64_t size);
@@ -47,7 +48,7 @@ class FreeRanges {
   bool Whole() const { return free_bytes_ == size_; }  // everything is free
   uint64_t free_bytes() const { return free_bytes_; }
   uint64_t warm_bytes() const { return free_bytes_ - punched_bytes_; }
-  // Of the region, in use or not.
+  // Bytes of the region with memory behind them, in use or not.
   uint64_t resident_bytes() const { return size_ - punched_bytes_; }
 
  private:

@@ -57,7 +57,7 @@ BlockLease::BlockLease(std::shared_ptr<RegionView> region, std::shared_ptr<Relea
 }
 
 BlockLease::~BlockLease() {
-  // In a child the queue's mutex may have been held by a thread that does not exist there.
+  // In a forked child the queue's mutex may be held by a thread that does not exist there.
   if (::getpid() == owner_) queue_->Push(block_id_);
 }
 

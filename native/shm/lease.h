@@ -21,12 +21,12 @@ class ReleaseQueue {
   void Push(uint64_t block_id);
 
   using Duration = std::chrono::duration<double>;
-  // All there are, at once.
+  // Takes all ids, without waiting.
   std::vector<uint64_t> Take();
 
-  // Waits until there are some that nobody else took within `linger`, at most `timeout`, or until
-  // Close(). Waking a thread costs more than anything else here, so it sleeps through what comes
-  // while it lingers.
+  // Takes ids that nobody else took within `linger` of the first one's arrival. Waits for them at
+  // most `timeout`, or until Close(). Waking a thread costs more than anything else here, so ids
+  // that arrive during `linger` do not wake it.
   std::vector<uint64_t> TakeLeftOver(Duration timeout, Duration linger);
 
   // Wakes whoever waits. Later pushes are kept and can still be taken.

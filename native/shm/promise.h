@@ -13,27 +13,27 @@ namespace graphzero::shm {
 inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kSmallestRegion = uint64_t{4} << 20;
 
-// What a block of `bytes` takes of its region.
+// How much of its region a block of `bytes` takes.
 constexpr uint64_t BlockSize(uint64_t bytes) {
   return std::max(kPage, base::AlignUp(bytes, kPage));
 }
 
-// Of a region made for a block: a little more, because the next batch will differ.
+// Size of a region that is made for a block: a little more, because the next batch will differ.
 constexpr uint64_t RegionSize(uint64_t block) {
   constexpr uint64_t kStep = uint64_t{2} << 20;
   return std::max(kSmallestRegion, base::AlignUp(block + block / 8, kStep));
 }
 
-// Of a region for a session that has `resident` bytes already: one that holds many blocks gets
-// larger regions, so that their number, and with it that of descriptors, grows with the logarithm
-// only.
+// Size of a new region for a session that has `resident` bytes already. A session that holds many
+// blocks gets larger regions, so that the number of regions, and so of descriptors, grows only with
+// the logarithm.
 constexpr uint64_t GrownRegionSize(uint64_t block, uint64_t resident) {
   return std::max(RegionSize(block), base::AlignUp(resident / 16, kSmallestRegion));
 }
 
 // The promise to a session whose regions have `region` bytes, if all the others leave it `left` of
 // `limit`: `window` regions, as far as they fit into `left` and into half of the limit, but at
-// least two. Nothing if not even those are left.
+// least two. Nothing if not even two fit into `left`.
 constexpr std::optional<uint64_t> PromiseFor(uint64_t region, uint32_t window, uint64_t limit,
                                              uint64_t left) {
   if (region > left / 2) return std::nullopt;

@@ -11,8 +11,8 @@
 namespace graphzero::shm {
 namespace {
 
-// When it looks again whether trainers have let go of what they kept after their session: soon
-// after one has ended, then less and less often.
+// How long the reaper waits before it checks again whether trainers have unmapped the regions of
+// ended sessions: a short time after a session has ended, then longer and longer.
 constexpr std::chrono::milliseconds kFirstLook(5);
 constexpr std::chrono::milliseconds kMostBetweenLooks(200);
 
@@ -40,7 +40,7 @@ std::shared_ptr<Region> Reaper::Adopt(const std::shared_ptr<Reaper>& reaper,
 void Reaper::Discard(std::unique_ptr<Region> region) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopped_) return;  // unmapped by the caller
+    if (stopped_) return;  // the caller's thread unmaps the region
     discarded_.push_back(std::move(region));
   }
   changed_.notify_one();
@@ -66,7 +66,7 @@ void Reaper::Stop() {
 
 bool Reaper::TakeApart(Remains* remains) {
   remains->region->Unlink();
-  // Free memory goes at once, whoever still maps the region.
+  // Free memory goes back at once, whoever still maps the region.
   uint64_t bytes = 0;
   for (const auto& range : remains->free.Warm()) {
     if (!remains->region->Punch(range.offset, range.size)) continue;
@@ -77,7 +77,7 @@ bool Reaper::TakeApart(Remains* remains) {
   // A worker that still writes holds a reference.
   const bool gone = remains->region.use_count() == 1 && remains->region->OnlyHere();
   if (gone) {
-    // Before it is counted as free; unmapping it then takes no time.
+    // Gives the memory back before it is counted as free. Unmapping the region then takes no time.
     remains->region->Punch(0, remains->region->size());
     bytes += remains->free.resident_bytes();
     remains->region.reset();

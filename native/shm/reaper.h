@@ -1,6 +1,6 @@
-// Takes regions apart on a thread of its own: unmapping them and giving gigabytes back takes long,
-// and those who let go of them are the event loop, destructors under Python's interpreter lock, and
-// workers that have other things to do.
+// Takes regions apart on a thread of its own. Unmapping regions and giving gigabytes back takes
+// long, and must not delay those who drop regions: the event loop, destructors under Python's
+// interpreter lock, and workers.
 #pragma once
 
 #include <condition_variable>
@@ -19,15 +19,15 @@ namespace graphzero::shm {
 // Thread-safe.
 class Reaper {
  public:
-  // A region of a session that has ended. Its blocks may still be viewed by the trainer, whose
-  // tensors stay valid, or be written by a worker; they count until neither has them any more.
+  // A region of a session that has ended. The trainer may still view its blocks, because tensors
+  // stay valid, or a worker may still write to them; they count until neither uses them any more.
   struct Remains {
     uint64_t session;
     std::shared_ptr<Region> region;
     FreeRanges free;
   };
-  // Called on the reaper's thread, or in Stop(): a region of `session` has `bytes` less memory
-  // behind it, and is `gone` if that was all.
+  // Called on the reaper's thread: a region of `session` has `bytes` less memory behind it, and is
+  // `gone` if nothing of it is left.
   using Freed = std::function<void(uint64_t session, uint64_t bytes, bool gone)>;
 
   explicit Reaper(Freed freed);  // throws IoError if the thread cannot be started
@@ -35,7 +35,8 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
   ~Reaper() { Stop(); }
 
-  // Gives a region an owner whose last reference hands it to `reaper`; any thread may drop that.
+  // Makes a shared pointer to the region. Dropping the last reference, which any thread may do,
+  // hands the region to `reaper`.
   static std::shared_ptr<Region> Adopt(const std::shared_ptr<Reaper>& reaper,
                                        std::unique_ptr<Region> region);
 
@@ -47,7 +48,7 @@ class Reaper {
  private:
   void Discard(std::unique_ptr<Region> region);
   void Run();
-  // True if nothing is left to be done about it.
+  // True if nothing of the region is left.
   bool TakeApart(Remains* remains);
 
   const Freed freed_;
@@ -56,7 +57,7 @@ class Reaper {
   bool stopped_ = false;
   std::vector<std::unique_ptr<Region>> discarded_;
   std::vector<Remains> arrived_;
-  std::vector<Remains> lingering_;  // the thread's own
+  std::vector<Remains> lingering_;  // used only by the reaper's thread
   std::thread thread_;
 };
 

@@ -102,7 +102,7 @@ std::unique_ptr<Region> Region::Create(const std::string& name, uint64_t size,
 
 Region::~Region() {
   Unlink();
-  guard_.reset();  // before the addresses can be someone else's
+  guard_.reset();  // before another mapping can get these addresses
   if (data_ != nullptr) ::munmap(data_, size_);
   --count_;
 }
@@ -123,8 +123,8 @@ void Region::Refill(uint64_t offset, uint64_t size) {
 
 bool Region::OnlyHere() const {
   // A lease for writing is granted only while the file is open nowhere else, and a mapping keeps it
-  // open. Should somebody come while we have the lease, a signal is sent to us: one that is
-  // ignored, where the default would end the process.
+  // open. If somebody opens the file during the lease, the kernel sends this process a signal:
+  // SIGURG, which is ignored, because the default signal would end the process.
   (void)::fcntl(fd_.get(), F_SETSIG, SIGURG);
   if (::fcntl(fd_.get(), F_SETLEASE, F_WRLCK) != 0) return errno != EAGAIN && errno != EBUSY;
   (void)::fcntl(fd_.get(), F_SETLEASE, F_UNLCK);
@@ -152,7 +152,7 @@ std::shared_ptr<RegionView> RegionView::Open(const std::string& name, uint64_t s
   if (!fd.valid()) throw IoError(errno, "cannot open shared memory", kDirectory + name);
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) throw IoError(errno, "cannot stat", kDirectory + name);
-  // A shorter region would be SIGBUS at its end.
+  // Touching the missing end of a shorter region would raise SIGBUS.
   if (static_cast<uint64_t>(info.st_size) < size || size == 0) {
     throw FormatError(kDirectory + name, "size", std::to_string(info.st_size) + " bytes",
                       std::to_string(size) + " bytes, as the daemon offered");

@@ -1,19 +1,20 @@
 // Regions of POSIX shared memory: made by the daemon, mapped by one trainer.
 //
-// The trainer can cut its region at any moment, and touching what is gone raises SIGBUS. Sealing
-// would forbid it, but cannot be had for a name that shm_open knows (tried on Linux 6.18): files of
-// tmpfs carry F_SEAL_SEAL from the start, so F_ADD_SEALS is EPERM, with O_TMPFILE too; a memfd,
-// which can be sealed, lies on another mount and gets no name there (linkat is EXDEV); shm_open
-// follows no symbolic link to /proc/PID/fd; the append-only flag takes a capability, and neither
-// the trainer could open such a file for writing nor the daemon punch holes in it. So the daemon's
-// mapping is under the guard of base/fault_guard.h instead: a fault costs the trainer its session
-// and nobody else anything.
+// The trainer can cut its region at any moment, and touching the missing part raises SIGBUS.
+// Sealing would prevent that, but is not possible for a file that shm_open opens by its name (tried
+// on Linux 6.18): files of tmpfs carry F_SEAL_SEAL from the start, so F_ADD_SEALS is EPERM, with
+// O_TMPFILE too; a memfd, which can be sealed, lies on another mount and gets no name there (linkat
+// is EXDEV); shm_open follows no symbolic link to /proc/PID/fd; the append-only flag needs a
+// capability, and with it the trainer could not open the file for writing and the daemon could not
+// punch holes in it. So the daemon's mapping is guarded by base/fault_guard.h instead: a fault
+// costs the trainer its session and nobody else anything.
 //
 // A name is "/NAME", which only this user can open, or "/FOLDER/NAME" below a PrivateFolder. The
 // latter is for regions that members of a group may open: whoever may connect could otherwise list
-// /dev/shm and open the region of another trainer before that one has. Members can enter the folder
-// but not list it, so only who was told the name (128 random bits, on a stream of its own) can open
-// it. shm_open takes no folders, open() does: both reach the same file system.
+// /dev/shm and open the region of another trainer before that trainer does. Members can enter the
+// folder but not list it, so only the trainer that was told the name (128 random bits, sent on its
+// own stream) can open the region. shm_open takes no folders, open() does: both reach the same file
+// system.
 #pragma once
 
 #include <atomic>
@@ -56,7 +57,7 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
-  // How many there are, each with a descriptor.
+  // How many regions this process has, each with a descriptor.
   static size_t count() { return count_; }
 
   const std::string& name() const { return name_; }
@@ -66,16 +67,17 @@ class Region {
   // Removes the name. Harmless when it is gone already.
   void Unlink();
 
-  // Gives the memory of a range back to the system, and takes it again. Multiples of 4096. Punch()
-  // is false if the system refused.
+  // Punch() gives the memory of a range back to the system, and returns false if the system
+  // refused; Refill() takes memory for the range again. Offset and size are multiples of 4096.
   bool Punch(uint64_t offset, uint64_t size);
   void Refill(uint64_t offset, uint64_t size);  // throws IoError ENOSPC
 
-  // Whether no other process has the region open or mapped; also true where that cannot be told.
+  // Whether no other process has the region open or mapped; also true where the system cannot tell.
   bool OnlyHere() const;
 
-  // What somebody did to the region, for the trainer to read; empty if it is as it was made. What
-  // was written before a call that finds nothing has arrived, unless the trainer removed it since.
+  // A message for the trainer that says how the region was damaged; empty if it is as it was made.
+  // After an empty message, everything that was written before the call has arrived, unless the
+  // trainer has removed it since.
   std::string Damage() const;
 
  private:
@@ -97,7 +99,7 @@ class Region {
 // The trainer's side: a region by name, readable and writable.
 class RegionView {
  public:
-  // Throws FormatError if the name is none that a daemon gives, or the region is too small.
+  // Throws FormatError if no daemon would give this name, or if the region is too small.
   static std::shared_ptr<RegionView> Open(const std::string& name, uint64_t size);
   RegionView(const RegionView&) = delete;
   RegionView& operator=(const RegionView&) = delete;

@@ -13,14 +13,14 @@ namespace graphzero::shm {
 struct SessionMemory::Chores {
   std::vector<IdleRange> punching;
   std::vector<Pool> dropped;
-  std::vector<FreeRanges::Range> refills;  // of the block
+  std::vector<FreeRanges::Range> refills;  // parts of the block that have no memory yet
 };
 
 SessionMemory::SessionMemory(MemoryBudget* budget, uint64_t number, uint32_t window,
                              uint64_t promise)
     : budget_(budget), number_(number), window_(window), opening_promise_(promise) {}
 
-// Python may hold the interpreter's lock: the reaper removes the names, too.
+// The reaper removes the names, too, because Python may hold the interpreter's lock here.
 SessionMemory::~SessionMemory() { budget_->reaper_->Bury(End()); }
 
 // --- promises ---
@@ -85,8 +85,8 @@ bool SessionMemory::Afford(uint64_t dropped, uint64_t in_pieces, Plan* plan,
   *for_total = plan->from_own <= in_pieces;
   if (!*for_total) return false;
   after -= plan->from_own;
-  // What others were promised is committed, so it stays free for them; the rest of its own promise
-  // need not be free for a session to get a part of it.
+  // Memory that others were promised counts as committed, so it stays free for them. A session that
+  // gets a part of its own promise does not need the rest of the promise to be free.
   const uint64_t total = budget_->committed_ - account.committed() + after;
   const uint64_t missing = total - std::min(total, budget_->limit_);
   const uint64_t more_from_own = std::min(missing, in_pieces - plan->from_own);
@@ -96,8 +96,8 @@ bool SessionMemory::Afford(uint64_t dropped, uint64_t in_pieces, Plan* plan,
 }
 
 std::optional<SessionMemory::Plan> SessionMemory::MakePlan(uint64_t size, bool* for_total) const {
-  // The region with the least room that suffices, so that large rooms stay whole; but filling warm
-  // pages is many times faster.
+  // Prefers the place with the fewest punched bytes, because filling warm pages is many times
+  // faster, and then the region with the least free room, so that large rooms stay whole.
   std::optional<Plan> best;
   uint64_t best_room = 0;
   uint64_t dropped = 0;
@@ -115,7 +115,7 @@ std::optional<SessionMemory::Plan> SessionMemory::MakePlan(uint64_t size, bool* 
     }
   }
   if (best && best->grows == 0) {
-    // Memory that was lent to it, and that promises need, is not to be used again.
+    // Memory that was lent to the session, and that promises need now, must not be used again.
     const MemoryBudget::Account& account = budget_->accounts_.at(number_);
     const uint64_t in_use = account.resident - WarmBytes();
     if (budget_->committed_ <= budget_->limit_ || in_use + size <= account.promise) return best;
@@ -123,7 +123,8 @@ std::optional<SessionMemory::Plan> SessionMemory::MakePlan(uint64_t size, bool* 
     return std::nullopt;
   }
   if (best && Afford(0, 0, &*best, for_total)) return best;
-  // Whatever is wholly free is too small, in pieces, or costs as much: a new region replaces it.
+  // Free memory of the session is too small, in pieces, or costs as much as a new region. A new
+  // region replaces the regions that are wholly free.
   if (!budget_->MayAddRegion(kept_regions, pools_.size(), for_total)) return std::nullopt;
   const uint64_t resident = budget_->accounts_.at(number_).resident;
   Plan plan{.grows = GrownRegionSize(size, resident)};
@@ -147,7 +148,7 @@ void SessionMemory::DropFreeRegions(Chores* chores) {
       ++it;
       continue;
     }
-    // The client never hears of a region whose offer is still here.
+    // If the offer of a region has not been sent yet, the client never hears of the region.
     const bool untold =
         std::erase_if(news_.offers, [&](const auto& o) { return o.region_id == it->first; }) > 0;
     if (!untold && !pool.mapped) {
@@ -179,7 +180,7 @@ std::unique_ptr<Block> SessionMemory::NewBlock(uint64_t region_id, const Pool& p
 
 std::unique_ptr<Block> SessionMemory::Reserve(const Plan& plan, uint64_t size, Chores* chores) {
   MemoryBudget::Account& account = budget_->accounts_.at(number_);
-  // Before the slow part, so that nobody else takes it.
+  // Counts the memory before the slow part, so that nobody else takes it.
   budget_->Update(&account, account.resident + plan.grows, account.promise);
   std::unique_ptr<Block> block;
   if (plan.region_id != 0) {
@@ -244,7 +245,7 @@ void SessionMemory::Do(Chores* chores) {
   if (!chores->dropped.empty()) {
     uint64_t bytes = 0;
     for (Pool& pool : chores->dropped) {
-      // Also when the client, or a worker that was too late, still maps it.
+      // The memory goes even if the client, or a worker that was too late, still uses the region.
       pool.region->Unlink();
       pool.region->Punch(0, pool.region->size());
       bytes += pool.free.resident_bytes();
@@ -328,7 +329,7 @@ void SessionMemory::Release(const std::vector<uint64_t>& block_ids) {
     blocks_.erase(it);
   }
   budget_->WakeIfReady(this);
-  // Others can use it only if it was lent.
+  // Other sessions can use the memory only if it was lent.
   const MemoryBudget::Account& account = budget_->accounts_.at(number_);
   if (account.resident > account.promise) budget_->WakeWaiting(/*only_for_total=*/true);
 }
@@ -390,7 +391,7 @@ std::vector<Reaper::Remains> SessionMemory::End() {
   MemoryBudget::Account& account = budget_->accounts_.at(number_);
   account.session = nullptr;
   account.regions_left = remains.size();
-  budget_->SubtractResident(number_, 0);  // and with it the promise
+  budget_->SubtractResident(number_, 0);  // lowers the promise to what the trainer still holds
   if (remains.empty()) budget_->Erase(number_);
   budget_->WakeWaiting(/*only_for_total=*/false);
   return remains;

@@ -1,4 +1,4 @@
-// One session's regions and the blocks in them. budget.h tells how much memory it may have.
+// One session's regions and the blocks in them. budget.h tells how much memory a session may have.
 #pragma once
 
 #include <array>
@@ -48,13 +48,13 @@ inline constexpr std::array kBlockAges = {std::chrono::seconds(1), std::chrono::
 
 struct SessionUsage {
   uint64_t regions = 0;
-  uint64_t region_bytes = 0;  // with memory behind them
+  uint64_t region_bytes = 0;  // only those with memory behind them
   uint64_t blocks = 0;
   uint64_t block_bytes = 0;
-  uint64_t oldest_block_ms = 0;  // age
+  uint64_t oldest_block_ms = 0;  // age of the oldest block
   uint64_t guarantee_bytes = 0;
-  // Of block_bytes: those of blocks younger than each of kBlockAges that are not in the entry
-  // before it; the last entry has the rest.
+  // block_bytes by age: entry i counts the blocks that are younger than kBlockAges[i] and in no
+  // earlier entry; the last entry counts the rest.
   std::vector<uint64_t> held_by_age;
 };
 
@@ -66,25 +66,25 @@ struct IdleRange {
   uint64_t offset;
   uint64_t size;
   Clock::time_point since;
-  bool for_reserved = false;  // it is punched for memory that is reserved already
+  bool for_reserved = false;  // it is punched to make room for memory that is reserved already
 };
 
 // An attempt that found no memory.
 struct WaitingAttempt {
   uint64_t size;
-  bool for_total;  // the session's own share would have allowed it
+  bool for_total;  // the session's own share allowed it; the total of all sessions did not
 };
 
 // Thread-safe. Blocks taken from it stay writable after Close().
 class SessionMemory {
  public:
-  // As MemoryBudget::OpenSession() makes it; `promise` is what it opens with.
+  // Called by MemoryBudget::OpenSession(); the session opens with `promise`.
   SessionMemory(MemoryBudget* budget, uint64_t number, uint32_t window, uint64_t promise);
   SessionMemory(const SessionMemory&) = delete;
   SessionMemory& operator=(const SessionMemory&) = delete;
   ~SessionMemory();
 
-  // What TakeReady() of the budget calls it.
+  // The number by which MemoryBudget::TakeReady() names the session.
   uint64_t number() const { return number_; }
 
   // A block of at least `bytes`, or null when there is none now: the attempt then waits, see
@@ -122,7 +122,7 @@ class SessionMemory {
     FreeRanges free;
     bool mapped = false;  // by the client, who is done with the name
   };
-  // How a block can be had.
+  // How to get a block.
   struct Plan {
     uint64_t region_id = 0;  // 0: in a new region, of `grows` bytes
     uint64_t offset = 0;
@@ -130,31 +130,33 @@ class SessionMemory {
     uint64_t from_own = 0;     // bytes to punch in regions of this session that are in use
     uint64_t from_others = 0;  // bytes to reclaim
   };
-  // What a plan wants done without the mutex, before its memory may be used.
+  // Work that a plan requires, to be done without the mutex before the memory may be used.
   struct Chores;
 
   // These need the budget's mutex.
-  // False if that must wait for what is held for a while; throws InputError if it is impossible.
+  // Raises the promise for batches of `size`. False if that must wait for memory that is held for a
+  // while (MemoryBudget::HeldForAWhile()); throws InputError if it is impossible.
   bool RaisePromise(uint64_t size);
   void LowerPromise();
   void ForgetSizes(Clock::time_point before);
-  // Nothing if there is no room; `for_total` then says which room it was.
+  // Nothing if there is no room; `for_total` then says which: true if the total of all sessions is
+  // short, false if the session's own share is.
   std::optional<Plan> MakePlan(uint64_t size, bool* for_total) const;
   bool Afford(uint64_t dropped, uint64_t in_pieces, Plan* plan, bool* for_total) const;
   bool CouldAllocate(const WaitingAttempt& attempt) const;
-  // Carries out what a plan says about the books. Null if the block lies in a new region.
+  // Enters a plan into the accounts. Null if the block will lie in a new region.
   std::unique_ptr<Block> Reserve(const Plan& plan, uint64_t size, Chores* chores);
-  // Regions without a block go, except those whose name the client may be about to open: of them
-  // only the memory goes.
+  // Drops regions without a block. If the client may be about to open a region by its name, only
+  // the memory of the region goes.
   void DropFreeRegions(Chores* chores);
   std::unique_ptr<Block> NewBlock(uint64_t region_id, const Pool& pool, uint64_t offset,
                                   uint64_t size);
   uint64_t WarmBytes() const;
   void AppendIdle(std::vector<IdleRange>* ranges) const;
-  // Ends the session in the books.
-  std::vector<Reaper::Remains> End();
 
-  // These must be called without it.
+  // These must be called without the mutex.
+  // Ends the session in the accounts.
+  std::vector<Reaper::Remains> End();
   void Do(Chores* chores);
   void Refill(const Block& block, const Chores& chores);
   std::unique_ptr<Block> AllocateInNewRegion(uint64_t size, uint64_t region_size);

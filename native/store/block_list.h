@@ -1,5 +1,5 @@
-// The blocks that a file's checksums are of, for whoever copies it: each block can be fetched and
-// proved by itself, also while the rest of the file is not there yet.
+// The blocks of a file that have checksums, for programs that copy it: each block can be fetched
+// and verified by itself, also while the rest of the file is not there yet.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@ class BlockList {
   // Checks header and section table as every reader does. Empty for a file of GraphZero 0.2, which
   // has no checksums. Throws FormatError, IoError.
   static std::optional<BlockList> Open(const std::string& path);
-  // Header and section table of a file take at most this.
+  // The largest size of header and section table together.
   static constexpr uint64_t kMostHeadBytes =
       sizeof(FileHeader) + uint64_t{kMaxSections} * sizeof(SectionEntry);
 
   const Fingerprint& fingerprint() const { return container_.header().fingerprint; }
 
-  // Of header and section table, which every file begins with.
+  // The size of header and section table, with which every file begins.
   uint64_t HeadBytes() const;
 
-  // The table of checksums, which must be in the file before DataBlocks() is asked for.
+  // The table of checksums, which must be in the file before DataBlocks() is called.
   FileBlock ChecksumTable() const;
 
-  // All other blocks that have a checksum, in the order of the file. What is in none of them, nor
-  // in header and tables, is zero. Throws FormatError if the table of checksums is not what its own
-  // checksum says.
+  // All other blocks that have a checksum, in the order of the file. Bytes outside of these blocks,
+  // the header and the tables are zero. Throws FormatError if the table of checksums does not match
+  // its own checksum.
   std::vector<FileBlock> DataBlocks() const;
 
  private:

@@ -27,8 +27,8 @@ inline constexpr uint64_t kChecksumBlock = uint64_t{1} << 20;
 
 using Fingerprint = base::Hash128;
 
-// What the file is about, beside its sections: a .gl or .gd file reads these 128 bytes as its own
-// struct (topology_format.h, matrix_format.h). Unused bytes are zero.
+// Facts about the whole file, beside its sections: readers of .gl and .gd files read these 128
+// bytes as a struct of their own (topology_format.h, matrix_format.h). Unused bytes are zero.
 using Properties = std::array<uint8_t, 128>;
 
 struct FileHeader {
@@ -36,7 +36,7 @@ struct FileHeader {
   uint16_t version_major;
   uint16_t version_minor;
   uint32_t header_bytes;    // sizeof(FileHeader)
-  uint64_t file_bytes;      // the whole file; a truncated one is noticed at open
+  uint64_t file_bytes;      // of the whole file, so that open notices a truncated one
   uint64_t table_offset;    // sizeof(FileHeader)
   uint32_t section_count;   // at most kMaxSections
   uint32_t entry_bytes;     // sizeof(SectionEntry)
@@ -67,7 +67,7 @@ enum class SectionKind : uint32_t {
   kInSlotTimes = 37,
   kWeightName = 48,  // UTF-8, one uint8 for each byte; may be ignored
   kSchema = 49,      // types and relations of a typed graph
-  // Of a type, whose number they have as `relation`.
+  // Sections of a type; their `relation` is the number of the type.
   kNodeTimes = 50,
   kNodesByTime = 51,
   kTimesByTime = 52,
@@ -76,8 +76,8 @@ enum class SectionKind : uint32_t {
   kRows = 64,
   kRowShape = 65,      // uint64, the dimensions of a row that has several; may be ignored
   kDescription = 66,   // UTF-8 JSON: what the values mean; may be ignored
-  kRowsById = 67,      // rows in the order of the original ids that they hold
-  kQuantisation = 70,  // how values are made of bytes (quantisation.h)
+  kRowsById = 67,      // numbers of the rows, in the order of their original ids
+  kQuantisation = 70,  // how to compute values from bytes (quantisation.h)
   kShard = 72,         // uint64, which rows of a larger matrix these are (shard.h)
 };
 
@@ -90,7 +90,7 @@ struct SectionEntry {
   uint32_t flags;
   DType dtype;
   Encoding encoding;
-  uint32_t relation;      // whose section it is; of a type for kNodeTimes and what goes with it
+  uint32_t relation;      // whose section it is; for kNodeTimes to kTimesByTime, a type
   uint64_t count;         // items after decoding (for kRows: rows)
   uint64_t offset;        // a multiple of kSectionAlign
   uint64_t stored_bytes;  // without the padding that follows
@@ -100,9 +100,9 @@ struct SectionEntry {
 };
 static_assert(sizeof(SectionEntry) == 96);
 
-// The fingerprint that belongs into `header`: a hash of what says how to read the file (flags,
-// properties) and of the table, whose checksums stand for all data. The version is left out, so
-// that a newer writer gives equal content an equal fingerprint.
+// The fingerprint that belongs into `header`: a hash of flags and properties, which say how to read
+// the file, and of the table, whose checksums stand for all data. The version is left out, so that
+// a newer writer gives equal content an equal fingerprint.
 inline Fingerprint FingerprintOf(const FileHeader& header, std::span<const SectionEntry> table) {
   return base::LongChecksum({std::as_bytes(std::span(&header.required_flags, 1)),
                              std::as_bytes(std::span(&header.optional_flags, 1)),

@@ -246,8 +246,8 @@ void Container::IndexSections() {
   }
 }
 
-// A file without a schema has relation 0 only; of one with a schema, the topology reader compares
-// the numbers with it.
+// A file without a schema has relation 0 only. If there is a schema, the topology reader compares
+// the numbers of relations with it.
 bool Container::Understood(const SectionEntry& entry) const {
   return KnownKind(entry.kind, header_.magic) && entry.encoding == Encoding::kRaw &&
          (entry.relation == 0 ||

@@ -12,7 +12,7 @@
 
 namespace graphzero::store {
 
-// "out.indptr", "rows", or "kind 99" for one this reader does not know.
+// "out.indptr", "rows", or "kind 99" for a kind that this reader does not know.
 std::string SectionName(SectionKind kind);
 
 // First bytes of a file, for telling kinds and versions apart. Zero-filled if the file is shorter.
@@ -26,7 +26,7 @@ class Container {
  public:
   // Checks everything that can be checked without reading data sections: magic, version, sizes,
   // reserved bytes, both checksums, the fingerprint, and that the sections lie inside the file and
-  // not over each other. Throws FormatError.
+  // do not overlap. Throws FormatError.
   static Container Open(std::shared_ptr<const MappedFile> file, const Magic& magic);
 
   const FileHeader& header() const { return header_; }
@@ -47,8 +47,8 @@ class Container {
   void CheckTable();
   bool Understood(const SectionEntry& entry) const;
   void CheckSection(size_t index) const;
-  void CheckPlaces() const;  // inside the file, in the table's order, none over another
-  void IndexSections();      // and refuses two with the same kind and relation
+  void CheckPlaces() const;  // inside the file, in the order of the table, without overlap
+  void IndexSections();      // also refuses two with the same kind and relation
   void CheckChecksumSection() const;
   [[noreturn]] void FailMagic(const Magic& expected) const;
   [[noreturn]] void Fail(const std::string& place, const std::string& found,
@@ -58,7 +58,7 @@ class Container {
   // Copies: the mapping is writable by views, and its bytes may change under a hostile writer.
   FileHeader header_{};
   std::vector<SectionEntry> sections_;
-  // Numbers of the sections by (kind, relation): a typed graph has thousands.
+  // Numbers of the sections, sorted by (kind, relation) for Find(): a typed graph has thousands.
   std::vector<uint32_t> by_kind_;
 };
 

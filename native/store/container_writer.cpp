@@ -9,7 +9,7 @@
 namespace graphzero::store {
 namespace {
 
-// Each stream may hold one block; so many more can be on their way to the disk.
+// Each stream may hold one block. This many more can be on their way to the disk.
 constexpr size_t kQueuedBlocks = 4;
 
 static_assert(base::FileWriter::kBufferSize == kChecksumBlock,

@@ -1,4 +1,5 @@
-// Writes the container that .gl and .gd files share: sections as streams, checksums on the way.
+// Writes the container that .gl and .gd files share: sections are streams, whose checksums are
+// computed as they are written.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace graphzero::store {
 
-// Declared size of a section that ends when ContainerWriter::EndGrowing() says so.
+// Declared size of a section that grows until ContainerWriter::EndGrowing() is called.
 inline constexpr uint64_t kGrowing = UINT64_MAX;
 
 // One section being written, front to back. Several sections of a file may grow side by side, each
@@ -51,16 +52,16 @@ struct SectionSpec {
   DType dtype;
   uint64_t count;
   uint64_t bytes;  // or kGrowing, for the last section only
-  // A reader that does not know the kind may ignore it.
+  // A reader that does not know the kind may ignore the section.
   bool optional = false;
-  // Whose section it is: a relation, or for node times a type.
+  // The number of the relation that the section belongs to or, for node times, of the type.
   uint32_t relation = 0;
   Encoding encoding = Encoding::kRaw;
 };
 
-// Usage: declare every section, fill each stream to its declared size, Finish().
-// A file that was not finished is left behind unreadable: publishing it is the caller's business
-// (see the Python package's _publish module).
+// Usage: declare every section, fill each stream to its declared size, Finish(). A file that was
+// not finished is left behind unreadable. Renaming a finished file to its final name is the
+// caller's business (files/publish.py of the Python package).
 class ContainerWriter {
  public:
   ContainerWriter(const std::string& path, const Magic& magic,
@@ -68,9 +69,10 @@ class ContainerWriter {
 
   SectionStream& stream(size_t index) { return *streams_[index]; }
 
-  // Reserves disk space for `bytes` of a growing section, as far as they can be foreseen.
+  // Reserves disk space for a growing section that is expected to take `bytes`.
   void ReserveGrowing(uint64_t bytes) { file_->Reserve(end_ + bytes); }
-  // Ends the last section, declared as kGrowing, with what was appended: `count` items.
+  // Ends the last section, which was declared as kGrowing. It then has the appended bytes, `count`
+  // items.
   void EndGrowing(uint64_t count);
 
   // Writes checksums, table and header, and makes the file durable. Returns its fingerprint.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kCounted = 65536;  // degrees below this have a counter each
 
-// Degrees of rows, kept so that the n-th smallest can be told.
+// Counts the degrees of rows and finds the n-th smallest.
 class DegreeCounts {
  public:
   void Add(uint64_t degree) {

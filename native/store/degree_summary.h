@@ -9,8 +9,8 @@
 
 namespace graphzero::store {
 
-// Of all rows of one adjacency. Quantiles are exact: the smallest degree that at least that share
-// of the rows does not exceed.
+// The degrees of all rows of one adjacency. Quantiles are exact: the smallest degree that at least
+// that share of the rows does not exceed.
 struct DegreeSummary {
   uint64_t min = 0;
   uint64_t median = 0;
@@ -18,13 +18,14 @@ struct DegreeSummary {
   uint64_t max = 0;
   double mean = 0;
   uint64_t empty_rows = 0;
-  // Rows by degree, up to the largest: entry 0 counts those of degree 0, entry k those of degrees
-  // from 2^(k-1) to 2^k - 1.
+  // Numbers of rows by degree, up to the largest degree: entry 0 counts rows of degree 0, entry k
+  // rows of degrees from 2^(k-1) to 2^k - 1.
   std::vector<uint64_t> histogram;
 };
 
-// Reads indptr once, in order; needs memory for one counter per degree up to 65535 and one number
-// per row beyond, of which there are at most edges / 65536. Throws FormatError at a damaged pair.
+// Reads indptr once, in order. Needs memory for one counter per degree up to 65535 and one number
+// per row of a larger degree, of which there are at most edges / 65536. Throws FormatError at a
+// damaged pair.
 DegreeSummary SummarizeDegrees(const TopologyReader& graph, const Adjacency& adjacency);
 
 // Nodes without any stored edge, in either direction, of a graph without types. Throws FormatError

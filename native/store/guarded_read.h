@@ -1,4 +1,4 @@
-// A call that reads mapped files and fails, instead of the process, when one cannot be read.
+// Calls that read a mapped file: if it cannot be read, the call fails and not the process.
 #pragma once
 
 #include <type_traits>
@@ -10,8 +10,9 @@
 namespace graphzero::store {
 
 // Runs `read` under MappedAccess and throws IoError if the file turned out to be unreadable, also
-// when `read` stumbled over the zeros that stood in for what was missing. Other threads that read
-// for it are marked by whoever starts them (ThreadLease::For, StartHelpers).
+// if `read` threw FormatError because of the zeros that stand in for missing bytes. Other threads
+// that read for it get MappedAccess from the function that starts them (ThreadLease::For,
+// StartHelpers).
 template <typename Read>
 auto ReadGuarded(const MappedFile& file, const Read& read) {
   const base::MappedAccess access;

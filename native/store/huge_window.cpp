@@ -15,7 +15,7 @@
 namespace graphzero::store {
 namespace {
 
-// The kernel's PAGEMAP_SCAN (Linux 6.7), as it defines it.
+// PAGEMAP_SCAN, as the kernel defines it (Linux 6.7).
 struct PageRegion {
   uint64_t start, end, categories;
 };
@@ -29,7 +29,8 @@ constexpr uint64_t kPageIsHuge = 1u << 6;
 constexpr uint64_t kPresent = uint64_t{1} << 63;
 constexpr uint64_t kMappedOnce = uint64_t{1} << 56;
 
-// If so many do not end on huge pages, the others would not either.
+// If this many pieces are not on huge pages after they were read again, the others would not be
+// either.
 constexpr size_t kTries = 3;
 
 base::Fd OpenPagemap() { return base::Fd(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)); }
@@ -83,7 +84,7 @@ void HugeWindow::Read(const Piece& piece) const {
 }
 
 void HugeWindow::ReadAgain(const Piece& piece) const {
-  // Only pages that nobody has mapped are dropped.
+  // Unmaps the pages in this window first, because only pages that nobody has mapped are evicted.
   ::madvise(window_ + piece.begin, piece.length, MADV_DONTNEED);
   ::posix_fadvise(file_.fd().get(), static_cast<off_t>(offset_ + piece.begin),
                   static_cast<off_t>(piece.length), POSIX_FADV_DONTNEED);
@@ -123,7 +124,7 @@ bool HugeWindow::IsHuge(const Piece& piece) const {
 }
 
 void HugeWindow::ReadSmallPagesAgain() const {
-  // A few first, and the file may be large: it is not read twice for nothing.
+  // Tries a few pieces first, so that a large file is not read twice for nothing.
   size_t failures = 0;
   bool helps = false;
   for (const Piece& piece : OnSmallPages()) {

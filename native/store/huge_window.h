@@ -1,4 +1,4 @@
-// A second, passing view of a file that asks the kernel for huge pages.
+// A second, temporary mapping of a file that asks the kernel for huge pages.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace graphzero::store {
 
-// The advice is not given to the file's own mapping: there, it would make every later fault of a
-// row read two megabytes. Every wish here may be refused; then nothing happens.
+// The file's own mapping does not get this advice, because every later fault of a row would then
+// read two megabytes. The kernel may refuse any of this; then nothing happens.
 class HugeWindow {
  public:
-  // Shows [offset, offset + length) of the file; `offset` is a multiple of kHugePage.
+  // Maps [offset, offset + length) of the file; `offset` is a multiple of kHugePage.
   HugeWindow(const MappedFile& file, uint64_t offset, uint64_t length);
   HugeWindow(const HugeWindow&) = delete;
   HugeWindow& operator=(const HugeWindow&) = delete;
@@ -23,10 +23,10 @@ class HugeWindow {
   // Reads everything that is not in memory.
   void Read() const { Read({0, length_}); }
 
-  // What lies in memory on small pages, because it was written or read piecemeal, is given up and
-  // read again, now on huge ones. Pages that somebody else has mapped, this process by another
-  // mapping included, or that are not on the disk yet, stay as they are. Does nothing where the
-  // kernel has no huge pages for this file. Use after Read().
+  // Evicts what lies in the page cache on small pages, because it was written or read piecemeal,
+  // and reads it again, now on huge pages. Pages that have another mapping, in this process or
+  // another, or that are not on the disk yet, stay as they are. Does nothing where the kernel has
+  // no huge pages for this file. Use after Read().
   void ReadSmallPagesAgain() const;
 
  private:
@@ -36,10 +36,10 @@ class HugeWindow {
   };
 
   void Read(const Piece& piece) const;
-  // Drops it from the page cache and reads it.
+  // Evicts the piece from the page cache and reads it.
   void ReadAgain(const Piece& piece) const;
-  // Huge pages' worth of small ones that are all here and that only this window has mapped. Empty
-  // if the kernel does not tell.
+  // Pieces of the size of a huge page that are in memory on small pages, all of which only this
+  // window has mapped. Empty if the kernel does not tell.
   std::vector<Piece> OnSmallPages() const;
   bool IsMappedHereOnly(const base::Fd& pagemap, const Piece& piece) const;
   bool IsHuge(const Piece& piece) const;

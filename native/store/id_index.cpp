@@ -45,7 +45,7 @@ std::string_view IdIndex::TextAt(uint64_t row) const {
   return {at, ::strnlen(at, ids_.cols())};
 }
 
-// The row whose id is the smallest but `place`.
+// The row whose id has `place` smaller ids.
 uint64_t IdIndex::RowInOrder(uint64_t place) const {
   const IntegerArray& order = ids_.rows_by_id();
   if (!order.present()) return place;
@@ -103,8 +103,8 @@ int64_t IdIndex::FindOne(Key key) const {
   return kNoRow;
 }
 
-// In groups: first the slots of all of them are asked for, then the ids these point to, so that
-// their ways to memory overlap.
+// Looks ids up in groups: prefetches the slots of all ids of a group first, then the ids that these
+// slots point to, so that cache misses overlap.
 template <class Keys>
 void IdIndex::FindAll(const Keys& keys, int64_t* rows) const {
   const uint64_t mask = table_.empty() ? 0 : table_.size() - 1;

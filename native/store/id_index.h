@@ -1,5 +1,5 @@
-// Where an original id stands in the matrix of them that a renumbered graph comes with: its row
-// there is its new id. The ids ascend (compile/ids/ writes them), or the file has the order in
+// Finds original ids in the matrix of original ids that a renumbered graph comes with: the row of
+// an id is its new id. The ids ascend (compile/ids/ writes them), or the file has the order in
 // which they do (compile/order/). Conversions look ids up, and so does a daemon whose clients ask
 // by original id.
 #pragma once
@@ -14,20 +14,20 @@
 
 namespace graphzero::store {
 
-// What Find gives for an id that is not there.
+// What Find() writes for an id that the matrix does not have.
 inline constexpr int64_t kNoRow = -1;
 
 // Thread-safe: nothing changes after construction.
 class IdIndex {
  public:
-  // With enough memory a hash table is made; else ids are found by bisection of the mapped file,
-  // which costs nothing before the first Find. Throws InputError if the matrix holds no ids.
+  // Builds a hash table if it fits into `memory` bytes. Else Find() bisects the mapped file, which
+  // costs nothing before the first call. Throws InputError if the matrix holds no ids.
   IdIndex(MatrixReader ids, uint64_t memory, int threads);
 
   bool holds_texts() const { return texts_; }
 
-  // Writes the row of each id, or kNoRow. Throws InputError if the matrix holds the other kind,
-  // FormatError where the file is damaged.
+  // Writes the row of each id, or kNoRow. Throws InputError if the matrix holds ids of the other
+  // kind, FormatError if the file is damaged.
   void Find(std::span<const int64_t> ids, int64_t* rows) const;
   void Find(const base::TextView& ids, int64_t* rows) const;
 
@@ -46,7 +46,7 @@ class IdIndex {
   const MatrixReader ids_;
   const int threads_;
   const bool texts_;
-  std::vector<uint32_t> table_;  // row + 1 of the id with that hash; 0: free
+  std::vector<uint32_t> table_;  // open addressing: row + 1 of an id; 0: free
 };
 
 }  // namespace graphzero::store

@@ -5,8 +5,8 @@
 
 namespace graphzero::store {
 
-// Reads a value of a mapping exactly once. Someone may write to the file meanwhile: without this
-// the compiler is free to read a value again after it was checked, and to use another one.
+// Reads a value of a mapping exactly once. Someone may write to the file meanwhile: without this,
+// the compiler could read a value again after it was checked and use another one.
 template <class T>
 T ReadOnce(const T* at) {
   return *static_cast<const volatile T*>(at);

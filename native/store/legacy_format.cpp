@@ -44,8 +44,8 @@ Header ReadHeader(const MappedFile& file) {
   return header;
 }
 
-// GraphZero 0.2 begins each array at the next multiple of this after the one before. Holding files
-// to that finds damage in headers that carry no checksum.
+// GraphZero 0.2 begins each array at the next multiple of this after the end of the array before
+// it. Requiring this finds damage in headers, which have no checksum.
 constexpr uint64_t kArrayAlign = 64;
 
 // Checks that an array lies where it belongs; returns where it ends.

@@ -1,5 +1,6 @@
-// Files written by GraphZero 0.2. They carry no checksums, sizes only implied, and are always
-// out-adjacency with 64-bit ids and rows in input order.
+// Files written by GraphZero 0.2. They have no checksums, and the size of the file only follows
+// from its header. A topology always has the out-adjacency alone, with 64-bit ids and rows in input
+// order.
 #pragma once
 
 #include <cstdint>

@@ -40,12 +40,12 @@ std::shared_ptr<const MappedFile> MappedFile::Map(const std::string& path, base:
 }
 
 MappedFile::~MappedFile() {
-  guard_.reset();  // before the addresses can be someone else's
+  guard_.reset();  // before the addresses can be reused
   ::munmap(data_, size_);
 }
 
 void MappedFile::ThrowIfDamaged() const {
-  // Also by its size: what is missing of the last page reads as zeros without a fault.
+  // Checks the size, too: missing bytes of the last page read as zeros without a fault.
   const uint64_t now = base::RegularFileSize(fd_, path_);
   uint64_t at = guard_->damaged_at();
   if (at == base::GuardedMapping::kSound && now >= size_) return;
@@ -64,8 +64,8 @@ bool MappedFile::TryRead(uint64_t offset, std::span<std::byte> out) const {
   const ssize_t got = ::preadv2(fd_.get(), &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
   if (got >= 0) return got == 0 || static_cast<size_t>(got) == out.size();
   if (errno != EOPNOTSUPP) return false;
-  // A filesystem without such reads: the mapping knows too, but only if this user may write to the
-  // file; else the kernel says yes to everything.
+  // The filesystem has no such reads. mincore(2) tells, too, but only if this user may write to the
+  // file; else it says that every page is in memory.
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t first = offset / page * page;
   const uint64_t end = std::min(offset + out.size(), size_);
@@ -100,21 +100,21 @@ uint64_t MappedFile::ResidentBytes() const {
 
 namespace {
 
-// What the kernel's header has since Linux 6.5; the C library may be older.
+// The kernel's header has these since Linux 6.5; the C library may be older.
 constexpr long kCachestat = 451;  // on every architecture
 struct CachestatRange {
   uint64_t offset;
   uint64_t length;
 };
 struct Cachestat {
-  uint64_t cached;  // pages, as are the others
+  uint64_t cached;  // in pages, as all fields
   uint64_t dirty;
   uint64_t writeback;
   uint64_t evicted;
   uint64_t recently_evicted;
 };
 
-// mincore(2) says that everything is cached to those who may not know.
+// To other users mincore(2) says that everything is cached.
 bool MayAskMincore(const base::Fd& fd) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return false;
@@ -132,7 +132,7 @@ std::vector<uint64_t> MappedFile::ResidentParts(uint64_t parts) const {
   for (uint64_t part = 0; part < parts; ++part) {
     const uint64_t begin = pages * part / parts * page;
     const uint64_t end = std::min(pages * (part + 1) / parts * page, size_);
-    if (begin >= end) {  // fewer pages than parts; a length of 0 would mean all the rest
+    if (begin >= end) {  // fewer pages than parts; a length of 0 would mean the whole rest
       found.push_back(0);
       continue;
     }

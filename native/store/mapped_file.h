@@ -28,8 +28,8 @@ namespace graphzero::store {
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> Open(const std::string& path);
-  // The same file mapped once more: without what this process has written to views of this one, and
-  // also when the name has gone to another file.
+  // Maps the same file once more. The new mapping does not have what this process wrote to views of
+  // this one. Works also if another file has the name by now.
   std::shared_ptr<const MappedFile> MapAgain() const;
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -43,26 +43,28 @@ class MappedFile {
   // deliver is an error from pread(2) and SIGBUS from the mapping.
   const base::Fd& fd() const { return fd_; }
 
-  // Copies what is at `offset` without touching the mapping: for headers, which are read before
-  // anybody could know that the file is whole. Throws IoError with the offset.
+  // Copies what is at `offset` without touching the mapping: for headers, which are read before it
+  // is known that the file is whole. Throws IoError with the offset.
   void Read(uint64_t offset, std::span<std::byte> out) const {
     base::ReadExactly(fd_, offset, out, path_);
   }
 
   // Copies what is at `offset` if it is in memory, without waiting for a disk; false if it is not.
-  // The kernel then begins to read it. Nothing is copied beyond the end of a file that was cut.
+  // The kernel then begins to read it. True, with nothing copied, beyond the end of a file that was
+  // cut.
   bool TryRead(uint64_t offset, std::span<std::byte> out) const;
 
-  // Throws IoError if a page could not be read since it was opened: asked at the end of a call that
-  // read the mapping under MappedAccess. The file stays damaged until it is opened anew.
+  // Throws IoError if a page of the mapping could not be read since the file was opened, or if the
+  // file was cut short. Called at the end of a call that read the mapping under MappedAccess. The
+  // file counts as damaged until it is opened anew.
   void ThrowIfDamaged() const;
 
-  // Bytes of the file that the page cache holds right now, as mincore(2) tells.
+  // How many bytes of the file the page cache holds right now, by mincore(2).
   uint64_t ResidentBytes() const;
 
-  // The same, of `parts` pieces of equal length, one after the other, at cachestat(2)'s price where
-  // the kernel has it: that of what is cached, not of the file's length. Empty if the kernel does
-  // not tell this user, who neither owns the file nor may write to it.
+  // The same for each of `parts` consecutive pieces of equal length. Uses cachestat(2) if the
+  // kernel has it, whose cost depends on how much is cached and not on the length of the file.
+  // Empty if the kernel does not tell this user, who neither owns the file nor may write to it.
   std::vector<uint64_t> ResidentParts(uint64_t parts) const;
 
  private:

@@ -24,13 +24,13 @@ struct MatrixProperties {
   uint64_t rows;
   uint64_t cols;        // 1 when ndim is 1
   uint64_t row_stride;  // bytes from row to row; a multiple of the item size
-  uint32_t ndim;        // 1: comes back as (rows,); 2: as (rows, cols), or as kRowShape says
+  uint32_t ndim;        // 1: shape (rows,); 2: (rows, cols), or what kRowShape says
   Role role;
   std::array<uint8_t, 96> reserved;
 };
 static_assert(sizeof(MatrixProperties) == sizeof(Properties));
 
-// Dimensions that a row may have. With the rows, no array library takes more than 32.
+// Most dimensions of a row. Array libraries take at most 32 dimensions, of which one is the rows.
 inline constexpr uint64_t kMaxRowDimensions = 31;
 
 // Whether `row_shape` divides rows of `cols` values into two dimensions or more.

@@ -74,7 +74,7 @@ void MatrixReader::OpenVersion1() {
                       "int32 or int64 of 1 dimension");
   }
   const uint64_t item = ItemSize(data->dtype);
-  // Signed, because array libraries count strides so.
+  // Array libraries store strides as signed numbers.
   constexpr uint64_t kLargestStride = INT64_MAX;
   if (p.cols > p.row_stride / item || p.row_stride % item != 0 || p.row_stride > kLargestStride) {
     throw FormatError(
@@ -127,7 +127,7 @@ void MatrixReader::ReadQuantisation(const SectionEntry& entry) {
   if (!FromSection(section, cols_, found.get())) {
     throw FormatError(path, "quantisation", "a reserved value", "zero");
   }
-  // What is said of the whole matrix is said in every part of it.
+  // Every part of a matrix has the quantisation of the whole matrix.
   const uint64_t rows = shard() == nullptr ? rows_ : shard()->total_rows;
   const QuantisationProblem problem = FindProblem(*found, rows, cols_);
   if (!problem.found.empty()) {
@@ -222,7 +222,7 @@ void MatrixReader::ReadRows(uint64_t first, std::span<std::byte> out) const {
 
 void MatrixReader::OpenRowsById(const SectionEntry& entry) {
   const bool integers = entry.dtype == DType::kUInt32 || entry.dtype == DType::kUInt64;
-  if (!integers || entry.encoding != Encoding::kRaw || entry.count != rows_) {
+  if (!integers || entry.count != rows_) {
     throw FormatError(file_->path(), "rows_by_id",
                       Number(entry.count) + " " + std::string(Name(entry.dtype)),
                       Number(rows_) + " uint32 or uint64, one for each row");
@@ -232,10 +232,8 @@ void MatrixReader::OpenRowsById(const SectionEntry& entry) {
 
 std::string MatrixReader::description() const {
   const SectionEntry* entry = container_ ? container_->Find(SectionKind::kDescription) : nullptr;
-  // One that is written in another way says nothing to this reader, which may do without it.
-  if (entry == nullptr || entry->encoding != Encoding::kRaw || entry->dtype != DType::kUInt8) {
-    return "";
-  }
+  // This reader ignores a description in another encoding or type, as it may.
+  if (entry == nullptr || entry->dtype != DType::kUInt8) return "";
   if (entry->stored_bytes > kMostDescriptionBytes) {
     throw FormatError(file_->path(), "description", Number(entry->stored_bytes) + " bytes",
                       "at most " + Number(kMostDescriptionBytes));

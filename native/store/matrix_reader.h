@@ -17,9 +17,9 @@
 
 namespace graphzero::store {
 
-// A quantised matrix is stored as bytes and delivered as floats: dtype() and row_bytes() are of
-// what is delivered, stored_dtype(), stored_row_bytes(), row_stride() and data() of what is stored.
-// Of other matrices the two are the same.
+// A quantised matrix is stored as bytes and delivered as floats: dtype() and row_bytes() are about
+// the delivered values, stored_dtype(), stored_row_bytes(), row_stride() and data() about the
+// stored bytes. In other matrices the two are the same.
 //
 // Thread-safe: nothing changes after Open(). Copies share one mapping; data() stays valid while any
 // copy or the file() pointer lives.
@@ -45,18 +45,18 @@ class MatrixReader {
   const Quantisation* quantisation() const { return quantisation_.get(); }
   Role role() const { return role_; }
 
-  // Row 0, writable without reaching the file (see MappedFile).
+  // Row 0. What is written here does not reach the file (see MappedFile).
   std::byte* data() const { return data_; }
   // Where row 0 lies in the file.
   uint64_t data_offset() const { return static_cast<uint64_t>(data_ - file_->bytes().data()); }
 
   // Delivers the rows from `first` on, as many as `out` has room for, without their padding. Reads
-  // the file and not the mapping: what was written to views is not seen, and a file that is cut
-  // short meanwhile is an error. Throws IoError, std::out_of_range.
+  // the file and not the mapping: writes to views are not seen, and a file that was cut short
+  // meanwhile is an error. Throws IoError, std::out_of_range.
   void ReadRows(uint64_t first, std::span<std::byte> out) const;
 
-  // Of original ids that do not ascend: the rows in the order of their ids. Absent where they
-  // ascend, and in every other matrix. Values may be any: compare them with rows().
+  // For original ids that do not ascend: the rows in the order of their ids. Absent if they ascend,
+  // and in every other matrix. Values are not checked: compare each with rows().
   const IntegerArray& rows_by_id() const { return rows_by_id_; }
 
   // JSON that says what the values mean, see FORMAT.md; empty if there is none. Throws FormatError

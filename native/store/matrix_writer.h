@@ -15,16 +15,16 @@
 namespace graphzero::store {
 
 struct MatrixShape {
-  std::optional<uint64_t> rows;  // absent: as many as are appended
+  std::optional<uint64_t> rows;  // if absent, as many as are appended
   uint64_t cols;                 // at least 1; 1 when ndim is 1
   uint32_t ndim;
   DType dtype;
   Role role;
   uint64_t row_stride;  // bytes; at least a row, a multiple of the item size
-  // Of rows with several dimensions: these, whose product is cols; ndim is 2 then.
+  // The dimensions of a row that has several; their product is cols, and ndim is 2.
   std::vector<uint64_t> row_shape = {};
   std::string description = {};  // JSON about the values, see FORMAT.md; empty for none
-  // Of a quantised matrix, whose dtype is uint8 then and whose rows are codes.
+  // For a quantised matrix, whose dtype is uint8 and whose rows are codes.
   std::optional<Quantisation> quantisation = {};
 
   uint64_t row_bytes() const { return cols * ItemSize(dtype); }
@@ -45,11 +45,11 @@ class MatrixWriter {
   // Appends `count` copies of one row.
   void AppendCopies(std::span<const std::byte> row, uint64_t count);
 
-  // Where the number of rows was not given: reserves disk space for this many in all.
-  // Throws IoError, std::invalid_argument.
+  // If the number of rows was not given: reserves disk space for this many rows in all. Throws
+  // IoError, std::invalid_argument.
   void ReserveRows(uint64_t rows);
 
-  // What quantising lost, once that is known. Only of a quantised matrix.
+  // Sets the errors of quantising, once they are known. Only for a quantised matrix.
   void SetErrors(double largest, double mean, uint64_t clipped);
 
   // Makes the file durable. Throws std::logic_error if rows are missing.
@@ -59,7 +59,7 @@ class MatrixWriter {
   uint64_t rows_written() const { return rows_written_; }
 
  private:
-  // The rows come last, before them what quantising means.
+  // The rows are the last section; the quantisation, if there is one, comes before them.
   size_t QuantisationPlace() const {
     return (shape_.row_shape.empty() ? 0u : 1u) + (shape_.description.empty() ? 0u : 1u);
   }

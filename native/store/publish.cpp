@@ -21,8 +21,8 @@ bool IsDirectory(const std::string& path) {
 
 void RenameToNew(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
-  // Some network filesystems do not know the flag. A directory replaces at most an empty one; a
-  // link never replaces.
+  // Some network filesystems do not know the flag. There, renaming a directory replaces at most an
+  // empty directory, and link(2) never replaces a file.
   if (errno == EINVAL && IsDirectory(from) && ::rename(from.c_str(), to.c_str()) == 0) return;
   if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) {
     ::unlink(from.c_str());

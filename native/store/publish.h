@@ -1,4 +1,4 @@
-// Renames that cannot lose data: the kernel does each in one step.
+// Renames that cannot lose data, because the kernel does each in one step.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ struct SectionHead {
 };
 static_assert(sizeof(SectionHead) == 32);
 
-// std::isfinite is no function of libm, but a test of the bits.
+// std::isfinite calls no function of libm; it tests bits.
 bool IsFinite(DType dtype, float value) {
   if (!std::isfinite(value)) return false;
   const uint16_t half = base::NarrowFloat<base::Half>(value).bits;
@@ -106,7 +106,8 @@ bool FromSection(std::span<const std::byte> section, uint64_t cols, Quantisation
 namespace {
 
 // The loops are plain so that the compiler vectorises them, for the instructions of the function
-// that they are inlined into. memcpy because `out` need not be aligned; it costs nothing.
+// that they are inlined into. They use memcpy, which costs nothing here, because `out` need not be
+// aligned.
 
 [[gnu::always_inline]] inline void ToFloats(const uint8_t* __restrict codes,
                                             const float* __restrict scales,

@@ -15,11 +15,11 @@ namespace {
 
 using base::Number;
 
-// Node ids and slots are signed numbers of 64 bits wherever Python sees them.
+// Python sees node ids and slots as signed 64-bit numbers.
 constexpr uint64_t kMost = static_cast<uint64_t>(INT64_MAX);
 
-// The next code point of UTF-8, and moves `at` behind it; nothing if the bytes are no UTF-8.
-// Overlong forms, surrogates and numbers above 10ffff are none.
+// Returns the next code point and moves `at` behind it; nothing if the bytes are no UTF-8. Overlong
+// forms, surrogates and numbers above 10ffff are no UTF-8.
 std::optional<uint32_t> NextCodePoint(std::string_view text, size_t* at) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(*at);
@@ -79,7 +79,7 @@ std::optional<SchemaFault> FindTypeFault(const Schema& schema) {
   return std::nullopt;
 }
 
-// What holds for every relation by itself, views among them.
+// Rules that every relation must follow by itself, including views.
 std::optional<SchemaFault> FindRelationFault(const Schema& schema, size_t r) {
   const SchemaRelation& relation = schema.relations[r];
   if (!IsSchemaName(relation.name)) {
@@ -178,7 +178,7 @@ Record RecordAt(std::span<const std::byte> bytes, uint64_t at) {
   return record;
 }
 
-// Takes the names out of their bytes, one after the other, as they must lie.
+// Reads the names, which must lie one after the other.
 class NameReader {
  public:
   NameReader(const std::string& file, std::span<const std::byte> names)

@@ -16,7 +16,7 @@ inline constexpr size_t kMaxTypes = 1024;
 inline constexpr size_t kMaxRelations = 1024;  // stored ones; and as many views
 inline constexpr size_t kMaxName = 255;        // bytes of UTF-8
 
-// Node types have a name and nodes, numbered from 0 in each type.
+// A type of nodes. Its nodes are numbered from 0.
 struct SchemaType {
   std::string name;
   uint64_t count = 0;
@@ -41,7 +41,7 @@ struct Schema {
   std::vector<SchemaRelation> relations;  // stored ones first, then views
   size_t num_stored = 0;
 
-  // What the header of the file says. Needs a schema without fault.
+  // What the header of the file must say. Needs a schema without fault.
   uint64_t num_nodes() const;
   uint64_t num_edges() const;
   uint64_t edge_id_bound() const;
@@ -56,17 +56,18 @@ struct SchemaFault {
   std::string expected;
 };
 
-// Checks everything that FORMAT.md says about a schema as such; whether the sections of the file
-// agree is the reader's business. Both the reader and the compiler ask.
+// Checks everything that FORMAT.md says about a schema by itself. The reader checks whether the
+// sections of the file agree with it. Both the reader and the compiler call this.
 std::optional<SchemaFault> FindFault(const Schema& schema);
 
-// Whether a type or relation can be called so: UTF-8 of 1 to 255 bytes without control characters.
+// Whether a type or relation may have this name: UTF-8 of 1 to 255 bytes without control
+// characters.
 bool IsSchemaName(std::string_view name);
 
 // The section's bytes. Needs a schema without fault.
 std::string SchemaBytes(const Schema& schema);
 
-// Reads a section of `file`, whose bytes nobody vouches for. Throws FormatError.
+// Reads the section of `file`. Trusts none of its bytes: checks all of them and throws FormatError.
 Schema ReadSchema(const std::string& file, std::span<const std::byte> bytes);
 
 }  // namespace graphzero::store

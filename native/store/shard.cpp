@@ -24,7 +24,7 @@ void CopyBytes(const MappedFile& file, uint64_t offset, uint64_t bytes, SectionS
   }
 }
 
-// What is copied as it is: everything but rows and checksums.
+// The sections that are copied unchanged: all but rows and checksums.
 std::vector<const SectionEntry*> CopiedSections(const Container& container) {
   std::vector<const SectionEntry*> copied;
   for (const SectionEntry& s : container.sections()) {
@@ -48,7 +48,7 @@ void CheckDealable(const MatrixReader& whole, const ShardPlan& plan) {
     throw std::invalid_argument(path + ": lists of ids and categories are needed as a whole");
   }
   if (plan.parts < 1 || plan.parts > kMostParts || plan.part >= plan.parts ||
-      plan.block_rows == 0) {
+      plan.block_rows == 0 || plan.block_rows > UINT64_MAX / 2 / plan.parts) {
     throw std::invalid_argument("part " + base::Number(plan.part) + " of " +
                                 base::Number(plan.parts) + " in blocks of " +
                                 base::Number(plan.block_rows) + " rows cannot be");

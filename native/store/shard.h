@@ -1,7 +1,8 @@
-// A matrix that is dealt to several parts, each a file of its own: which rows are whose.
+// A matrix whose rows are dealt to several parts, each a file of its own: which rows each part has.
 //
-// Rows are dealt in blocks, block number modulo parts. Ranges would put all hot rows of a dataset
-// that is ordered by degree on the first part; single rows would tear apart what lies on one page.
+// Rows are dealt in blocks; the number of the block modulo the number of parts tells the part.
+// Ranges would put all hot rows of a dataset that is ordered by degree into the first part. Dealing
+// single rows would separate rows that lie on one page.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class MatrixReader;
 inline constexpr uint32_t kShardedFlag = 1;
 inline constexpr uint64_t kMostParts = uint64_t{1} << 16;
 
-// As the section kShard has it.
+// The bytes of the section kShard.
 struct Shard {
   uint64_t part;
   uint64_t parts;
@@ -26,7 +27,7 @@ struct Shard {
   uint64_t total_rows;  // of all parts
   Fingerprint whole;    // of the matrix that was dealt
 
-  // The part that has a row of the whole matrix, and which of its rows that is.
+  // The part that has a row of the whole matrix, and the number of this row in the part.
   uint64_t OwnerOf(uint64_t row) const { return row / block_rows % parts; }
   uint64_t LocalRow(uint64_t row) const {
     return row / block_rows / parts * block_rows + row % block_rows;
@@ -44,9 +45,9 @@ struct ShardPlan {
   uint64_t block_rows;
 };
 
-// Writes one part of `whole` to `path`, which must not exist: its rows as they are stored, and all
-// other sections as they are. `advance` is called with bytes that were written. Throws
-// std::invalid_argument for a matrix that cannot be dealt, IoError.
+// Writes one part of `whole` to `path`, which must not exist: the rows of this part as they are
+// stored, and all other sections unchanged. `advance` is called with the number of bytes of rows
+// that were just written. Throws std::invalid_argument for a matrix that cannot be dealt, IoError.
 void WriteShard(const MatrixReader& whole, const ShardPlan& plan, const std::string& path,
                 const std::function<void(uint64_t bytes)>& advance);
 

@@ -1,4 +1,4 @@
-// Judging many places by a few of them.
+// Judges many places by a sample of them.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 
 namespace graphzero::store {
 
-// Whether look(i) is true for all of at most `most` numbers i below `count`, spread evenly.
+// Calls look(i) for at most `most` numbers i below `count`, spread evenly. Returns whether all
+// calls returned true.
 template <class Look>
 bool SpreadLooks(size_t count, size_t most, const Look& look) {
   const size_t looks = std::min(count, most);

@@ -65,10 +65,10 @@ static_assert(sizeof(RelationRecord) == 64);
 
 inline constexpr uint64_t kMaxWeightName = 64;
 
-// Whether weights can be called so: ASCII letters, digits and underscores, as columns are.
+// Whether `name` may be the name of weights: ASCII letters, digits and underscores, as for columns.
 bool IsWeightName(std::string_view name);
 
-// Whether times can be counted so: D, s, ms, us or ns.
+// Whether `unit` is a unit of times: D, s, ms, us or ns.
 bool IsTimeUnit(std::string_view unit);
 
 }  // namespace graphzero::store

@@ -24,7 +24,7 @@ SectionKind Sibling(SectionKind indptr, uint32_t step) {
   return static_cast<SectionKind>(static_cast<uint32_t>(indptr) + step);
 }
 
-// Sections whose `relation` is the number of a type, and those whose `relation` is one.
+// Whether the `relation` of such a section is the number of a type, or of a relation.
 bool IsOfType(SectionKind kind) {
   return kind == SectionKind::kNodeTimes || kind == SectionKind::kNodesByTime ||
          kind == SectionKind::kTimesByTime;
@@ -55,7 +55,7 @@ bool IsTimeUnit(std::string_view unit) {
   return std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
 }
 
-// Reads what a file says of itself, and proves that its parts agree.
+// Reads header, schema and table of a file and checks that they agree.
 class TopologyOpener {
  public:
   using Contents = TopologyReader::Contents;
@@ -176,7 +176,7 @@ Schema TopologyOpener::ReadTypedSchema(const SectionEntry& entry,
   return schema;
 }
 
-// A graph without types as the schema that it would have.
+// The schema that a graph without types would have.
 Schema TopologyOpener::FlatSchema(const TopologyProperties& properties) const {
   const uint32_t flags = container_->header().optional_flags & kTopologyFlags;
   if ((flags & kSymmetric) && properties.num_src != properties.num_dst) {
@@ -216,7 +216,7 @@ void TopologyOpener::CheckRelations() const {
   }
 }
 
-// A section with as many items as it must have, or null.
+// Finds a section, or null, and checks its type and the number of its items.
 const SectionEntry* TopologyOpener::Section(SectionKind kind, uint32_t relation, uint64_t count,
                                             std::initializer_list<DType> dtypes,
                                             const char* types) const {
@@ -295,7 +295,7 @@ void TopologyOpener::ReadRelation(uint32_t r, uint64_t num_src, uint64_t num_dst
   CheckFlags(r);
 }
 
-// Each adjacency is in one order at most, and an order is claimed only where there is one.
+// Refuses flags that claim an order which no adjacency can have.
 void TopologyOpener::CheckFlags(uint32_t r) const {
   const uint32_t flags = schema_.relations[r].flags;
   if (!(flags & kTimeOrdered)) return;
@@ -351,8 +351,9 @@ const Adjacency* TopologyOpener::ReadAdjacency(uint32_t r, bool is_in, uint64_t 
   return &contents_.adjacencies.emplace_back(adjacency);
 }
 
-// Slots have a time where their edge or their neighbour has one. Whoever took a slot without one
-// for a slot that always was would see the future, so a file that leaves them out is refused.
+// A slot has a time if its edge or its neighbour has one. A slot without a time is taken for one
+// that has always existed, so a sample would see the future if a file left slot times out. Such a
+// file is refused.
 const int64_t* TopologyOpener::ReadSlotTimes(SectionKind kind, uint32_t r, bool is_in,
                                              const int64_t* times) const {
   const SchemaRelation& relation = schema_.relations[r];
@@ -423,7 +424,8 @@ TopologyReader TopologyReader::OpenMapped(std::shared_ptr<const MappedFile> file
         std::make_shared<const Container>(Container::Open(reader.file_, kTopologyMagic));
   }
   TopologyOpener opener(*reader.file_, reader.container_.get());
-  // Moved whole: a deque keeps its elements where they are.
+  // Moving the contents keeps pointers to adjacencies valid: a moved deque keeps its elements in
+  // place.
   reader.contents_ = std::make_shared<const Contents>(legacy ? opener.Legacy() : opener.Version1());
   return reader;
 }

@@ -32,14 +32,15 @@ struct Adjacency {
   IntegerArray neighbours;           // edges values
   const float* weights = nullptr;    // edges values, or null
   IntegerArray edge_ids;             // edges values, or absent
-  const int64_t* times = nullptr;    // of the edges themselves; edges values, or null
-  // The later of the edge's time and its neighbour's; null where neither has one.
+  const int64_t* times = nullptr;    // of the edges themselves: edges values, or null
+  // The later of the edge's time and its neighbour's, for each slot; null if neither edges nor
+  // neighbours have times.
   const int64_t* slot_times = nullptr;
   uint64_t rows = 0;
   uint64_t edges = 0;
   uint64_t neighbour_bound = 0;
-  bool sorted = false;        // each row by (neighbour, edge id); says the file
-  bool time_ordered = false;  // each row by (slot time, edge id, neighbour); says the file
+  bool sorted = false;        // the file says: each row by (neighbour, edge id)
+  bool time_ordered = false;  // the file says: each row by (slot time, edge id, neighbour)
   bool is_in = false;         // rows are targets
   uint32_t relation = 0;      // number of the stored relation
 
@@ -56,9 +57,9 @@ struct NodeType {
   std::string name;
   uint64_t count = 0;
   const int64_t* times = nullptr;  // count values, or null
-  bool times_ascend = false;       // with the node's id; says the file
-  // Nodes sorted by (time, id), and their times in that order, if the type has times. If they
-  // ascend, by_time is absent, since every node has its own place, and sorted_times are times.
+  bool times_ascend = false;       // the file says that they do, with the node's id
+  // Nodes sorted by (time, id), and their times in that order, if the type has times. If times
+  // ascend, every node is at its own place: by_time is then absent and sorted_times is times.
   IntegerArray by_time;
   const int64_t* sorted_times = nullptr;
 };
@@ -76,21 +77,22 @@ struct Relation {
   uint64_t edge_id_bound = 0;
   bool symmetric = false;  // the reverse of every edge is there too; only one adjacency is stored
   bool multi_edges_dropped = false;
-  std::string weight_name;  // what the weights are called where they come from; empty: no name
+  std::string weight_name;  // the name that the weights had in the input; may be empty
   // As stored, or null. Owned by the reader and all its copies.
   const Adjacency* out = nullptr;
   const Adjacency* in = nullptr;
 
-  // Whichever is there, out first. Every relation has one.
+  // `out` if it is stored, else `in`. Every relation has one of them.
   const Adjacency& any() const { return out ? *out : *in; }
 };
 
-// Thread-safe: nothing changes after Open(). Copies share one mapping; pointers in an Adjacency
-// and to one stay valid while any copy lives, and the former while the file() pointer does.
+// Thread-safe: nothing changes after Open(). Copies share one mapping; pointers to an Adjacency and
+// pointers in one stay valid while any copy lives; pointers in one also while the file() pointer
+// lives.
 //
 // Every graph has types and relations; a file of one type is presented as one of each, without
-// names. What is asked of the graph as a whole (out(), symmetric(), ...) is about that one
-// relation: a typed graph has no such adjacency.
+// names. Calls about the graph as a whole (out(), in(), ...) are about that one relation: a typed
+// graph has no such adjacency.
 class TopologyReader {
  public:
   static TopologyReader Open(const std::string& path);  // throws FormatError, IoError
@@ -102,20 +104,20 @@ class TopologyReader {
   // Whether the file has a schema.
   bool typed() const { return contents_->typed; }
   const std::vector<NodeType>& types() const { return contents_->types; }
-  // Stored ones, then views.
+  // Stored relations, then views.
   const std::vector<Relation>& relations() const { return contents_->relations; }
   // "(user, rates, movie)"; "" for the relation of a graph without types.
   std::string Title(uint32_t relation) const;
-  // What times are counted in: D, s, ms, us or ns; empty: the file does not say.
+  // The unit of times: D, s, ms, us or ns; empty if the file does not say.
   const std::string& time_unit() const { return contents_->time_unit; }
 
-  // Sums over types and over stored relations of a typed graph.
+  // In a typed graph, sums over types and over stored relations; edge_id_bound() is the largest.
   uint64_t num_src() const { return contents_->num_src; }
   uint64_t num_dst() const { return contents_->num_dst; }
   uint64_t num_nodes() const { return std::max(num_src(), num_dst()); }
   uint64_t num_edges() const { return contents_->num_edges; }
   uint64_t edge_id_bound() const { return contents_->edge_id_bound; }
-  // Of a typed graph: whether any relation is or has it.
+  // In a typed graph: whether any relation is so, or has these.
   bool symmetric() const;
   bool sorted() const;
   bool multi_edges_dropped() const;
@@ -125,8 +127,8 @@ class TopologyReader {
   // Of relation 0.
   const std::string& weight_name() const { return relations().front().weight_name; }
 
-  // The adjacency as stored, or null. A symmetric file stores only "out"; a typed one has them by
-  // relation, and here none.
+  // The adjacency as stored, or null. A symmetric file stores only "out". Null for a typed graph,
+  // whose relations have the adjacencies.
   const Adjacency* out() const { return typed() ? nullptr : relations().front().out; }
   const Adjacency* in() const { return typed() ? nullptr : relations().front().in; }
 
@@ -134,14 +136,14 @@ class TopologyReader {
   // the file is damaged there.
   SlotRange Row(const Adjacency& adjacency, uint64_t node) const;
 
-  // Whether a few of these rows, and so probably all, lie in memory with the first of their
-  // neighbours. Does not wait for a disk. Nodes outside the graph are left out.
+  // Looks at a few of these rows: whether these, and so probably all, lie in memory with their
+  // first neighbours. Does not wait for a disk. Ignores nodes outside the graph.
   bool RowsInMemory(const Adjacency& adjacency, std::span<const int64_t> nodes) const;
 
-  // Throws FormatError at the first neighbour in those slots that is no node. Reads all of them.
+  // Reads all neighbours in these slots and throws FormatError at the first that is no node.
   void CheckNeighbours(const Adjacency& adjacency, const SlotRange& range) const;
 
-  // What messages call a section: "out.indices", "out.indices of (user, rates, movie)",
+  // The name of a section in messages: "out.indices", "out.indices of (user, rates, movie)",
   // "node_times of user".
   std::string SectionTitle(SectionKind kind, uint32_t relation) const;
 

@@ -39,7 +39,7 @@ Extent SectionExtent(const SectionEntry& entry, const TitleOf& title, BlockCheck
   return {title(entry), entry.offset, entry.stored_bytes, &entry, std::move(check)};
 }
 
-// The kinds of one direction's sections, side by side in the format.
+// The kinds of sections of one direction.
 struct Kinds {
   SectionKind indptr, indices, weights, edge_ids, times, slot_times;
 };
@@ -72,14 +72,15 @@ class TopologyVerifier {
   }
 
  private:
-  // Sums over the edges of a relation, which must be equal.
+  // Sums over the edges of a relation, in both directions. They must be equal.
   struct RelationSums {
     const Relation* relation;
     EdgeSum out{0};
     EdgeSum in{0};
   };
 
-  // An array of one adjacency: a section, or in a file of GraphZero 0.2 a bare run of bytes.
+  // The extent of an array: a section or, in a file of GraphZero 0.2, a run of bytes without an
+  // entry.
   Extent Array(SectionKind kind, uint32_t relation, const void* data, uint64_t bytes,
                BlockCheck check) {
     const auto* base = graph_.file()->bytes().data();
@@ -102,7 +103,8 @@ class TopologyVerifier {
     add(SectionKind::kTimesByTime, type.sorted_times, sizeof(int64_t), CheckTimes());
   }
 
-  // Checks where rows begin, and adds what else there is of a relation. False if rows are damaged.
+  // Checks indptr of a relation and adds its other sections to `extents`. Returns false if indptr
+  // is damaged.
   bool AddRelation(const Relation& relation, std::vector<Extent>* extents) {
     RelationSums* sums = &sums_.emplace_back(&relation);
     bool sound = true;
@@ -124,7 +126,8 @@ class TopologyVerifier {
 
   void AddEdges(const Relation& relation, const Kinds& kinds, const Adjacency& a, bool indptr_sound,
                 RelationSums* sums, std::vector<Extent>* extents) {
-    // In rows by neighbour, what is repeated at another time lies beside it and is no repeat.
+    // In rows sorted by neighbour, edges between the same two nodes at different times lie side by
+    // side and are no repeats, so repeats are not looked for if edges have times.
     const bool ordered = a.time_ordered || (a.sorted && a.times == nullptr);
     RowRules rules{.sorted = a.sorted,
                    .time_ordered = a.time_ordered,
@@ -135,7 +138,7 @@ class TopologyVerifier {
     const auto add = [&](SectionKind kind, const void* data, uint64_t bytes, BlockCheck check) {
       extents->push_back(Array(kind, a.relation, data, bytes, std::move(check)));
     };
-    // Without a sound indptr nobody knows where rows begin.
+    // Without a sound indptr it is unknown where rows begin.
     add(kinds.indices, a.neighbours.data, a.edges * a.neighbours.width,
         indptr_sound ? CheckRows(a, rules) : CheckNeighbours(a));
     if (a.weights) add(kinds.weights, a.weights, a.edges * sizeof(float), CheckWeights());
@@ -154,7 +157,8 @@ class TopologyVerifier {
     }
   }
 
-  // Padding, and sections that this reader ignores: their checksums hold whatever they mean.
+  // Adds padding, and sections that this reader ignores: their checksums must be right whatever
+  // they mean.
   void AddRest(std::vector<Extent>* extents) {
     const TitleOf title = [this](const SectionEntry& s) {
       return graph_.SectionTitle(s.kind, s.relation);
@@ -188,8 +192,8 @@ class TopologyVerifier {
   std::deque<RelationSums> sums_;  // never move: checks add to them
 };
 
-// The problems, after one line about a file that was cut or could not be read meanwhile: values
-// that were looked up in its mapping then were zeros.
+// Puts a line before the problems if the file was cut or could not be read meanwhile: values that
+// were read from its mapping may then have been zeros.
 std::vector<std::string> WithDamage(const MappedFile& file, std::vector<std::string> problems) {
   try {
     file.ThrowIfDamaged();

@@ -83,7 +83,7 @@ void BlockVerifier::ReadBlocks(std::span<const Extent> extents, std::span<Block>
   std::mutex mutex;
   std::exception_ptr stopped;
   const std::function<void(int)> work = [&](int) {
-    const base::MappedAccess access;  // Verify() asks for damage at the end
+    const base::MappedAccess access;  // Verify() calls ThrowIfDamaged() at the end
     try {
       const base::AlignedBuffer buffer = base::MakeAlignedBuffer(kChecksumBlock);
       for (size_t i = next++; i < blocks.size(); i = next++) {
@@ -132,7 +132,7 @@ bool BlockVerifier::Judge(const Extent& extent, std::span<const Block> blocks) {
   }
   if (extent.entry != nullptr) sound &= JudgeChecksums(extent, blocks, &damaged);
   for (size_t i = 0; i < blocks.size(); ++i) {
-    // In a block whose checksum is wrong, a wrong value is no news.
+    // If the checksum of a block is wrong, its wrong values are not reported as well.
     if (damaged[i] || !blocks[i].finding) continue;
     const Finding& finding = *blocks[i].finding;
     problems_->Add(extent.name + " " + finding.place, finding.found, finding.expected);

@@ -1,4 +1,5 @@
-// The blocks of a file, read once by a team of threads: checksums and what each section adds.
+// A team of threads reads the blocks of a file once, and checks their checksums and the rules of
+// each section.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@ struct Finding {
   std::string expected;
 };
 
-// Looks at one block of a section; `first` is the block's first byte, counted in the section. Runs
-// on several threads at once, for each block once, in no order. Returns the first thing wrong.
+// Checks one block of a section; `first` is the block's first byte, counted in the section. Called
+// for each block once, by several threads, in no order. Returns the first fault.
 using BlockCheck =
     std::function<std::optional<Finding>(uint64_t first, std::span<const std::byte> bytes)>;
 
@@ -40,7 +41,7 @@ class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
   void Add(const std::string& place, const std::string& found, const std::string& expected);
-  // Everything added, with a last line in place of what is beyond kShown.
+  // The lines that were added; if there are more than kShown, a last line counts the rest.
   std::vector<std::string> Lines() const;
 
  private:
@@ -57,7 +58,8 @@ class BlockVerifier {
   BlockVerifier(const MappedFile& file, const Container* container, const VerifyOptions& options,
                 Problems* problems);
 
-  // Reads the extents and adds what is wrong in them. Returns true if nothing was.
+  // Reads the extents and adds what is wrong in them to the problems. Returns true if nothing is
+  // wrong.
   bool Check(std::span<const Extent> extents);
 
  private:
@@ -67,7 +69,7 @@ class BlockVerifier {
     uint64_t size;
     uint64_t checksum = 0;
     bool unreadable = false;
-    std::unique_ptr<Finding> finding;  // apart: files have many blocks and few findings
+    std::unique_ptr<Finding> finding;  // a pointer: files have many blocks, few findings
   };
 
   void LoadChecksums(const Container& container);

@@ -18,14 +18,14 @@ constexpr float kLargestWeight = std::numeric_limits<float>::max();
 
 using base::Number;
 
-// Blocks are a multiple of every item's size, and buffers are aligned for it.
+// The size of a block is a multiple of every item's size, and buffers are aligned for items.
 template <class T>
 std::span<const T> Items(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-// First position where `wrong` holds, or items.size(). Looks at all of a batch before it branches,
-// which lets the compiler use vectors.
+// The first position where `wrong` is true, or items.size(). Looks at a whole batch before it
+// branches, so that the compiler can vectorise the loop.
 template <class T, class Predicate>
 size_t FindWrong(std::span<const T> items, Predicate wrong) {
   constexpr size_t kBatch = 256;
@@ -53,7 +53,7 @@ std::optional<Finding> CheckBelow(std::span<const std::byte> bytes, uint32_t wid
                     : CheckBelow(Items<uint64_t>(bytes), bound, first / 8);
 }
 
-// Not the same for (a, b) and (b, a).
+// Differs for (a, b) and (b, a).
 uint64_t HashEdge(uint64_t a, uint64_t b) { return base::Mix64(a * base::kGoldenRatio + b); }
 
 uint64_t HashTime(uint64_t edge_hash, int64_t time) {
@@ -62,8 +62,8 @@ uint64_t HashTime(uint64_t edge_hash, int64_t time) {
 
 constexpr int64_t kNoTime = INT64_MIN;
 
-// Repeats are looked for among so many slots of a row that have the same slot time; the rest of a
-// longer run is not searched, which would take memory without bound.
+// Repeats are looked for among at most this many slots of a row that have the same slot time. The
+// rest of a longer run is not searched, because that would take unbounded memory.
 constexpr uint64_t kMostAtOnce = uint64_t{1} << 20;
 
 // The rows, or parts of rows, that lie in one block of neighbours.
@@ -84,7 +84,8 @@ class RowWalk {
     while (slot < end && row < adjacency_.rows) {
       const uint64_t row_end = std::clamp(ReadOnce(indptr + row + 1), slot, end);
       if (rules_.sorted) {
-        // The pair over the block's edge belongs to this block, if its row began before.
+        // If the row began in an earlier block, the pair of slots across the boundary is checked
+        // here.
         const uint64_t from = indptr[row] < slot ? slot : slot + 1;
         if (auto finding = CheckOrder(row, from, row_end)) return finding;
       }
@@ -103,7 +104,7 @@ class RowWalk {
  private:
   std::optional<Finding> CheckOrder(uint64_t row, uint64_t begin, uint64_t end) const {
     if (begin >= end) return std::nullopt;
-    // Most rows rise strictly; only where one does not are edge ids looked at.
+    // Most rows rise strictly. Edge ids are read only if a row does not.
     bool rising = Neighbour(begin - 1) < Neighbour(begin);
     for (uint64_t i = begin - first_ + 1; i < end - first_; ++i) {
       rising &= neighbours_[i - 1] < neighbours_[i];
@@ -125,7 +126,8 @@ class RowWalk {
                            std::to_string(SlotTime(s - 1)),
                        "rows sorted by (slot time, edge id, neighbour)"};
       }
-      // Repeats have one slot time; the block in which a run of such slots begins looks for them.
+      // Repeats have the same slot time. The block in which a run of equal slot times begins
+      // searches the run for them.
       const bool starts_run = starts_row || SlotTime(s - 1) != SlotTime(s);
       if (rules_.no_repeats && starts_run) {
         if (auto finding = CheckRun(row, s)) return finding;
@@ -143,7 +145,8 @@ class RowWalk {
     return edge_before != edge ? edge_before < edge : Neighbour(slot - 1) <= Neighbour(slot);
   }
 
-  // The slots from `begin` on that have its slot time: no neighbour twice at the same time.
+  // The slots from `begin` on with the same slot time must not have a neighbour twice at the same
+  // time.
   std::optional<Finding> CheckRun(uint64_t row, uint64_t begin) const {
     const uint64_t row_end = std::min(ReadOnce(adjacency_.indptr + row + 1), adjacency_.edges);
     std::vector<std::pair<uint64_t, int64_t>> run;
@@ -180,7 +183,7 @@ class RowWalk {
     }
   }
 
-  // Of a slot in the block, or in a block beside it.
+  // The neighbour in a slot of this block or of a block beside it.
   uint64_t Neighbour(uint64_t slot) const {
     return slot >= first_ && slot - first_ < neighbours_.size() ? neighbours_[slot - first_]
                                                                 : adjacency_.neighbours[slot];
@@ -219,7 +222,7 @@ std::optional<Finding> CheckRowBlock(const Adjacency& adjacency, const RowRules&
   return RowWalk<T>(adjacency, rules, slot, items).Run();
 }
 
-// One value at the start of each row, a node id.
+// Each row begins with one value, which must be a node id.
 template <class T>
 std::optional<Finding> CheckNodeIds(uint64_t stride, uint64_t first,
                                     std::span<const std::byte> bytes) {
@@ -324,7 +327,7 @@ BlockCheck CheckSlotTimes(const Adjacency& adjacency, const int64_t* node_times)
     for (size_t i = 0; i < items.size(); ++i) {
       const uint64_t slot = begin + i;
       const uint64_t neighbour = adjacency.neighbours[slot];
-      if (neighbour >= adjacency.neighbour_bound) continue;  // which the neighbours' check names
+      if (neighbour >= adjacency.neighbour_bound) continue;  // CheckNeighbours() reports it
       int64_t expected = adjacency.times ? ReadOnce(adjacency.times + slot) : kNoTime;
       if (node_times) expected = std::max(expected, ReadOnce(node_times + neighbour));
       if (items[i] == expected) continue;
@@ -363,7 +366,8 @@ BlockCheck CheckNodesByTime(const NodeType& type) {
       if (i < begin) return type.by_time[i];
       return width == 4 ? Items<uint32_t>(bytes)[i - begin] : Items<uint64_t>(bytes)[i - begin];
     };
-    // Nodes that rise strictly by (time, id) are all different: so many are all there are.
+    // Nodes that rise strictly by (time, id) are all different. There are as many items as nodes,
+    // so each node occurs once.
     for (uint64_t i = begin; i < begin + bytes.size() / width; ++i) {
       const int64_t time = ReadOnce(type.sorted_times + i);
       const bool own = ReadOnce(type.times + node(i)) == time;
@@ -394,14 +398,15 @@ BlockCheck CheckRowsById(const MatrixReader& ids) {
     const auto rising = [&](uint64_t a, uint64_t b) {
       const std::byte* left = ids.data() + a * ids.row_stride();
       const std::byte* right = ids.data() + b * ids.row_stride();
-      // Texts are in the order of their bytes; the zeros after their ends come first in it.
+      // Texts are compared byte by byte. The zeros after a text's end sort before all other bytes.
       if (ids.dtype() != DType::kInt64) return std::memcmp(left, right, ids.cols()) < 0;
       int64_t values[2];
       std::memcpy(&values[0], left, sizeof values[0]);
       std::memcpy(&values[1], right, sizeof values[1]);
       return values[0] < values[1];
     };
-    // Rows whose ids rise strictly are all different: so many are all there are.
+    // Rows whose ids rise strictly are all different. There are as many items as rows, so each row
+    // occurs once.
     for (uint64_t i = std::max<uint64_t>(begin, 1); i < begin + bytes.size() / order.width; ++i) {
       const uint64_t before = row(i - 1);
       if (before < ids.rows() && rising(before, row(i))) continue;

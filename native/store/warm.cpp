@@ -16,7 +16,7 @@
 namespace graphzero::store {
 namespace {
 
-// For kernels without MADV_POPULATE_READ, and for the reason why it failed.
+// For kernels without MADV_POPULATE_READ. If that failed for another reason, this throws the error.
 void ReadThrough(const MappedFile& file, uint64_t offset, uint64_t length) {
   std::vector<std::byte> buffer(uint64_t{1} << 20);
   while (length > 0) {

@@ -1,8 +1,8 @@
-"""What a request does, on a worker thread: draw, find room, fill it.
+"""What a request does on a worker thread: draw, find room for the result, fill it.
 
-Each kind of request is a class with two steps. `draw` does the part whose size is not known before
-(and checks the request); `fill` writes the arrays into a block. Between the two a request may have
-to wait for shared memory, which must not cost a worker.
+Each kind of request is a class with two steps. `draw` checks the request and computes the part that
+decides the size of the result; `fill` writes the arrays into a block. Between the two a request may
+have to wait for shared memory, and must not occupy a worker meanwhile.
 """
 
 from __future__ import annotations

@@ -15,11 +15,12 @@ from graphzero.server.compute.layout import Layout, Placement
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 TypedIds: TypeAlias = list[tuple[int, Ids]]
-"""Numbers of types and ids of their nodes."""
+"""Pairs of a type's number and ids of nodes of that type."""
 
 
 class Computation(ABC):
-    """One request's computation. `layout` is complete after draw(). An OSError is a file's."""
+    """One request's computation. `layout` is complete after draw(). An OSError from draw() or
+    fill() means that a file could not be read."""
 
     fills_by_sampling = False
     """Whether fill() draws at random, as walks do, instead of gathering."""
@@ -27,7 +28,7 @@ class Computation(ABC):
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
         self.num_nodes = self.num_edges = 0
-        """Of a sample, after draw()."""
+        """Counts of a sample after draw(); 0 for other kinds."""
         self.layout = Layout()
 
     @abstractmethod
@@ -37,12 +38,12 @@ class Computation(ABC):
     def fill(self, block: Any) -> None: ...
 
     def describe(self, result: pb.Result) -> None:
-        """Adds what the result says beside its tensors: nothing, for most."""
+        """Adds the fields of the result beside its tensors. Most kinds have none."""
         return
 
 
 def column_of(dataset: Dataset, name: str) -> ColumnFile:
-    """By its key; a view has the columns of its relation. Raises NotFound."""
+    """The column of that key; a view has the columns of its base relation. Raises NotFound."""
     column = dataset.column(name)
     if column is None:
         known = ", ".join(sorted(dataset.columns)) or "none"
@@ -55,7 +56,8 @@ def array_in(block: Any, placement: Placement) -> Any:
 
 
 def require_whole(column: ColumnFile, name: str, what: str) -> ColumnFile:
-    """Raises NotPossible for a column of which this daemon has one part, if it is needed whole."""
+    """Raises NotPossible if this daemon has only a part of the column; `what` says what the whole
+    column is needed for."""
     if column.shard is not None:
         raise NotPossible(
             f"column {name!r} is dealt to {column.shard.parts} parts, expected one that is whole "

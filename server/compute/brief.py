@@ -8,31 +8,32 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Ids
 from graphzero.server.compute.recipe import Recipes, SampleRecipe
 
-# What the event loop may do by itself: less than it takes to wake a worker and to be woken.
+# Nodes and bytes of rows of a request that the event loop answers itself: that takes less time than
+# to wake a worker and to be woken by it.
 _BRIEF_NODES = 256
 _BRIEF_BYTES = 256 << 10
-# What such a result has at most, with its nodes and edges.
+# Most bytes of the result of such a request: its rows, nodes and edges.
 MOST_BRIEF_BYTES = 2 * _BRIEF_BYTES
-_BRIEF_MESSAGE = 4096  # bytes of a sample without its seeds
-# Relations of which the kernel is asked whether they lie in memory; asking takes its time too.
+_BRIEF_MESSAGE = 4096  # bytes of a sample's message without its seeds
+# The kernel is asked whether the edges of a few relations lie in memory; asking takes time too.
 _MOST_LOOKED_AT = 8
 
 
 def is_brief(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest, ids: int) -> bool:
-    """Whether it cannot cost more than a fraction of a millisecond, data in memory assumed."""
+    """Whether the request takes a fraction of a millisecond at most if its data are in memory."""
     kind = request.WhichOneof("body")
     if kind == "gather":
         column = dataset.columns.get(request.gather.column)
         if column is not None and column.shard is not None:
-            return False  # its rows may be elsewhere
+            return False  # other daemons may have its rows
         return column is None or ids * column.row_bytes <= _BRIEF_BYTES
-    # What is long takes long to read: not even that is done here.
+    # Even reading a long message would take too long here.
     if kind != "sample" or request.sample.ByteSize() > _BRIEF_MESSAGE:
         return False
     try:
         recipe, sizes = recipes.of(request.sample)
         work = recipe.most_work(sizes, ids)
-    except Exception:  # which it will be refused with when it runs
+    except Exception:  # the request will be refused with it when it runs
         return False
     if any(gathered.column.shard is not None for gathered in recipe.gathered):
         return False
@@ -49,12 +50,12 @@ def is_in_memory(dataset: Dataset, recipes: Recipes, request: pb.SessionRequest,
     try:
         seeds, _ = recipe.seeds(sizes, ids)
         return all(_seeds_in_memory(dataset, recipe, *of_type) for of_type in seeds)
-    except ValueError:  # which it will be refused with
+    except ValueError:  # the request will be refused with it
         return True
 
 
 def _seeds_in_memory(dataset: Dataset, recipe: SampleRecipe, number: int, ids: Ids) -> bool:
-    """Whether the edges and rows of seeds of a type lie there."""
+    """Whether the edges and column rows of the seeds of type `number` lie in memory."""
     graph = dataset.graph
     direction = sampling_direction(recipe.direction)
     looked_at = 0

@@ -15,7 +15,7 @@ from graphzero.server.compute.base import Ids, column_of, require_whole
 
 
 def candidate_column(dataset: Dataset, name: str) -> ColumnFile | None:
-    """The column of that name, which must tell nodes; None for no name."""
+    """The column of that name, which must have node ids or a bool for each node; None for ""."""
     if not name:
         return None
     column = require_whole(column_of(dataset, name), name, "to draw negatives from")
@@ -29,13 +29,14 @@ def candidate_column(dataset: Dataset, name: str) -> ColumnFile | None:
 
 
 def read_candidates(column: ColumnFile) -> Ids:
-    """All nodes that it tells. The array is the engine's, which counts memory of this size."""
+    """All nodes that the column selects. The engine allocates the array as working memory, because
+    it may be large."""
     if column.role == "ids":
         nodes = _engine.work_ids(column.num_rows)
         for first, ids in _pieces(column):
             nodes[first : first + len(ids)] = ids
         return nodes
-    # Twice: the number of nodes is not known before.
+    # Reads the column twice, because the number of nodes is not known before.
     nodes = _engine.work_ids(sum(int(np.count_nonzero(marks)) for _, marks in _pieces(column)))
     filled = 0
     for first, marks in _pieces(column):
@@ -46,11 +47,11 @@ def read_candidates(column: ColumnFile) -> Ids:
 
 
 def _pieces(column: ColumnFile) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-    """Rows of the column, with the number of the first."""
+    """Pieces of the column, each with the number of its first row."""
     first = 0
     for piece in column.pieces():
         _engine.check_stopped()
         values = piece.reshape(-1)
-        # NumPy counts on bools that are 0 or 1, which no file promises.
+        # NumPy relies on bools being 0 or 1, which a file does not guarantee.
         yield first, values.view(np.uint8) != 0 if column.dtype is DataType.BOOL else values
         first += len(values)

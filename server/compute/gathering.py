@@ -1,4 +1,4 @@
-"""The columns of one result, from this daemon's files and, where those are one part, from peers."""
+"""Gathers the columns of a result from this daemon's files, and rows of other parts from peers."""
 
 from __future__ import annotations
 

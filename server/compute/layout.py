@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from graphzero.proto import graphzero_pb2 as pb
 
-# Of the start of each array: a cache line, which is also enough for any vector load.
+# Alignment of the start of each array: a cache line, which is also enough for any vector load.
 _ALIGN = 64
 _ITEM_SIZES = {
     "float32": 4, "float64": 8, "float16": 2, "bfloat16": 2,
@@ -16,7 +16,7 @@ _ITEM_SIZES = {
 
 
 class Placement(NamedTuple):
-    """One array: its name, type and shape, its first byte and how many it has."""
+    """One array: its name, type and shape, its offset in the block and its size in bytes."""
 
     name: str
     dtype: str

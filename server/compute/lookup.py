@@ -32,7 +32,7 @@ class GatherComputation(Computation):
 
 
 class FindComputation(Computation):
-    """The nodes of original ids."""
+    """Finds nodes by their original ids."""
 
     def __init__(self, dataset: Dataset, request: pb.FindNodes, ids: Ids) -> None:
         super().__init__(dataset)

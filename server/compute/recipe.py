@@ -1,8 +1,8 @@
 """What a sample asks for beside its seeds, looked up in the dataset and checked.
 
 A graph without types has one type and one relation: what is said here of types holds for it as
-well. A loader asks for the same with every batch, and reading it out of a message takes longer than
-a small sample: a session keeps what it was asked for lately.
+well. A loader sends the same options with every batch, and reading them from the message takes
+longer than a small sample, so a session keeps its latest recipes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from graphzero.server.compute.base import Ids, TypedIds, column_of
 from graphzero.server.compute.candidates import candidate_column, read_candidates
 from graphzero.server.compute.temporal import TemporalRecipe
 
-# What the weights of the edges are called in a result.
+# Names of the tensors of edge weights, and of LABOR's scales of edges, in a result.
 WEIGHTS = "edge_weight"
 SCALES = "edge_scale"
 
@@ -65,20 +65,20 @@ _EXCLUDES: dict[int, ExcludeSeedEdges] = {
     pb.EXCLUDE_LINKS_PAIR: "pair",
     pb.EXCLUDE_LINKS_OWN: "own",
 }
-# Ends of links that a request may add to those it brings: each is a seed.
+# Most negatives that one request may ask for: their ends become seeds.
 _MAX_NEGATIVES = 1 << 26
 _MAX_FANOUT = 1024
-# Of samples that may count as small; numbers grow with each, and with relations.
+# Samples with more hops or relations never count as small: the bound of their work grows with each.
 _MOST_HOPS = 8
-_MOST_RELATIONS = 64  # and as many types
-# A session that asks for more different things, or for longer ones, has them read every time.
+_MOST_RELATIONS = 64  # and at most as many types
+# A session keeps at most this many recipes, made of messages of at most this many bytes.
 _MOST_KEPT = 32
 _LONGEST_KEPT = 4096
 
 
 class Gathered(NamedTuple):
-    """A column of a batch, and whose rows it has: of the nodes or seeds of a type, or of the edges
-    of a relation, by its number."""
+    """A column of a batch, with rows for the nodes or seeds of a type, or for the edges of a
+    relation; `owner` is the number of that type or relation."""
 
     of: RowsOf
     owner: int
@@ -115,7 +115,7 @@ class TensorNames(NamedTuple):
 @dataclass(frozen=True)
 class SampleRecipe:
     fanout: list[list[int]]
-    """Of each relation."""
+    """Edges per hop, of each relation."""
     replace: bool
     weighted: bool
     disjoint: bool
@@ -125,18 +125,17 @@ class SampleRecipe:
     links: pb.Links | None
     candidates: ColumnFile | None
     source_candidates: ColumnFile | None
-    """Columns that negatives are drawn from."""
+    """Columns that targets and sources of negatives are drawn from."""
     temporal: TemporalRecipe | None
     names: TensorNames
     gathered: tuple[Gathered, ...]
     gathered_edges: frozenset[int]
-    """Relations of which there are columns among these."""
+    """Relations whose columns are among `gathered`."""
     own_weights: frozenset[int]
-    """Relations of which a column takes the place of the graph's weights in the result."""
+    """Relations for which a column takes the place of the graph's weights in the result."""
     work_per_seed: list[tuple[int, int]] | None
-    """Of a seed of each type: how many nodes it leads to, at most, and bytes of their rows. None
-    where nothing bounds the work (weights, whole rows, rejected negatives), and where it is not
-    small."""
+    """For a seed of each type: the most nodes that it leads to, and the most bytes of their rows.
+    None if nothing bounds the work (weights, whole rows, rejected negatives) or it is not small."""
 
     @classmethod
     def read(cls, dataset: Dataset, request: pb.Sample) -> SampleRecipe:
@@ -207,8 +206,8 @@ class SampleRecipe:
         return seeds, ids[first:]
 
     def most_work(self, sizes: SeedSizes, ids: int) -> tuple[int, int] | None:
-        """Nodes that a request with so many ids leads to at most, and bytes of their rows; None if
-        nothing bounds them, or they are many."""
+        """The most nodes that a request with `ids` ids leads to, and the most bytes of their rows;
+        None if nothing bounds them, or they are many."""
         if self.work_per_seed is None:
             return None
         nodes = size = 0
@@ -219,7 +218,7 @@ class SampleRecipe:
         return nodes, size
 
     def _counts(self, sizes: SeedSizes, ids: int) -> tuple[int, ...]:
-        """Seeds of each of seed_types."""
+        """Number of seeds of each of seed_types."""
         if sizes.counts or not self.seed_types:
             return sizes.counts
         if sizes.num_times > ids:
@@ -227,8 +226,8 @@ class SampleRecipe:
         return (ids - sizes.num_times,)
 
     def link_request(self, sizes: SeedSizes, ids: Ids) -> LinkRequest:
-        """The links whose ends are `ids`: sources, then targets, then what negatives are drawn
-        from, then ids of the links' own edges, then times."""
+        """Reads the links from `ids`, which are sources, then targets, then candidates for
+        negatives, then ids of the links' own edges, then times."""
         links = self.links
         assert links is not None
         if links.num_sources > len(ids):
@@ -267,10 +266,11 @@ class SampleRecipe:
 
 
 class SeedSizes(NamedTuple):
-    """What a request says of the number of its ids. Equal recipes serve requests of any sizes."""
+    """What a request says of the number of its ids. Not part of the recipe, so that one recipe
+    serves requests of any size."""
 
     counts: tuple[int, ...]
-    """Of each type that has seeds; () in a graph without types."""
+    """Number of seeds of each type that has any; () in a graph without types."""
     num_times: int
 
     @classmethod
@@ -282,16 +282,18 @@ class SeedSizes(NamedTuple):
 
 
 class Recipes:
-    """Of one session and its dataset. Thread-safe: at worst, two threads read the same one."""
+    """The recipes of one session and its dataset. Thread-safe: at worst, two threads read the same
+    one."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._kept: dict[bytes, SampleRecipe] = {}
-        # A request is asked about before and after it is queued.
+        # of() is called for a request before and after it is queued.
         self._last: tuple[pb.Sample, SampleRecipe, SeedSizes] | None = None
 
     def of(self, request: pb.Sample) -> tuple[SampleRecipe, SeedSizes]:
-        """Raises what the request is to be refused with. Its seeds were taken out of it."""
+        """The recipe and the sizes of a request whose seeds were taken out of the message. Raises
+        the error with which the request is to be refused."""
         last = self._last
         if last is not None and last[0] is request:
             return last[1], last[2]
@@ -324,8 +326,8 @@ class Recipes:
 
 
 def labor_of_request(request: pb.Sample) -> Labor | None:
-    """Raises ValueError for what is none. Batches of a run differ in it, so that it is no part of
-    a recipe."""
+    """Raises ValueError for invalid values. Batches of a run differ in them, so they are not part
+    of a recipe."""
     if not request.HasField("labor"):
         return None
     asked = request.labor
@@ -423,7 +425,8 @@ def _named(dataset: Dataset, names: Sequence[str], roles: tuple[RowsOf, ...]) ->
 
 
 def _candidates_of(dataset: Dataset, links: pb.Links | None, end: str) -> ColumnFile | None:
-    """The column that ends of negatives are drawn from, which must be of their type."""
+    """The column that the sources or the targets (`end`) of negatives are drawn from. It must
+    belong to their type."""
     if links is None:
         return None
     name = links.candidates_column if end == "target" else links.source_candidates_column
@@ -440,7 +443,7 @@ def _candidates_of(dataset: Dataset, links: pb.Links | None, end: str) -> Column
 
 
 def _candidates(column: ColumnFile | None, listed: Ids, what: str) -> Ids | None:
-    """What ends of negatives are drawn from; None for all nodes."""
+    """The nodes that ends of negatives are drawn from; None for all nodes."""
     if column is None:
         return listed if len(listed) else None
     if len(listed):
@@ -458,7 +461,7 @@ def _work_per_seed(
         return None
     work = []
     for nodes in nodes_per_seed:
-        edges = sum(nodes)  # each but the seed was found along one
+        edges = sum(nodes)  # each node but the seed was found along an edge
         rows = [edges if found.of == "edge" else nodes[found.owner] for found in gathered]
         sizes = [found.column.row_bytes for found in gathered]
         work.append((edges, sum(n * size for n, size in zip(rows, sizes, strict=True))))
@@ -468,8 +471,8 @@ def _work_per_seed(
 def _nodes_per_seed(
     schema: Schema, fanout: Sequence[Sequence[int]], direction: Direction | None
 ) -> list[tuple[int, ...]] | None:
-    """Of a seed of each type, how many nodes of each type it leads to at most; None if that is no
-    small number, or none at all."""
+    """For a seed of each type, the most nodes of each type that it leads to; None if that number is
+    not small, or nothing bounds it."""
     hops = len(fanout[0]) if fanout else 0
     too_many = hops > _MOST_HOPS or max(len(schema.relations), len(schema.types)) > _MOST_RELATIONS
     if too_many or any(edges < 0 for of_relation in fanout for edges in of_relation):

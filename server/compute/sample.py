@@ -1,7 +1,7 @@
-"""Neighbourhoods of nodes, or of the ends of links, with the columns of what they hold.
+"""Samples neighbourhoods of nodes, or of the ends of links, with columns of their nodes and edges.
 
-A graph without types has one type and one relation, whose tensors have plain names; else each
-tensor is called by the key of its type or relation.
+A graph without types has one type and one relation, whose tensors have plain names; otherwise the
+name of each tensor is a key that begins with its type or relation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NO_IDS: Ids = np.empty(0, np.int64)
 
 
 class EdgePlaces(NamedTuple):
-    """Where the edges of a relation go."""
+    """Where the arrays of a relation's edges lie in the block."""
 
     edge_index: Placement
     e_id: Placement | None
@@ -131,7 +131,7 @@ class SampleComputation(Computation):
         e_id = weight = None
         if drawn.has_edge_ids_of(number):
             e_id = add(names.e_id[number], "int64", (edges,))
-        # A column of edges of that name has the weights as they were before they became float32.
+        # A column edge_weight replaces them: it has the weights before conversion to float32.
         if drawn.has_weights_of(number) and number not in self._recipe.own_weights:
             weight = add(names.weight[number], "float32", (edges,))
         scale = add(names.scale[number], "float32", (edges,)) if drawn.has_scales else None
@@ -144,7 +144,7 @@ class SampleComputation(Computation):
         for number, n_id in enumerate(self._n_ids):
             batch = array_in(block, batches[number]) if batches else None
             copy_nodes(number, n_id=array_in(block, n_id), batch=batch)
-        rows: dict[tuple[str, int], Ids] = {}  # that columns are gathered for
+        rows: dict[tuple[str, int], Ids] = {}  # ids of the rows that columns are gathered by
         for number, places in enumerate(self._edges):
             self._fill_edges(block, number, places, rows)
         for placement, values in self._copies:
@@ -162,7 +162,7 @@ class SampleComputation(Computation):
     def _fill_edges(
         self, block: Any, number: int, places: EdgePlaces, rows: dict[tuple[str, int], Ids]
     ) -> None:
-        """Edge ids that are needed afterwards go to `rows`, and are copied a second time."""
+        """Edge ids that columns are gathered by are also copied to `rows`, in working memory."""
         e_id: Any = None
         kept = number in self._recipe.gathered_edges
         if places.e_id is not None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from graphzero import _engine
-from graphzero.embedded.typed_arguments import NO_TIME
 from graphzero.embedded.typed_sampling import Temporal
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_keys import split_key
+from graphzero.files.column_types import NO_TIME
 from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType
 from graphzero.files.schema import type_text
@@ -26,16 +26,17 @@ class TemporalRecipe:
     """How samples are drawn by time."""
 
     own: bool
-    """Seeds have the times that the graph stores."""
+    """Whether the seeds have the times that the graph stores."""
     columns: tuple[ColumnFile, ...]
-    """Or those of these columns, one for each type that has seeds; else the request brings them."""
+    """Columns with the times, one for each type that has seeds. If there are none, and `own` is
+    false, the request brings the times."""
     last: bool
     strict: bool
     window: int
 
     @classmethod
     def read(cls, dataset: Dataset, asked: pb.Temporal, types: Sequence[int]) -> TemporalRecipe:
-        """`types` are those of the seeds."""
+        """`types` are the types of the seeds."""
         schema = dataset.schema
         if not any(relation.has_times for relation in schema.relations):
             raise NotPossible(
@@ -72,7 +73,7 @@ class TemporalRecipe:
         return not self.own and not self.columns
 
     def of(self, seeds: TypedIds, given: Ids | None) -> Temporal:
-        """For these seeds; `given` are the times that came with them."""
+        """The rule for these seeds; `given` are the times that came with the request."""
         times = given if self.are_given else None
         if self.columns:
             times = self._times_in_columns(seeds)

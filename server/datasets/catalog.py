@@ -19,8 +19,8 @@ from graphzero.files.paths import datasets, files_of
 from graphzero.server.datasets.read_plan import ReadPlan
 
 _REASONS_SHOWN = 3
-# Of all types and relations of a dataset, as keys have them: a result that names each of them a few
-# times must fit into a message.
+# Most bytes of the encoded names of all types and relations of a dataset: a result that has each
+# name a few times must fit into a message.
 _MAX_NAME_BYTES = 256 << 10
 
 
@@ -38,15 +38,15 @@ class Version:
 
     datasets: dict[str, Dataset]
     is_new: dict[str, bool]
-    """Of each dataset: whether it was opened now, instead of kept."""
+    """By name: whether the dataset was opened now, instead of kept open."""
     left_out: dict[str, str] = field(default_factory=dict)
-    """Why: by the names of those that could not be opened and were not served before."""
+    """By name: why a dataset that was not served before could not be opened."""
     outdated: dict[str, str] = field(default_factory=dict)
-    """Why: of those that are served as they were, because they cannot be opened now."""
+    """By name: why a dataset cannot be opened now, so that it is served as it was."""
 
 
 class Catalog:
-    """Looks datasets up. A session keeps the Dataset it got; adopt() changes what later ones get.
+    """Looks datasets up. A session keeps its Dataset; adopt() changes what later sessions get.
 
     Used by the event loop's thread, except for read().
     """
@@ -59,10 +59,11 @@ class Catalog:
         self.adopt(self.read())
 
     def read(self) -> Version:
-        """Opens what is new, on any thread, one at a time; adopt() then serves it.
+        """Opens datasets that are new or have changed; adopt() then serves them. May be called on
+        any thread, but on one at a time.
 
-        Datasets whose files are the same, and sound, stay open: rows that are kept of them stay
-        known. Raises if nothing can be served, or for want of descriptors.
+        Datasets whose files are the same, and sound, stay open, so that their rows in the row cache
+        stay usable. Raises if nothing can be served, or if file descriptors run out.
         """
         if not self._data.is_dir():
             raise InputError(f"{self._data}: found no directory, expected a dataset or several")
@@ -80,7 +81,7 @@ class Catalog:
             except (GraphZeroError, OSError, ValueError) as error:
                 if _is_of_the_process(error):
                     raise
-                # Without the frames, which would keep what was opened so far if all of it fails.
+                # Without the error's frames, which would keep opened files if all datasets fail.
                 failure = error.with_traceback(None)
                 if known is None:
                     left_out[name] = error_text(error)
@@ -96,8 +97,8 @@ class Catalog:
         return Version(found, is_new, left_out, outdated)
 
     def _read_all_in_the_planned_way(self, found: dict[str, Dataset]) -> None:
-        """One that is in use is not touched: if it is to be read in another way, it is opened
-        again."""
+        """Applies the plan. A dataset in use is not changed: if it is to be read in another way, it
+        is opened again."""
         plans = self._plan.make(list(found.values()))
         for dataset, plan in zip(list(found.values()), plans, strict=True):
             if dataset is not self._now.datasets.get(dataset.name):
@@ -125,7 +126,7 @@ class Catalog:
         return self._now.left_out
 
     def find(self, name: str) -> Dataset:
-        """By name; "" is the only one."""
+        """The dataset of that name; "" stands for the only one."""
         served, left_out = self._now.datasets, self._now.left_out
         if not name and len(served) == 1 and not left_out:
             return next(iter(served.values()))
@@ -168,7 +169,7 @@ def _open(path: Path) -> Dataset:
 
 
 def _open_again(known: Dataset) -> Dataset | None:
-    """The same files; None if they are not there any more."""
+    """Opens the same files again; None if they are gone or were replaced."""
     try:
         opened = _open(known.path)
     except (GraphZeroError, OSError, ValueError) as error:

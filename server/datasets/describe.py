@@ -1,4 +1,4 @@
-"""What the daemon says of a dataset to trainers."""
+"""Describes a dataset to trainers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from graphzero.files.paths import CATEGORIES_SUFFIX
 from graphzero.files.schema import Relation
 from graphzero.proto import graphzero_pb2 as pb
 
-# Of the names of one column's values. With longer ones the answer might not fit into a message.
+# Most bytes of the names of one column's values: with longer ones the answer might not fit into a
+# message.
 _MAX_VALUE_NAME_BYTES = 64 << 10
 _ROLES = {
     "node": pb.COLUMN_ROLE_NODE,

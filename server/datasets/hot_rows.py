@@ -1,7 +1,7 @@
-"""Rows that samples will ask for most, kept before anyone asks for them.
+"""Puts the rows that samples will need most into the row cache before anyone asks for them.
 
-A node is found along its edges, so how often depends on how many it has. A cache learns this only
-by seeing rows twice, and in a large graph a row of medium degree comes up once in a hundred
+Samples find a node along its edges, so a node with many edges is found often. A cache learns this
+only by seeing rows twice, and in a large graph a row of medium degree comes up once in a hundred
 batches.
 """
 
@@ -20,19 +20,21 @@ from graphzero.files.topology_file import TopologyFile
 from graphzero.server.datasets.pace import Pace
 
 _NODES_AT_A_TIME = 1 << 20  # 8 MiB of offsets
-# Of rows that are read at a time: while requests wait for the disk, so few that they hardly notice.
+# Bytes of rows that are read at a time. While requests wait for the disk it is the second number,
+# which is so small that they hardly notice.
 _BYTES_AT_A_TIME = 2 << 20
 _BYTES_BETWEEN_REQUESTS = 128 << 10
-_SHARE_OF_DISK = 0.1  # of its time, while requests wait
+_SHARE_OF_DISK = 0.1  # of the disk's time, while requests wait for it
 _HIGHEST_DEGREE = 1 << 16  # nodes with more edges are counted together at this degree
 _ROW_OVERHEAD = 32  # bytes that the cache takes for a row beside the row, at most
 _SHARE_OF_CACHE = 0.9  # the rest is for rows that turn out to be hot
 
 
 def fill(cache: _engine.RowCache, datasets: Sequence[Dataset], pace: Pace) -> int | None:
-    """How many rows went to the free part of the cache; None if it was stopped. Raises OSError.
+    """Fills the free part of the cache; returns how many rows, or None if it was stopped. Raises
+    OSError.
 
-    Datasets get equal shares, and in each the columns of a node stand or fall together.
+    Datasets get equal shares. Of each node the rows of all columns are put there, or none.
     """
     kept = [found for found in map(_kept_types, datasets) if found]
     usage = cache.usage()
@@ -60,12 +62,13 @@ class _KeptType:
 
     @property
     def node_bytes(self) -> int:
-        """What the cache takes for a node."""
+        """Bytes that the cache takes for a node."""
         return sum(column.stored_row_bytes + _ROW_OVERHEAD for column in self.columns)
 
     @property
     def bytes_asked(self) -> int:
-        """In proportion to what samples will ask for, if every edge is followed as often."""
+        """Proportional to the bytes that samples will read, if they follow all edges equally
+        often."""
         edges = sum(
             relation.num_edges
             for relation in self.graph.schema.relations
@@ -81,7 +84,7 @@ def hot_nodes(graph: TopologyFile, most: int, type: int = 0) -> Iterator[npt.NDA
         counts += np.bincount(degree, minlength=len(counts))
     at_least = np.cumsum(counts[::-1])[::-1]  # entry d: how many nodes have d edges or more
     fits = np.flatnonzero(at_least <= most)
-    # All nodes from this degree on, and some that have one edge less.
+    # All nodes of this degree or more fit, and some that have one edge less.
     lowest = int(fits[0]) if len(fits) else len(counts)
     left = most - (int(at_least[lowest]) if lowest < len(counts) else 0)
     for begin, degree in _degrees(graph, type):
@@ -94,11 +97,11 @@ def hot_nodes(graph: TopologyFile, most: int, type: int = 0) -> Iterator[npt.NDA
 
 
 def _degrees(graph: TopologyFile, type: int) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    """(first node, edges of each), read in order from the file.
+    """Pieces of nodes: the first node, and how many edges each has, read in order from the file.
 
-    Samples follow in-edges to the nodes at their other ends: those are found by their out-edges, in
-    each relation that begins at their type. A file that was replaced meanwhile has other degrees,
-    and then other rows are kept.
+    Samples follow in-edges to the sources of these edges. So a node is found along its out-edges,
+    in each relation whose source is the node's type. If the file was replaced meanwhile, degrees
+    are those of the new file, and other rows are kept.
     """
     sections = _offsets_of_rows(graph, type)
     count = graph.schema.types[type].count if sections else 0
@@ -108,7 +111,7 @@ def _degrees(graph: TopologyFile, type: int) -> Iterator[tuple[int, npt.NDArray[
             found = _degrees_of(graph, offsets, begin, len(degree))
             if found is None:
                 return
-            # A damaged file gives wild degrees here, and errors to those who sample.
+            # A damaged file gives wild degrees here; requests that sample from it get errors.
             degree += np.clip(found, 0, _HIGHEST_DEGREE)
         yield begin, np.minimum(degree, _HIGHEST_DEGREE)
 
@@ -116,8 +119,8 @@ def _degrees(graph: TopologyFile, type: int) -> Iterator[tuple[int, npt.NDArray[
 def _degrees_of(
     graph: TopologyFile, offsets: _engine.SectionInfo, begin: int, count: int
 ) -> npt.NDArray[np.int64] | None:
-    """Edges of each of these nodes in one relation; None if the file is another by now, which is
-    shorter."""
+    """Number of edges of each of these nodes in one relation; None if the file was replaced by a
+    shorter one."""
     adjacency = offsets.name.removesuffix(".indptr")
     degrees = np.empty(count, np.int64)
     if graph.disk is not None and graph.disk.known_degrees(
@@ -131,8 +134,8 @@ def _degrees_of(
 
 
 def _offsets_of_rows(graph: TopologyFile, type: int) -> list[_engine.SectionInfo]:
-    """Where the out-edges of a type's nodes begin, in each relation; in a relation within the type
-    that has only in-edges, those stand for them."""
+    """The sections that say where the out-edges of a type's nodes begin, one for each relation. If
+    a relation within the type has only in-edges, these are taken instead."""
     sections = {(found.name, found.relation): found for found in graph.topology.sections}
     found = []
     for relation in graph.schema.relations:
@@ -150,7 +153,7 @@ def _kept_types(dataset: Dataset) -> list[_KeptType]:
     columns: dict[int, list[ColumnFile]] = {}
     for key, column in dataset.columns.items():
         is_direct = column.reader.path == _engine.ColumnPath.DIRECT
-        # Of a part, only the rows that are its own could be read here.
+        # Of a sharded column, only the rows of this daemon's part could be read here.
         if column.role == "node" and is_direct and column.shard is None:
             number = dataset.schema.number_of(split_key(key)[0])
             columns.setdefault(number, []).append(column)
@@ -158,7 +161,7 @@ def _kept_types(dataset: Dataset) -> list[_KeptType]:
 
 
 def _keep(column: ColumnFile, nodes: npt.NDArray[np.int64], pace: Pace) -> bool:
-    """Reads the rows, by which they get into the cache; False if it was stopped."""
+    """Reads the rows, which puts them into the cache; False if it was stopped."""
     out = np.empty(max(_BYTES_AT_A_TIME, column.row_bytes), np.uint8)
     begin = 0
     while begin < len(nodes):

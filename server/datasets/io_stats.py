@@ -12,8 +12,8 @@ from graphzero.proto import graphzero_pb2 as pb
 
 
 def column_stats(datasets: Iterable[Dataset]) -> list[pb.ColumnStats]:
-    """Of columns, and of graphs that do not fit into memory; those that were read from come
-    first."""
+    """Statistics of columns, and of graphs that do not fit into memory. Those that were read from
+    come first."""
     return sorted(_column_stats(datasets), key=lambda column: column.gathers == 0)
 
 
@@ -66,7 +66,7 @@ def _merge_gap(column: ColumnFile) -> int:
 def row_cache_stats(
     cache: _engine.RowCache | None, columns: Iterable[pb.ColumnStats]
 ) -> pb.RowCacheStats | None:
-    """`columns` are all that could use it; those that do are direct."""
+    """`columns` are all columns. Direct ones use the cache, and so do rows of other parts."""
     if cache is None:
         return None
     usage = cache.usage()
@@ -85,6 +85,6 @@ def row_cache_stats(
 
 
 def _misses(column: pb.ColumnStats) -> int:
-    """Rows that were read from the disk. Gathers count hits as they come and rows when they are
-    done, so that one under way may have more hits than rows."""
+    """Rows that were read from the disk. A gather counts its hits as they come and its rows when it
+    is done, so there may be more hits than rows while it is under way."""
     return max(0, column.rows - column.cache_hits - column.mapped_rows)

@@ -1,7 +1,7 @@
-"""How far apart rows may be for one read to bring both, by what each disk gives.
+"""Chooses how far apart two rows may be for one read to fetch both, by measuring each disk.
 
-A disk that is paid for by the read, as volumes in a cloud are, transfers a hundred kilobytes in the
-time of one more read; a fast local one hardly a page (native/io/disk_rates.h).
+A disk whose reads per second are limited, such as a volume in a cloud, transfers a hundred
+kilobytes in the time of one more read; a fast local disk hardly a page (native/io/disk_rates.h).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from graphzero.files.dataset import Dataset
 def choose_merge_gaps(
     datasets: Iterable[Dataset], stopped: Callable[[], bool]
 ) -> list[tuple[ColumnFile, _engine.DiskRates]]:
-    """Measures each disk with the largest column that is read around the page cache, and sets the
-    gap of all columns there. Columns that are too short to tell leave it as it is. Returns what was
-    measured, and with which column. Raises OSError."""
+    """Measures each disk with its largest column that is read around the page cache, and sets the
+    gap of all such columns on that disk. If that column is too short to measure with, the gap stays
+    as it is. Returns the rates, each with the column that was used. Raises OSError."""
     disks: dict[int, list[ColumnFile]] = {}
     for dataset in datasets:
         for column in dataset.columns.values():

@@ -1,8 +1,8 @@
-"""Reading in the background that lets requests have the disk.
+"""Lets reading in the background give way to requests.
 
-A request waits for hundreds of reads one after the other; what the daemon reads ahead of time only
-makes later ones faster. So while requests wait for the disk, reading ahead takes a small share of
-its time, and all of it when nobody does.
+A request waits for hundreds of reads one after the other, while reading ahead only makes later
+requests faster. So reading ahead takes a small share of the disk's time while requests wait for the
+disk, and all of it otherwise.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import time
 
 from graphzero import _engine
 
-_LOOK_S = 0.005  # between two looks at whether requests wait
-_LONGEST_S = 10.0  # that a step may be paid for with
+_LOOK_S = 0.005  # between two checks whether requests wait
+_LONGEST_S = 10.0  # longest wait after one step
 
 
 class Pace:
-    """Of one thread. `stop` ends its waiting."""
+    """Paces the reads of one thread. Setting `stop` ends its wait."""
 
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
@@ -33,8 +33,8 @@ class Pace:
         return _engine.calls_at_disk() > 0
 
     def give_way(self, share: float) -> None:
-        """After a step of reading: waits until no request waits for the disk, but only so long that
-        steps get `share` of the time."""
+        """To be called after each step of reading. Waits while requests wait for the disk, but only
+        as long as steps still get `share` of the time."""
         now = time.monotonic()
         until = now + min((now - self._began) * (1 / share - 1), _LONGEST_S)
         while self.requests_wait() and time.monotonic() < until:

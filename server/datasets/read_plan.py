@@ -1,4 +1,4 @@
-"""How each file of the datasets is read: what fits into memory, and what goes around it."""
+"""Decides how each file of the datasets is read: from memory if it fits, else from the disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphzero.server.settings.config import IoConfig
 class ReadPlan:
     """Decides for all files together. One row cache serves all of them, also after a reload.
 
-    Used by one thread at a time: that which opens datasets.
+    Used by one thread at a time: the one that opens datasets.
     """
 
     def __init__(self, config: IoConfig, memory: MemoryDivision) -> None:
@@ -27,14 +27,14 @@ class ReadPlan:
         self.row_cache: _engine.RowCache | None = None
 
     def make(self, datasets: Sequence[Dataset]) -> list[DatasetPlan]:
-        # After a reload the daemon itself holds some: that must not make files look too large.
+        # At a reload the daemon itself holds memory: that must not make files look too large.
         memory = min(self._memory.available, available_memory() + self._memory.daemon)
         plans = plan_reading(datasets, memory, self._config.feature_io, self._config.topology_io)
         self._row_starts = sum(plan.graph.row_starts for plan in plans)
         return plans
 
     def apply(self, plan: DatasetPlan, dataset: Dataset) -> None:
-        """For a dataset that nobody uses yet."""
+        """Applies the plan of a dataset that nobody uses yet."""
         dataset.graph.read_by(plan.graph)
         for name, column in dataset.columns.items():
             path = plan.columns[name]
@@ -64,7 +64,7 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
 
 
 def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
-    """What the machine does not offer."""
+    """Warnings: what the machine does not offer, and which columns are not served."""
     if problem := engine_problem():
         yield problem
     for dataset in datasets:
@@ -82,7 +82,7 @@ def problems(datasets: Iterable[Dataset]) -> Iterator[str]:
 
 
 def describe(datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> Iterator[str]:
-    """Lines for the banner: a word about what lies in memory, and each file that does not."""
+    """Lines for the banner: which files fit into memory, and how each of the others is read."""
     in_memory, others = [], []
     for dataset in datasets:
         graph = dataset.graph

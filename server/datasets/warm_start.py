@@ -1,9 +1,9 @@
-"""Reads ahead in the background what requests will need: of graphs that do not fit into memory,
-where rows begin; the files that do fit, once and in order; of columns that do not, the rows that
-will be asked for most, as far as the row cache has room.
+"""Reads ahead in the background what requests will need: the row starts of graphs that do not fit
+into memory; the files that do fit, once and in order; and of columns that do not fit, the rows that
+samples will need most, as far as the row cache has room.
 
-Trainers need not wait for it: what is not there yet is read when it is asked for, and then goes
-first (pace.py).
+Trainers need not wait for it: a request reads what is not in memory yet, and its reads go first
+(pace.py).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ log = logging.getLogger("graphzero.server")
 
 # The rest of the available memory is left to batches and to everyone else on the machine.
 _SHARE_OF_MEMORY = 0.75
-# Of the disk's time, while requests wait for it. Row starts are read in seconds, and every request
-# that waits needs fewer reads from then on.
+# Share of the disk's time while requests wait for it. Reading row starts takes seconds, and every
+# request needs fewer reads from then on.
 _ROW_STARTS_SHARE = 0.5
 
 
@@ -48,10 +48,10 @@ class WarmStart:
     def __init__(self, mode: str) -> None:
         self._mode = mode
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     def begin(self, datasets: Iterable[Dataset], row_cache: _engine.RowCache | None) -> None:
-        self._stop.set()  # what it does now ends by itself; the event loop does not wait for it
+        self._stop.set()  # the thread before ends by itself; the event loop does not wait for it
         datasets = list(datasets)
         files = _files(datasets, self._mode)
         graphs = [d for d in datasets if d.graph.reading.row_starts and self._mode != "none"]
@@ -70,17 +70,19 @@ class WarmStart:
         except RuntimeError as error:
             log.warning("no warm start, files are read as they are asked for: %s", error)
             return
-        self._thread = thread
+        self._threads = [*(t for t in self._threads if t.is_alive()), thread]
 
     def stop(self) -> None:
         """Tells the thread to end."""
         self._stop.set()
 
     def join(self, timeout_s: float) -> bool:
-        """Whether it has ended, which it does after at most one step of reading."""
-        if self._thread is not None:
-            self._thread.join(timeout_s)
-        return self._thread is None or not self._thread.is_alive()
+        """Waits for the thread, which ends after at most one step of reading, and for those that it
+        replaced. True if all have ended."""
+        until = time.monotonic() + timeout_s
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
 
 def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
@@ -90,13 +92,13 @@ def _files(datasets: Sequence[Dataset], mode: str) -> list[_File]:
     graphs = [
         _File(dataset, dataset.graph.path.name, dataset.graph.topology)
         for dataset in datasets
-        if not dataset.graph.reading.from_disk  # which keeps what it needs in memory itself
+        if not dataset.graph.reading.from_disk  # such a graph keeps in memory what it needs
     ]
     columns = [
         _File(dataset, f"{key}{COLUMN_SUFFIX}", column.matrix)
         for dataset in (datasets if mode == "all" else ())
         for key, column in dataset.columns.items()
-        if column.reader.path != _engine.ColumnPath.DIRECT  # which asks nothing of the page cache
+        if column.reader.path != _engine.ColumnPath.DIRECT  # it does not use the page cache
     ]
     return graphs + sorted(columns, key=lambda file: file.opened.file_bytes)
 
@@ -140,7 +142,7 @@ def _keep_row_starts(dataset: Dataset, stop: threading.Event) -> None:
     graph = dataset.graph
     if graph.disk is None:
         return
-    before = graph.disk.stats().row_starts_bytes  # of the warm start before a reload
+    before = graph.disk.stats().row_starts_bytes  # kept by the warm start before a reload
     try:
         for _ in graph.read_row_starts():
             pace.give_way(_ROW_STARTS_SHARE)

@@ -1,4 +1,4 @@
-"""Calls sessions back whose request waits for memory, when it could get some."""
+"""Calls back a session whose request waits for memory, when there is room for it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Budget(Protocol):
 class MemoryGate:
     """Belongs to the event loop's thread.
 
-    The budget knows what each session failed to get, and names those for whom there is room: a
-    release costs nothing for the others. A worker that got no memory has told the budget, but not
-    yet the gate, so the budget's call may come first; it is kept until wait().
+    The budget knows how much each session failed to get, and names the sessions for which there is
+    room now; a release costs nothing for the others. A worker that got no memory has told the
+    budget, but not yet the gate, so the budget's call may come before wait(). Then it is kept.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -36,7 +36,7 @@ class MemoryGate:
             self._waiting[number] = retry
 
     def leave(self, number: int) -> None:
-        """The session waits no more; what it is called for from now on is for its next wait()."""
+        """The session waits no more. A call that comes from now on is kept for its next wait()."""
         self._waiting.pop(number, None)
 
     def forget(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Results that travel in messages: memory of the daemon's own, until they are sent."""
+"""Results that travel in messages: they lie in the daemon's own memory until they are sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InlineBlock:
         self.bytes = np.empty(size, np.uint8)
 
     def damage(self) -> str:
-        """Nobody else can reach this memory."""
+        """Always "": nobody else can reach this memory."""
         return ""
 
     def array(self, offset: int, shape: list[int], dtype: str) -> npt.NDArray[Any]:
@@ -47,7 +47,7 @@ class InlineBudget:
     """
 
     def __init__(self, shared: _engine.MemoryBudget) -> None:
-        """`shared` is that of the regions, which the results count against as well."""
+        """`shared` is the budget of the regions, against which the results count as well."""
         self._shared = shared
         self.limit = shared.limit // 2
         self.gate = MemoryGate(self)
@@ -111,7 +111,7 @@ class InlineMemory(ResultMemory):
             self._waits_for = 0
             try:
                 block = InlineBlock(self._next_id, size)
-            except BaseException:  # the system has no memory, whatever was planned
+            except BaseException:  # the system has no memory although the budget allows it
                 self._budget.give(size)
                 raise
             self._next_id += 1
@@ -122,7 +122,7 @@ class InlineMemory(ResultMemory):
         return True
 
     def take_ready(self) -> bool:
-        """Whether what it failed to get may be there now; says so once."""
+        """Whether there is room now for the allocation that last failed. True only once."""
         with self._lock:
             size = self._waits_for
             if not size or not self._budget.has_room(size, held=sum(self._held.values())):
@@ -136,10 +136,10 @@ class InlineMemory(ResultMemory):
         self._give(freed)
 
     def release(self, block_ids: Collection[int]) -> None:
-        """A result that was sent is not kept: there is nothing to release."""
+        """Does nothing: a result that was sent is not kept."""
 
     def region_mapped(self, region_id: int) -> None:
-        """There are no regions."""
+        """Does nothing: there are no regions."""
 
     def hand_over(
         self,
@@ -152,7 +152,7 @@ class InlineMemory(ResultMemory):
         outbox.put(answer, when_sent)
 
     def describe(self, stats: pb.SessionStats) -> None:
-        """The statistics count regions and the blocks in them."""
+        """Adds nothing: the statistics count only regions and the blocks in them."""
 
     def holders_text(self) -> str:
         with self._lock:

@@ -38,7 +38,7 @@ class ResultMemory(ABC):
     """try_allocate() and has_warm() may be called on any thread, all else on the event loop's."""
 
     def __init__(self, number: int, gate: MemoryGate) -> None:
-        """`number` is what the session is called in the budget that `gate` watches."""
+        """`number` identifies the session in the budget that `gate` watches."""
         self._number = number
         self._gate = gate
 
@@ -51,7 +51,7 @@ class ResultMemory(ABC):
 
     @abstractmethod
     def has_warm(self, size: int) -> bool:
-        """Whether a block that small takes no time to get."""
+        """Whether a block of `size` bytes can be had without a system call."""
 
     @abstractmethod
     def give_back(self, block: ResultBlock) -> None:
@@ -59,8 +59,8 @@ class ResultMemory(ABC):
 
     @abstractmethod
     def release(self, block_ids: Collection[int]) -> None:
-        """The trainer needs these no more. Others than were handed over to it are left alone: a
-        worker may still write to them."""
+        """The trainer needs these blocks no more. Ids of blocks that were not handed over to it are
+        ignored: a worker may still write to such a block."""
 
     @abstractmethod
     def region_mapped(self, region_id: int) -> None:
@@ -78,7 +78,7 @@ class ResultMemory(ABC):
 
     @abstractmethod
     def describe(self, stats: pb.SessionStats) -> None:
-        """Adds what the session holds."""
+        """Adds the shared memory that the session holds to `stats`."""
 
     def held_by_age(self) -> Sequence[int]:
         """Bytes of shared memory in blocks that the session holds, see SharedMemoryStats."""

@@ -14,15 +14,15 @@ _NOBODY = 1 << 63
 
 
 class Waiter(Protocol):
-    """What is asked of a request that waits."""
+    """What MemoryTurns needs of a request that waits."""
 
     @property
     def number(self) -> int:
-        """Counts the session's requests."""
+        """The request's number within its session."""
 
     @property
     def queued(self) -> bool:
-        """For a worker, or at one."""
+        """Whether it waits for a worker or runs on one."""
 
     def submit(self, *, first: bool) -> None:
         """Tries again, before other requests of its session."""
@@ -35,7 +35,7 @@ class MemoryTurns:
         self._memory = memory
         self._waiting: dict[int, Waiter] = {}
         self.oldest = _NOBODY
-        """The number of the oldest that waits, or one that no request has. Workers read it too."""
+        """The number of the oldest waiting request, or _NOBODY. Workers read it too."""
 
     @property
     def nobody_waits(self) -> bool:
@@ -61,10 +61,10 @@ class MemoryTurns:
             self._retry_oldest()
 
     def leave(self, request: Waiter) -> None:
-        """The request is answered, if it waited at all: the next one has its turn."""
+        """The request is answered. If it was waiting, the next one has its turn."""
         if self._waiting.pop(request.number, None) is not None:
             self.oldest = min(self._waiting, default=_NOBODY)
-            # The next one asks by itself, and the memory calls again if that is in vain.
+            # The next request tries at once, and waits for a call of its own if it fails.
             self._memory.expect_no_call()
             self._retry_oldest()
 

@@ -1,17 +1,17 @@
-"""Requests that the engine refused working memory, and who goes on when some is free.
+"""Requests that the engine refused working memory, and which of them goes on when some is free.
 
-A request that is refused has let go of everything, so requests never wait for each other. It is run
-again from the start, with the memory that it turned out to need set aside for it; draws are a
-function of the request, so nothing changes but the time.
+A request that is refused has given up all its memory, so requests never wait for each other. It
+runs again from the start, with the memory that it turned out to need reserved for it. A draw is a
+function of the request, so only the time changes.
 
-A request that waits for much memory keeps others from taking what becomes free, or it would wait
-for ever. Small ones go on all the same: a quarter of the memory is theirs, since no request that
-waits beside other sessions gets more than the rest. Each session may have one of them at a time,
-with an equal part of the quarter.
+A request that waits for much memory keeps others from taking memory that becomes free; otherwise it
+would wait for ever. Small requests go on all the same: a quarter of the memory is left for them,
+since a request gets at most three quarters while there are other sessions. Each session may have
+one small request go ahead at a time, with an equal part of the quarter.
 
-Requests that wait for shared memory keep what they drew as long as nobody needs that memory, and
-draw again otherwise. A trainer that is slower than the daemon always has one that waits: drawing
-every batch twice would cost it the processor.
+Requests that wait for shared memory keep their draws as long as nobody needs that working memory,
+and draw again otherwise. A trainer that is slower than the daemon always has a request that waits:
+drawing every batch twice would waste processor time.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class Waiting(Protocol):
     call: _engine.Call
     answered: bool
     queued: bool
-    """For a worker, or at one."""
+    """Whether it waits for a worker or runs on one."""
     session_id: int
 
     def seconds_used(self) -> float:
         """Thread time of the request's session so far."""
 
     def run_again(self) -> None:
-        """Memory is set aside; try once more."""
+        """Memory is reserved: try once more."""
 
 
 class Parked(Protocol):
     """A drawn request that waits for shared memory."""
 
     def drop_draw(self) -> bool:
-        """Gives up what was drawn; False if it is in use, or was given up."""
+        """Gives up the draw; False if it is in use, or was given up before."""
 
 
 class WorkingMemoryLine:
@@ -51,17 +51,18 @@ class WorkingMemoryLine:
     def __init__(
         self, limit: int, newcomers_seconds: Callable[[], float] = _engine.newcomers_seconds
     ) -> None:
-        """`newcomers_seconds`: the thread time that a session which comes now counts as having used
+        """`newcomers_seconds` returns the thread time that a new session counts as having used
         (native/base/threads.h)."""
         self._limit = limit
         self._newcomers_seconds = newcomers_seconds
         self.sessions = 0
-        """How many there are, which the service says."""
-        # With what newcomers counted as having used when it came. A client that opens a session for
-        # each request, which has used nothing yet, would otherwise always go first.
+        """Number of open sessions, set by the service."""
+        # Each request with the newcomers' seconds of the moment when it began to wait. Otherwise a
+        # client that opens a new session for each request, which has used no time, would always go
+        # first.
         self._waiting: list[tuple[float, Waiting]] = []
-        self._went_ahead: dict[int, Waiting] = {}  # the small one that did so last, by session
-        # Dicts as ordered sets.
+        self._went_ahead: dict[int, Waiting] = {}  # by session: the last small one that did so
+        # A dict as an ordered set.
         self._parked: dict[Parked, None] = {}
 
     def __len__(self) -> int:
@@ -69,7 +70,7 @@ class WorkingMemoryLine:
 
     @property
     def largest(self) -> int:
-        """Bytes that one request may have: not all of them, if that would stop other sessions."""
+        """Bytes that one request may have: three quarters of the limit beside other sessions."""
         return self._limit if self.sessions <= 1 else self._limit * 3 // 4
 
     def wait(self, request: Waiting) -> None:
@@ -83,8 +84,9 @@ class WorkingMemoryLine:
         self._parked.pop(request, None)
 
     def serve(self) -> None:
-        """To be called when memory may have been freed. First come those whose session has used the
-        least thread time; who cannot have enough keeps later ones from taking what becomes free."""
+        """To be called when memory may have been freed. Requests whose session has used the least
+        thread time come first. One that cannot get enough memory keeps later ones from taking what
+        becomes free."""
         while self._waiting:
             first = min(self._waiting, key=lambda one: max(one[0], one[1].seconds_used()))
             request = first[1]
@@ -97,7 +99,7 @@ class WorkingMemoryLine:
             if not request.answered:
                 request.run_again()
         _engine.set_work_claim(0)
-        self._went_ahead.clear()  # of nobody: a session that has ended is not kept
+        self._went_ahead.clear()  # so that no ended session is kept alive
 
     def _let_small_ones_go_ahead(self) -> None:
         for number, last in list(self._went_ahead.items()):
@@ -108,7 +110,7 @@ class WorkingMemoryLine:
             request = entry[1]
             if request.session_id in self._went_ahead or request.call.needed > part:
                 continue
-            # All of the part: what it was refused is rarely the last that it needs.
+            # Reserves the whole part: the allocation that failed is rarely the request's last.
             if not request.answered and request.call.reserve(part):
                 self._waiting.remove(entry)
                 self._went_ahead[request.session_id] = request

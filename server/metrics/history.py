@@ -18,7 +18,7 @@ class History:
         self._points: deque[dict[str, Any]] = deque(maxlen=_SECONDS)
 
     def add(self, metrics: RequestMetrics, shm_used: int) -> None:
-        """Sums since the start: who reads them takes differences, whatever lies between."""
+        """Adds sums since the start, of which readers take differences, even across gaps."""
         self._points.append(
             {
                 "unix_ms": int(1000 * time.time()),
@@ -37,6 +37,6 @@ class History:
 
 
 def _all_latencies(metrics: RequestMetrics) -> list[int]:
-    """Of all kinds, each from the last id to the answer."""
+    """The latency histogram of requests of all kinds, each from its last id to its answer."""
     totals = [times.total.entries for times in metrics.times.values()]
     return [sum(entries) for entries in zip(*totals, strict=True)]

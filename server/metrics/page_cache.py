@@ -1,7 +1,7 @@
 """How much of each file lies in memory, asked of the kernel on a thread of its own.
 
-Asking takes about 10 ms for a GB that is cached. So it is done only while somebody wants to know,
-never more than a hundredth of the time, and the answer may be a few seconds old.
+Asking takes about 10 ms for a GB that is cached. So the thread asks only while somebody reads the
+statistics, spends at most a hundredth of the time on it, and the answer may be a few seconds old.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class _Answer:
 
 
 class PageCache:
-    """Belongs to the event loop's thread, but for what its own thread does."""
+    """Belongs to the event loop's thread, except for _look(), which runs on a thread of its own."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """Of at most `most` files."""
+        """Asks about at most `most` files."""
         self._most = most
         self._clock = clock
         self._answer = _Answer([], 0.0, [])
@@ -44,7 +44,7 @@ class PageCache:
         self._thread: threading.Thread | None = None
 
     def files(self, datasets: Sequence[Dataset]) -> list[pb.FileStats]:
-        """The last answer, and lets the next one be asked for."""
+        """Returns the last answer, and starts the thread for the next one if it is time."""
         datasets = list(datasets)
         self._ask(datasets)
         answer = self._answer
@@ -56,7 +56,7 @@ class PageCache:
         return answer.files
 
     def join(self, timeout_s: float) -> bool:
-        """Whether its thread has ended."""
+        """Waits for the thread; True if it has ended."""
         if self._thread is not None:
             self._thread.join(timeout_s)
         return self._thread is None or not self._thread.is_alive()
@@ -71,7 +71,7 @@ class PageCache:
         )
         try:
             self._thread.start()
-        except RuntimeError:  # no thread to be had: the next who asks tries again
+        except RuntimeError:  # the system refuses a thread: the next call tries again
             self._thread = None
 
     def _look(self, datasets: list[Dataset]) -> None:
@@ -84,7 +84,7 @@ class PageCache:
                 file.resident_byte_size = sum(parts)
                 file.resident_percent.extend(_percent(parts, file.byte_size))
                 files.append(file)
-        except Exception:  # a bug here must not be the end of the numbers, nor be hidden
+        except Exception:  # a bug here must neither stop the statistics nor stay hidden
             log.exception("cannot ask how much of the files lies in memory")
         now = self._clock()
         self._next = now + max(_LEAST_PAUSE_S, (now - began) / _SHARE_OF_TIME)
@@ -103,7 +103,8 @@ class PageCache:
 
 
 def _percent(parts: list[int], size: int) -> Iterator[int]:
-    """Of equal parts of a file of `size` bytes, which are whole pages."""
+    """How many percent of each part are resident. The parts of the file, which has `size` bytes,
+    are about equal and consist of whole pages."""
     pages = -(-size // _PAGE)
     for number, resident in enumerate(parts):
         begin = pages * number // len(parts) * _PAGE

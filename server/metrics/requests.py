@@ -18,7 +18,7 @@ from graphzero.server.metrics.durations import DurationCounts
 STAGES = ("queue", "memory", "sampling", "gathering", "delivery", "total")
 OK = "OK"
 CANCELLED = "CANCELLED"
-# Slow is what took this long, unless --slow-request says otherwise.
+# A request that takes this long is slow, unless --slow-request says otherwise.
 SLOW_S = 1.0
 _EVENTS = 32
 _MOST_MESSAGE = 300
@@ -27,7 +27,8 @@ _MOST_MESSAGE = 300
 class StageTimes:
     """Seconds that one request spent in each stage. Stages may come again: then they add up.
 
-    The event loop says when it begins to wait, the worker when that is over; they take turns.
+    The event loop notes when the request begins to wait, the worker when the wait is over; they
+    take turns.
     """
 
     __slots__ = ("_waits_for_memory", "_waits_since", "gathering", "memory", "queue", "sampling")
@@ -38,7 +39,7 @@ class StageTimes:
         self._waits_for_memory = False
 
     def wait(self, *, for_memory: bool) -> None:
-        """From now on it waits: for memory, or for a worker."""
+        """From now on the request waits for memory, or for a worker."""
         self.stop_waiting()
         self._waits_since = time.monotonic()
         self._waits_for_memory = for_memory
@@ -63,9 +64,9 @@ class EndedRequest:
     dataset: str
     kind: str
     code: str
-    """gRPC's name of it; OK for a result."""
+    """gRPC's name of the code; OK for a result."""
     seconds: float | None
-    """From its last id to its answer; None if it was refused before all of it had come."""
+    """From its last id to its answer; None if it was refused before all of its ids had come."""
     stages: StageTimes
     message: str = ""
     result_bytes: int = 0
@@ -95,17 +96,17 @@ def _durations(count: int) -> list[DurationCounts]:
 
 @dataclass
 class SessionCounts:
-    """Of one session."""
+    """Counts of one session."""
 
     requests: int = 0
     failed: int = 0
     result_bytes: int = 0
     waited_us: int = 0
-    """That its trainer waited for data, as it says."""
+    """Microseconds that the trainer waited for data, as it says itself."""
 
 
 class RequestMetrics:
-    """Of all sessions, since the start. Belongs to the event loop's thread."""
+    """Counts of all sessions since the start. Belongs to the event loop's thread."""
 
     def __init__(self, slow_s: float = SLOW_S) -> None:
         self.slow_s = slow_s
@@ -118,9 +119,9 @@ class RequestMetrics:
         self.waited_us = 0
         self.sessions_opened = 0
         self.ended: dict[tuple[str, str], int] = {}
-        """By kind and code."""
+        """Number of ended requests, by kind and code."""
         self.times: dict[str, KindTimes] = {}
-        """By kind."""
+        """Durations, by kind."""
         self.failures: deque[pb.RequestEvent] = deque(maxlen=_EVENTS)
         self.slow: deque[pb.RequestEvent] = deque(maxlen=_EVENTS)
 
@@ -131,8 +132,8 @@ class RequestMetrics:
     def succeed(
         self, kind: str, stages: StageTimes, seconds: float, result: Result, session: SessionCounts
     ) -> KindTimes:
-        """A request has a result. This is on the way of every batch, so it makes nothing. Returns
-        where its delivery is to be counted."""
+        """Counts a request that has a result. Runs for every batch, so it creates no objects.
+        Returns the durations to which its delivery is to be added."""
         self._count_end(kind, OK)
         size = result.layout.byte_size
         session.result_bytes += size
@@ -150,7 +151,8 @@ class RequestMetrics:
         return times
 
     def fail(self, request: EndedRequest, session: SessionCounts) -> None:
-        """What a trainer gives up, a batch fetched ahead for instance, is no failure."""
+        """Counts a request that ended without a result. One that its trainer cancelled, a batch
+        fetched ahead for instance, is no failure."""
         self._count_end(request.kind, request.code)
         if request.code != CANCELLED:
             self.failed += 1
@@ -167,8 +169,8 @@ class RequestMetrics:
         self.ended[key] = self.ended.get(key, 0) + 1
 
     def waited(self, microseconds: int, session: SessionCounts, age_s: float) -> None:
-        """A trainer says how long it has waited since it last said so: believed as far as its
-        session has existed for so long."""
+        """Adds the time that a trainer says it has waited since it last said so. The sum is at most
+        the age of its session."""
         most = max(0, int(age_s * 1_000_000) - session.waited_us)
         microseconds = min(microseconds, most)
         session.waited_us += microseconds

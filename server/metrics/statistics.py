@@ -1,8 +1,8 @@
 """Makes the statistics of everything that is counted: a GetStatsResponse.
 
 This is the one place where numbers leave the daemon. The rpc sends the message as it is; the HTTP
-side port makes Prometheus' text and JSON of it (server/http/), and `graphzero top` shows it. So
-they can differ in when they asked, and in nothing else.
+side port makes Prometheus' text and JSON of it (server/web/), and `graphzero top` shows it. So
+their numbers can differ only because they asked at different times.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from graphzero.server.metrics.page_cache import PageCache
 from graphzero.server.metrics.requests import STAGES
 from graphzero.server.sessions.resources import Shared
 
-# Sessions, columns and files that are listed at most: `ping` asks for the statistics too, so they
-# must fit into a message whatever things are called.
+# At most this many sessions, columns and files are listed. `ping` asks for the statistics too, so
+# they must fit into a message however long the names are.
 MAX_LISTED = 1000
-# Entries of the shared memory that is held, by age (native/shm/session_memory.h).
+# Number of age classes of shared memory that is held (native/shm/session_memory.h).
 _AGES = 5
 
 
 class Session(Protocol):
-    """What is asked of a session."""
+    """What the statistics need of a session."""
 
     @property
     def waiting_for_memory(self) -> int:
@@ -41,7 +41,7 @@ class Session(Protocol):
     def stats(self) -> pb.SessionStats: ...
 
     def held_by_age(self) -> Sequence[int]:
-        """Bytes of shared memory that it holds."""
+        """Bytes of shared memory that it holds, by age."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Statistics:
         )
 
     def close(self, timeout_s: float) -> bool:
-        """Whether no thread of it runs any more."""
+        """Waits for its thread; True if none runs any more."""
         return self._page_cache.join(timeout_s)
 
     def _open_requests(self, sessions: Collection[Session]) -> pb.OpenRequests:

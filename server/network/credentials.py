@@ -41,18 +41,18 @@ class Secrets:
 
 
 class ServedCertificate:
-    """The certificate that new connections are shown. Connections that are there stay."""
+    """The certificate that new connections are shown. Open connections are not affected."""
 
     def __init__(self, key_and_certificate: tuple[bytes, bytes]) -> None:
         self.replace(key_and_certificate)
 
     def replace(self, key_and_certificate: tuple[bytes, bytes]) -> None:
-        import grpc  # not before it is told how to run: see import_grpc()
+        import grpc  # imported late, because import_grpc() must configure it first
 
         self._configuration = grpc.ssl_server_certificate_configuration([key_and_certificate])
 
     def credentials(self) -> Any:
-        """For a port. gRPC asks for the certificate at the start of every handshake."""
+        """Credentials for a port. gRPC asks for the certificate at the start of every handshake."""
         import grpc
 
         return grpc.dynamic_ssl_server_credentials(self._configuration, lambda: self._configuration)
@@ -118,7 +118,8 @@ def _read(path: Path, option: str) -> bytes:
 
 
 def _require_secret(path: Path, option: str) -> None:
-    """Whoever reads the file could pass for a client, or for the daemon."""
+    """Raises InputError if others can get at the file: they could pass for a client, or for the
+    daemon."""
     try:
         found = path.stat()
     except OSError as error:

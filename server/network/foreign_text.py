@@ -6,7 +6,7 @@ MOST_BYTES = 200
 
 
 def foreign_text(text: str) -> str:
-    """In one line of bounded length."""
-    # Cut first: its bytes are what counts on the wire.
+    """The text in one line of bounded length."""
+    # Cut before escaping: the limit is one of bytes as they were sent.
     kept = text.encode()[:MOST_BYTES].decode(errors="ignore")
     return line_text(kept, MOST_BYTES)

@@ -19,7 +19,7 @@ from graphzero.server.network.credentials import ServedCertificate, TlsConfig
 from graphzero.transport.host_port import HostPort, parse_host_port
 from graphzero.transport.runtime_dir import default_socket, private_directory, require_socket_path
 
-# Of a name that stands for several addresses, those that this machine does not have are left out.
+# Errors of an address that this machine does not have. It is skipped if a name has other addresses.
 _NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
@@ -35,7 +35,7 @@ class TcpConfig:
 
 @dataclass(frozen=True)
 class ListenConfig:
-    """Where trainers connect, and where the numbers are told over HTTP."""
+    """Where trainers connect, and where the statistics are served over HTTP."""
 
     socket: Path
     group: str | None = None
@@ -44,7 +44,7 @@ class ListenConfig:
 
     @property
     def tls(self) -> TlsConfig | None:
-        """Of all ports."""
+        """The TLS files, which all ports share."""
         return next((port.tls for port in self.ports), None)
 
     @property
@@ -57,7 +57,7 @@ class ListenConfig:
 
 
 def make_listen(options: Mapping[str, Any]) -> ListenConfig:
-    """From the options' values. Raises InputError for those that do not go together."""
+    """Reads the options' values. Raises InputError for values that do not go together."""
     return ListenConfig(
         socket=options.get("socket", default_socket()).absolute(),
         group=options.get("group"),
@@ -130,7 +130,7 @@ def bind_socket(server: Any, listen: ListenConfig) -> Door:
 
 
 def bind_tcp(server: Any, tcp: TcpConfig, certificate: ServedCertificate | None) -> list[Door]:
-    """Binds --listen; a door for each address that its name stands for, with the real port."""
+    """Binds --listen. Returns a door for each address of its host name, with the actual port."""
     credentials = None if certificate is None else certificate.credentials()
     doors = []
     port = tcp.address.port
@@ -141,7 +141,7 @@ def bind_tcp(server: Any, tcp: TcpConfig, certificate: ServedCertificate | None)
                 port = server.add_insecure_port(where)
             else:
                 port = server.add_secure_port(where, credentials)
-        except RuntimeError:  # it was free a moment ago; gRPC does not say why it cannot have it
+        except RuntimeError:  # the port was free a moment ago; gRPC does not say what is wrong
             raise _cannot_listen(tcp, where, errno.EADDRINUSE) from None
         has_token = tcp.token_file is not None
         doors.append(_tcp_door(replace(address, port=port), credentials is not None, has_token))
@@ -195,8 +195,8 @@ def _tcp_door(address: HostPort, has_tls: bool, has_token: bool) -> Door:
 
 
 def _free_addresses(tcp: TcpConfig) -> list[HostPort]:
-    """The numeric addresses of a name. All of those that this machine has must be free: a client
-    may be sent to any of them, and on another one someone else would answer."""
+    """The numeric addresses of a host name that this machine has. All of them must be free: a
+    client may connect to any of them, and at one that is taken another process would answer."""
     wanted = tcp.address
     try:
         found = socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)

@@ -1,9 +1,9 @@
 """What the messages of one stream cost the event loop, which all trainers share.
 
-The loop takes its turns message by message. A stream whose messages take long to decode or to
-handle, lists of a million entries for instance, would have nearly all of its time. So a stream pays
-for a message that took long: the next one is read only after a pause in which every other stream
-could have used the loop for as long.
+The loop takes turns message by message. A stream whose messages take long to decode or to handle,
+lists of a million entries for instance, would get nearly all of the loop's time. So a stream pays
+for a message that took long: its next message is read only after a pause in which every other
+stream could have used the loop for as long.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import asyncio
 import time
 from types import TracebackType
 
-# Messages of trainers take less, also those with a megabyte of ids.
+# A message that takes less costs no pause. Those of trainers do, even with a megabyte of ids.
 _FREE_S = 0.001
-# A client that has left is noticed when it is read again.
+# Bounded, because a client that has left is noticed only when its stream is read again.
 _LONGEST_PAUSE_S = 1.0
 
 
@@ -26,7 +26,7 @@ class LoopTime:
         self._began = 0.0
 
     def __enter__(self) -> None:
-        self._began = time.thread_time()  # of this thread: others may have the processor meanwhile
+        self._began = time.thread_time()  # without the time in which other threads ran
 
     def __exit__(
         self,

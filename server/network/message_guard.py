@@ -1,15 +1,16 @@
 """Messages that cannot be decoded end their call with INVALID_ARGUMENT and one line in the log.
 
-gRPC would end it with UNKNOWN and write a traceback for each. It deserializes before the handler
-runs, or while the handler asks for the next message, so the deserializer hands over a marker, and
-what stands in front of the handler refuses it. That holds for every service of the daemon.
+Without the guard gRPC would end the call with UNKNOWN and write a traceback. gRPC deserializes
+before the handler runs, or while the handler asks for the next message. So the deserializer returns
+a marker, and a wrapper around the handler refuses it. The guard holds for every service of the
+daemon.
 
-Streams whose messages take long to decode wait for it, see loop_time.py.
+A stream whose messages take long to decode has to pause, see loop_time.py.
 
-gRPC keeps no message, which may take 32 MiB when it is decoded. Its generator of messages has the
-last one until the next comes, so it gets them in envelopes, which are emptied here. And it keeps
-what a call is aborted with, together with the frames that it came from, in a cycle that stays until
-the garbage collector comes: so it leaves here without them.
+The guard also keeps gRPC from holding on to messages, which may take 32 MiB when they are decoded.
+gRPC's generator keeps the last message until the next one comes, so gRPC gets messages in
+envelopes, which are emptied here. gRPC also keeps the error that aborts a call, and the error's
+frames, in a reference cycle until the garbage collector runs, so errors leave here without frames.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class _Envelope:
         self._message = message
 
     def take(self) -> Any:
-        """To be called once."""
+        """Empties the envelope. To be called once."""
         message, self._message = self._message, None
         return message
 
 
 class MessageGuard(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     def __init__(self) -> None:
-        self._streams: set[_Messages] = set()  # under way
+        self._streams: set[_Messages] = set()  # of all calls under way
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], details: grpc.HandlerCallDetails
@@ -51,7 +52,7 @@ class MessageGuard(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         handler = await continuation(details)
         if handler is None:  # no such method, which gRPC answers by itself
             return None
-        time_spent = LoopTime()  # of this call: each gets a handler of its own
+        time_spent = LoopTime()  # of this call only: each call gets a handler of its own
         if handler.request_streaming:
             kind = "stream_stream" if handler.response_streaming else "stream_unary"
             guarded = _guard_stream(getattr(handler, kind), time_spent, self._streams)
@@ -80,7 +81,7 @@ def _encoder(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
 
 
 class _Messages:
-    """What a client sends, as long as it can be decoded."""
+    """The messages of a client's stream. Refuses the first that cannot be decoded."""
 
     def __init__(
         self,

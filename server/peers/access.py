@@ -18,5 +18,5 @@ class PeerAccess:
     watch: StopWatch = field(default_factory=StopWatch)
 
     def rows_of(self, dataset: Dataset) -> RemoteRows:
-        """For one batch."""
+        """Collects rows of other parts for one batch."""
         return RemoteRows(self.peers, self.watch, dataset)

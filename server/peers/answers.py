@@ -1,8 +1,8 @@
-"""Rows for the daemons of other parts, from this daemon's own files and from nothing else.
+"""Sends rows to the daemons of other parts, from this daemon's own files and from nothing else.
 
-Answers are read piece by piece by the workers that serve trainers too, where each peer has its
-turns as a session has. The next piece is read while one is sent, and no more: a peer that reads
-slowly holds two pieces. A few calls are answered at a time; the others wait.
+The workers that serve trainers also read these answers, piece by piece; the scheduler gives each
+peer turns like a session. While one piece is sent, only the next one is read, so a peer that reads
+slowly makes this daemon hold two pieces. A few calls are answered at a time; the others wait.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PIECE_BYTES = 2 << 20
 AT_A_TIME = 16
 # A peer that takes nothing for this long gives its place to others.
 _STALLED_S = 60.0
-# Of the field `rows` of ReadRowsResponse: number and kind (length-delimited).
+# The tag of the field `rows` of ReadRowsResponse: its number and wire type (length-delimited).
 _ROWS_TAG = bytes([pb.ReadRowsResponse.DESCRIPTOR.fields_by_name["rows"].number << 3 | 2])
 
 
@@ -38,7 +38,7 @@ class _Piece(NamedTuple):
 
 
 class PeerAnswers:
-    """For the event loop's thread."""
+    """Belongs to the event loop's thread."""
 
     def __init__(self, catalog: Catalog, scheduler: Scheduler) -> None:
         self._catalog = catalog
@@ -62,7 +62,7 @@ class PeerAnswers:
             await context.abort(code_for(failure), line_text(str(failure), 2000))
 
     def _find(self, request: pb.ReadRowsRequest) -> Dataset:
-        """Raises unless this daemon has what was asked for."""
+        """Raises NotPossible unless this daemon has the part and versions that were asked for."""
         dataset = self._catalog.find(request.dataset)
         asked = request.shard
         if request.sampler_version != _engine.SAMPLER_VERSION:
@@ -98,8 +98,9 @@ class PeerAnswers:
                 ahead.cancel()
 
     def _read(self, lane: str, piece: _Piece) -> asyncio.Future[bytes]:
-        """At a worker. In no call of the engine that could be refused memory: requests of two
-        daemons could then wait for each other. Pieces are small, and there are few at a time."""
+        """Reads a piece on a worker, outside of any call of the engine that could be refused
+        working memory: then requests of two daemons could wait for each other. Pieces are small,
+        and there are few at a time."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bytes] = loop.create_future()
 
@@ -138,8 +139,8 @@ def _pieces(dataset: Dataset, request: pb.ReadRowsRequest) -> Iterator[_Piece]:
 
 
 def _answer(piece: _Piece) -> bytes:
-    """A ReadRowsResponse as it travels, into which rows are gathered straight away: a message
-    object would have the event loop copy them twice more."""
+    """A serialized ReadRowsResponse, into which rows are gathered directly: with a message object
+    the event loop would copy them twice more."""
     assert piece.column.sharded is not None
     size = len(piece.ids) * piece.column.stored_row_bytes
     head = pb.ReadRowsResponse(place=piece.place).SerializeToString() + _ROWS_TAG + _varint(size)
@@ -150,7 +151,7 @@ def _answer(piece: _Piece) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """As protobuf writes the length of what follows."""
+    """A length as protobuf encodes it."""
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)

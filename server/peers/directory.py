@@ -1,9 +1,9 @@
 """Which daemon has which part.
 
-Addresses are given (--peers); what is there, each daemon says itself: the list need be in no order,
-may have this daemon's own address in it, and a name may stand for all of them, as that of a
-headless service of Kubernetes does. Who has what is asked anew when a part is wanted that nobody
-had, or when a call has failed: daemons come back at other addresses.
+--peers gives the addresses, and each daemon there says which part it has. So the list need not be
+in order, may include this daemon's own address, and one name may stand for all daemons, as that of
+a headless service of Kubernetes does. All addresses are asked again when a request needs a part
+that no peer had, or when a call has failed: daemons may come back at other addresses.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _ASK_S = 2.0
 _WAIT_STEP_S = 0.02
 _LEAST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 1.0
-# What gRPC reads ahead of a slow reader, for all calls to one peer together.
+# Bytes that gRPC reads ahead of a slow reader, for all calls to one peer together.
 _READ_AHEAD_BYTES = 2 << 20
 
 
 class PartKey(NamedTuple):
-    """What a request needs from another daemon."""
+    """Identifies the part that a request needs from another daemon."""
 
     fingerprint: bytes
     parts: int
@@ -49,32 +49,32 @@ class Peer(NamedTuple):
 
     address: str
     dataset: str
-    """The name that it has for the dataset."""
+    """The peer's own name for the dataset."""
     stub: Any
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What was found when all addresses were asked."""
+    """The result of one round, in which all addresses were asked."""
 
     number: int = 0
-    """Counts these."""
+    """Counts the rounds."""
     peers: Mapping[PartKey, Peer] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
-    """Why: of the addresses that did not answer."""
+    """The addresses that did not answer, and why."""
     others: Mapping[str, str] = field(default_factory=dict)
-    """What the others have, by address, for people."""
+    """The addresses that answered, and a text for people that says what each has."""
     strangers: Mapping[str, frozenset[tuple[bytes, int]]] = field(default_factory=dict)
-    """Fingerprints and numbers of parts of what each of them has."""
+    """The same addresses, and fingerprint and number of parts of each dataset that they have."""
 
     def has_stranger(self, key: PartKey) -> bool:
-        """Whether a daemon among them has nothing of that dataset."""
+        """Whether a daemon that answered has no part of that dataset."""
         wanted = (key.fingerprint, key.parts)
         return any(wanted not in has for has in self.strangers.values())
 
 
 class Peers:
-    """Thread-safe. Asks on a thread of its own, which begins when the first part is wanted."""
+    """Thread-safe. Asks on a thread of its own, which starts when a request first needs a part."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Peers:
         self._addresses = tuple(addresses)
         self._token = token
         self._root_certificate = root_certificate
-        self._channels: dict[str, tuple[Any, Any]] = {}  # and the stubs on them
+        self._channels: dict[str, tuple[Any, Any]] = {}  # by address: channel and stub
         self._closed = False
         self._found = _Found()
         self._wanted = threading.Event()
@@ -101,8 +101,9 @@ class Peers:
         return [("authorization", f"Bearer {token.decode()}")] if token else []
 
     def wait_for(self, dataset: Dataset, part: int) -> Peer:
-        """The daemon that has that part. Waits for one that is not there, until the request ends
-        (CallStopped); raises NotPossible if all answer, none has it and one has other data."""
+        """The daemon that has that part. Waits until there is one or the request ends
+        (CallStopped). Raises NotPossible if all peers answer, none has the part, and one has no
+        part of this dataset."""
         assert dataset.shard is not None
         key = PartKey(dataset.fingerprint, dataset.shard.parts, part)
         if not self._addresses:
@@ -116,7 +117,7 @@ class Peers:
             found = self._found
             if (peer := found.peers.get(key)) is not None:
                 return peer
-            # A part that is merely missing may be about to start: a name stands for those that run.
+            # A missing daemon may be about to start: a name only stands for daemons that run.
             if found.number > first and not found.silent and found.has_stranger(key):
                 raise NotPossible(self._nobody_text(found, key))
             if (running := current()) is not None:
@@ -126,7 +127,7 @@ class Peers:
             time.sleep(_WAIT_STEP_S)
 
     def failed(self, peer: Peer) -> None:
-        """A call to it has failed: it may be elsewhere by now."""
+        """A call to the peer has failed: forgets it and asks again, for it may have moved."""
         with self._lock:
             kept = {key: found for key, found in self._found.peers.items() if found != peer}
             self._found = replace(self._found, peers=kept)
@@ -158,7 +159,7 @@ class Peers:
                     self._thread.start()
 
     def _work(self) -> None:
-        """Asks when somebody wants something: soon at first, less often while nobody answers."""
+        """Asks all peers while requests need a part, less often while the answers do not change."""
         pause_s = _LEAST_PAUSE_S
         while True:
             self._wanted.wait()
@@ -187,10 +188,13 @@ class Peers:
                 log.warning("peer %s does not answer: %s", address, why)
 
     def _ask_all(self) -> _Found:
-        """All at the same time."""
+        """Asks all addresses at the same time."""
         silent: dict[str, str] = {}
         asked = []
-        for target, name in self._targets(silent):
+        targets = self._targets(silent)
+        if not silent:  # else a name may stand for addresses that are not known at the moment
+            self._forget_channels({target for target, _ in targets})
+        for target, name in targets:
             stub = self._stub(target, name)
             ask = stub.ListDatasets.future
             answer = ask(pb.ListDatasetsRequest(), timeout=_ASK_S, metadata=self.metadata())
@@ -211,7 +215,7 @@ class Peers:
         return _Found(0, peers, silent, others, strangers)
 
     def _targets(self, silent: dict[str, str]) -> list[tuple[str, str]]:
-        """Addresses as numbers, and the names that their certificates are for."""
+        """Numeric addresses, each with the name that its certificate is for."""
         targets: dict[str, str] = {}
         for given in self._addresses:
             try:
@@ -222,6 +226,15 @@ class Peers:
             for *_, address in resolved:
                 targets[str(HostPort(str(address[0]), given.port))] = given.host
         return list(targets.items())
+
+    def _forget_channels(self, targets: set[str]) -> None:
+        """Closes those to addresses that no name stands for any more, as those of pods that left.
+        A call that still runs there fails as one to a peer that is gone, and is made again."""
+        with self._lock:
+            gone = self._channels.keys() - targets
+            channels = [self._channels.pop(target)[0] for target in gone]
+        for channel in channels:
+            channel.close()
 
     def _stub(self, target: str, name: str) -> Any:
         with self._lock:
@@ -235,11 +248,11 @@ class Peers:
         options: list[tuple[str, Any]] = [
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.enable_http_proxy", 0),
-            # A peer that was started anew is there at once.
+            # Reconnects soon to a peer that was restarted.
             ("grpc.initial_reconnect_backoff_ms", 100),
             ("grpc.min_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 1000),
-            # Memory is bounded however fast peers send: gRPC would else read ahead as much as the
+            # Bounds memory however fast peers send: otherwise gRPC would read ahead as much as the
             # link carries in a round trip.
             ("grpc.http2.bdp_probe", 0),
             ("grpc.http2.lookahead_bytes", _READ_AHEAD_BYTES),
@@ -253,7 +266,7 @@ class Peers:
 
 
 def _read_answer(answer: pb.ListDatasetsResponse) -> tuple[dict[PartKey, str], str]:
-    """The parts that a daemon has, with its names for them, and the same for people."""
+    """The parts that a daemon has, with its names of the datasets, and a text that says so."""
     if answer.sampler_version != _engine.SAMPLER_VERSION:
         return {}, (
             f"has sampler version {answer.sampler_version}, expected {_engine.SAMPLER_VERSION}: "

@@ -1,4 +1,4 @@
-"""Rows that other parts have, for one batch: asked for once a part, all parts at the same time."""
+"""Fetches the rows of one batch that other parts have: one call to each part, all at once."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from graphzero.transport.grpc_setup import import_grpc
 # Ids in one call: a message has at most 2 MiB.
 _MOST_IDS = 200_000
 _ID_BYTES = 8
-# Of a piece of an answer, as a message and as the bytes in it.
+# Memory that a piece of an answer takes: once as a message, and once as the bytes in it.
 _PIECE_BYTES = 4 << 20
 _RETRY_S = 0.05
-# Codes with which a peer says that it cannot answer now, as one that stops does.
+# Codes of a peer that cannot answer now, for instance because it is stopping.
 _TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "RESOURCE_EXHAUSTED", "UNKNOWN")
-# Codes of a peer that is not the one it was: who has the part is asked anew.
+# Codes of a peer that has other data by now: the directory asks again who has the part.
 _CHANGED = ("FAILED_PRECONDITION", "NOT_FOUND")
 
 
@@ -62,20 +62,20 @@ class RemoteRows:
         self._planned: list[_Planned] = []
 
     def add(self, key: str, column: ColumnFile, ids: Any, out: Any) -> None:
-        """Delivers the rows that the row cache has; `out` are bytes, in which the others follow."""
+        """Writes the rows that the row cache has into the bytes `out`; gather() adds the others."""
         assert column.sharded is not None
         plan = column.sharded.plan(ids, out)
         self._planned.append(_Planned(key, column.sharded, plan))
 
     def gather(self, meanwhile: Callable[[], None]) -> None:
-        """Asks for what is missing; `meanwhile` is called while the answers are under way."""
+        """Fetches the missing rows; calls `meanwhile` while the answers are under way."""
         if not self._planned:
             meanwhile()
             return
         asked = [(part, slices) for part in self._other_parts() for slices in self._slices(part)]
         calls: list[tuple[Peer, Any]] = []
         try:
-            # Counts against --work-memory, which has room for it before the first row comes.
+            # Takes the memory for a piece from --work-memory before the first row comes.
             room = _engine.work_ids(_PIECE_BYTES // _ID_BYTES) if asked else None
             calls += (self._start(part, slices) for part, slices in asked)
             meanwhile()
@@ -85,7 +85,7 @@ class RemoteRows:
                 self._receive(part, slices, call)
             del room
         finally:
-            self._planned.clear()  # what it takes is given back before the request is answered
+            self._planned.clear()  # frees the plans' memory before the request is answered
             for _, call in calls:
                 self._watch.forget(call)
                 call.cancel()
@@ -96,7 +96,8 @@ class RemoteRows:
         return [part for part in range(shard.parts) if part != shard.part]
 
     def _slices(self, part: int) -> Iterator[list[_Slice]]:
-        """What to ask a part for, in calls that fit into a message: one, for usual batches."""
+        """The rows to fetch from a part, by call. Each call fits into a message; usual batches need
+        one."""
         slices: list[_Slice] = []
         count = 0
         for planned in self._planned:
@@ -129,7 +130,7 @@ class RemoteRows:
         return peer, call
 
     def _receive(self, part: int, slices: list[_Slice], started: tuple[Peer, Any]) -> None:
-        """Until all rows are there; asks again as long as the request lasts."""
+        """Receives all rows of a call; repeats a call that fails until the request ends."""
         grpc = import_grpc()
         peer, call = started
         while True:
@@ -139,7 +140,7 @@ class RemoteRows:
                 _note_waiting("")
                 return
             except grpc.RpcError as error:
-                _engine.check_stopped()  # then the call was cancelled for it
+                _engine.check_stopped()  # raises if the request ended, which cancels the call
                 self._judge(part, peer, error)
             except WrongAnswer as error:
                 raise PeerFailed(
@@ -152,7 +153,7 @@ class RemoteRows:
             peer, call = self._start(part, slices)
 
     def _judge(self, part: int, peer: Peer, error: Any) -> None:
-        """Raises what the request fails with, if asking again is of no use."""
+        """Raises PeerFailed if it is of no use to repeat the call."""
         code, details = error.code().name, line_text(str(error.details()), 500)
         text = f"part {part} at {peer.address}: {code}: {details}"
         if code not in _TRANSIENT and code not in _CHANGED:
@@ -161,7 +162,7 @@ class RemoteRows:
         self._peers.failed(peer)
 
     def _take(self, part: int, slices: list[_Slice], call: Any) -> None:
-        """Puts rows in their places as they come. Nothing that comes is trusted."""
+        """Puts rows in their places as they arrive. Checks every answer and trusts none."""
         done = [0] * len(slices)
         place = 0
         for answer in call:

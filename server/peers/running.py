@@ -1,9 +1,9 @@
 """Requests that wait for other daemons: what they wait for, and how they are stopped meanwhile.
 
 A worker that waits for a peer does so in gRPC, which knows nothing of the request's deadline or of
-its client. So one thread looks, every few hundredths of a second and only while somebody waits,
-whether a request has ended, and cancels its calls. The worker holds none of the engine's threads
-while it waits: it is in no call of the engine.
+its client. So one thread checks every few hundredths of a second, only while a worker waits,
+whether a request has ended, and cancels the request's calls to peers. The worker holds none of the
+engine's threads while it waits, because it is in no call of the engine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _current = threading.local()
 
 @contextmanager
 def entered(running: RunningCall) -> Iterator[None]:
-    """What this thread does from now on is for that request."""
+    """A context in which this thread works for that request."""
     _current.running = running
     try:
         yield
@@ -55,7 +55,7 @@ class StopWatch:
         self._thread: threading.Thread | None = None
 
     def watch(self, call: Any) -> None:
-        """Until forget(). `call` is one of gRPC's, made for the request of this thread."""
+        """Watches `call`, a gRPC call for the request of this thread, until forget()."""
         running = current()
         if running is None:
             return

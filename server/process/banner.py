@@ -14,7 +14,7 @@ from graphzero.server.datasets.catalog import Catalog
 from graphzero.server.network.listen import Door
 from graphzero.server.settings.config import Config
 
-_LONGEST_LINE = 2000  # all columns of a dataset stand in one
+_LONGEST_LINE = 2000  # one line names all columns of a dataset
 
 
 def banner(
@@ -48,7 +48,7 @@ def banner(
 
 
 def _types(dataset: Dataset) -> str:
-    """ " of 2 types with 4 relations"."""
+    """For example " of 2 types with 4 relations"; "" without types."""
     schema = dataset.schema
     if not schema.typed:
         return ""

@@ -1,10 +1,10 @@
 """One daemon per socket: a lock file beside it, which also remembers whose shared memory to sweep.
 
-A second grpcio server on a live socket takes it over without a word, so the lock decides. The file
+A second grpcio server on a live socket silently takes it over, so the lock decides. The file
 holds the pid of the daemon, the instance id in the names of its shared-memory regions, and the key
 by which operators prove that they may read it (transport/admin_key.py). After a crash the next
-daemon, once it has the lock, removes the regions of the instances it finds there: never by pid,
-because containers with pid namespaces of their own may share /dev/shm.
+daemon, once it has the lock, removes the regions of the instance that the file names. It never goes
+by pid, because containers with pid namespaces of their own may share /dev/shm.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SocketLock:
         self.swept = self._sweep()
         fail_point("lock.swept")
         with contextlib.suppress(FileNotFoundError):
-            socket.unlink()  # of a daemon that is gone: we hold the lock
+            socket.unlink()  # of a daemon that is gone, since this one has the lock
         entries = {"pid": os.getpid(), "instance": self.instance_id, LOCK_ENTRY: self.admin_key}
         self._write(entries)
 
@@ -65,20 +65,20 @@ class SocketLock:
     def _holder(self) -> object:
         try:
             return parse_lock(self.path.read_bytes()).get("pid", "unknown")
-        except OSError:  # it has left meanwhile
+        except OSError:  # the other daemon has ended meanwhile
             return "unknown"
 
     def _read(self) -> dict[str, object]:
         return parse_lock(os.pread(self._descriptor, 4096, 0))
 
     def _write(self, content: dict[str, object]) -> None:
-        os.fchmod(self._descriptor, 0o600)  # whoever made the file, its key is for no one else
+        os.fchmod(self._descriptor, 0o600)  # nobody else may read the key
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
         os.fsync(self._descriptor)
 
     def release(self) -> None:
-        sweep_regions(self.instance_id)  # while the file says whose they are
+        sweep_regions(self.instance_id)  # before the file that names their instance is removed
         unlock_file(self.path, self._descriptor)
 
 

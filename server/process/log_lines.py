@@ -69,7 +69,7 @@ _FIELDS = "graphzero_fields"
 
 
 def fields(**values: Any) -> dict[str, Any]:
-    """For `extra=` of a record: what programs read of it."""
+    """For `extra=` of a log call: the fields that programs read in the record."""
     return {_FIELDS: values}
 
 
@@ -106,7 +106,7 @@ class LineLimit(logging.Filter):
             return False
 
     def omitted(self) -> list[str]:
-        """What to tell of records that were left out since it was last told."""
+        """Lines that say how many records of each kind were left out since the last such line."""
         now = self._clock()
         lines = []
         with self._lock:
@@ -126,17 +126,18 @@ _FORMATTERS = {"text": LineFormatter, "json": JsonFormatter}
 
 
 def set_up_log(level: str = "info", form: str = "text") -> None:
-    """To stderr, for this process. Called again, it changes what it set up before."""
+    """Sets up logging to stderr for this process. A second call replaces the first one's setup."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATTERS[form]())
     handler.addFilter(_limit)
-    # Of others, gRPC and asyncio for instance, nothing that is said for their own developers.
+    # Other libraries, gRPC and asyncio for instance, log nothing below INFO, which is for their own
+    # developers.
     usual = max(logging.INFO, logging.getLevelName(level.upper()))
     logging.basicConfig(level=usual, handlers=[handler], force=True)
     logging.getLogger("graphzero").setLevel(level.upper())
 
 
 def tell_omitted(log: logging.Logger) -> None:
-    """Called now and then."""
+    """Logs how many lines were left out. To be called now and then."""
     for line in _limit.omitted():
         log.warning("%s", line)

@@ -14,7 +14,7 @@ from graphzero.server.settings.config import Config
 
 
 def warnings(config: Config, files: int) -> Iterator[str]:
-    """`files` are the data files that are open."""
+    """`files` is the number of data files that are open."""
     yield from config.memory.warnings()
     yield from _shared_memory(config)
     yield from descriptors.problems(files, config.limits.max_sessions)

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 
 log = logging.getLogger("graphzero.server")
 
-# A queue of datagrams takes about ten. systemd reads them at once; if it does not, the event loop,
-# which calls this, must not wait for it.
+# The socket queues about ten datagrams, which systemd usually reads at once. If it does not, the
+# event loop, which calls notify(), must not wait for longer than this.
 _PATIENCE_S = 0.1
 
 
@@ -39,7 +39,7 @@ def notify(state: str) -> None:
 
 
 def notify_reloading() -> None:
-    """The time is part of it: systemd must tell this reload from one that it asked for later."""
+    """Sends the time too, by which systemd tells this reload from one that it asked for later."""
     now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
     notify(f"RELOADING=1\nMONOTONIC_USEC={now_us}")
 
@@ -52,7 +52,7 @@ class Watchdog:
         limit = environment.get("WATCHDOG_USEC", "")
         is_asked = asked_of == str(os.getpid()) and limit.isdecimal() and int(limit) > 0
         self.every_s = int(limit) / 1e6 / 4 if is_asked else float("inf")
-        """How often to feed it: a quarter of what systemd waits, so that one delay is no death."""
+        """Seconds between feeds: a quarter of systemd's limit, so that one delay is harmless."""
         self._fed_at = 0.0
 
     def feed(self) -> None:

@@ -1,8 +1,8 @@
 """Whether the system gives the daemon the threads that it needs.
 
-A control group (pids.max) or `ulimit -u` may bound them. Python and the engine then raise, or go on
-with fewer; gRPC ends the process. So the question is asked once, before the first of them starts,
-and the threads that housekeeping needs later are started right away.
+A control group (pids.max) or `ulimit -u` may limit them. At that limit Python and the engine raise
+or go on with fewer threads, but gRPC ends the process. So the daemon checks once, before it starts
+the first of them, and starts the threads that housekeeping needs later right away.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-# Of gRPC: its timer, its poller, its watchman and about two for each processor. Of NumPy: one for
-# each processor. The others: the one that frees shared memory, the warm start, housekeeping, the
-# one that asks what lies in memory, the web server.
-_THREADS_OF_OTHERS = 12
+# gRPC has a timer, a poller, a watchman and about two threads for each processor. NumPy has one for
+# each processor. The other threads free shared memory, do the warm start and housekeeping, ask the
+# kernel what lies in memory, read files for copies, and run the web server.
+_THREADS_OF_OTHERS = 14
 _THREADS_PER_PROCESSOR = 3
-_MOST_PROCESSORS = 16  # of those that gRPC counts
-_HOUSEKEEPERS = 2  # a reload beside the trimming of memory
+_MOST_PROCESSORS = 16  # gRPC counts no more than this
+_HOUSEKEEPERS = 2  # so that a reload can run beside the trimming of memory
 
 
 def require_threads(threads: int, workers: int) -> None:
-    """Raises OSError if that many for sampling, and what the daemon needs beside them, cannot be
-    started. Starts them all, and ends them again."""
+    """Raises OSError if the daemon cannot start `threads` for sampling, its workers and the threads
+    that it needs beside them. Finds out by starting them all and ending them again."""
     processors = min(os.cpu_count() or 1, _MOST_PROCESSORS)
     needed = threads + workers + _THREADS_OF_OTHERS + _THREADS_PER_PROCESSOR * processors
     leave = threading.Event()
@@ -51,7 +51,7 @@ def _refusal(found: int, needed: int) -> str:
 
 
 async def start_housekeepers() -> None:
-    """Starts the threads of asyncio.to_thread() now: later there may be none to be had."""
+    """Starts the threads of asyncio.to_thread() now: later the system may refuse them."""
     executor = ThreadPoolExecutor(_HOUSEKEEPERS, "graphzero-house")
     all_there = threading.Barrier(_HOUSEKEEPERS)
     loop = asyncio.get_running_loop()

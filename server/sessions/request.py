@@ -41,22 +41,22 @@ from graphzero.server.sessions.resources import SessionResources
 from graphzero.server.sessions.result_maker import ResultMaker
 from grpc import StatusCode
 
-# What a request costs beside its ids and what its message says.
+# Memory that a request takes beside its ids and its message.
 _OVERHEAD_BYTES = 1024
-# A text takes this much more in the daemon than on the wire.
+# Memory that a text takes beyond its size on the wire.
 _TEXT_BYTES = 64
-# Of a request without its ids and texts: longer lists of columns or hops are mistakes, or worse.
+# Largest message without ids and texts: longer lists of columns or hops are mistakes or attacks.
 _MAX_BODY_BYTES = 64 << 10
-# However long a client says that it will wait.
+# Longest time for a request, however long its client wants to wait.
 _MAX_TIMEOUT_S = 3600.0
-# Characters of an error, which may quote what the client sent.
+# Most characters of an error message, which may quote what the client sent.
 _MAX_ERROR_TEXT = 2000
-# The fields with the first ids of a request, and with whether more of them come.
+# By kind: the field with the first ids of a request, and the field that says whether more follow.
 _ID_FIELDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
 
 
 class _Delivery:
-    """Called when an answer is sent. It keeps the counts only, not the request."""
+    """Called when an answer is sent: counts how long that took. Does not keep the request alive."""
 
     __slots__ = ("_ready_at", "_times")
 
@@ -79,8 +79,8 @@ class Request:
         number: int,
         on_answered: Callable[[Request], None],
     ) -> None:
-        """`kind` is the field that the message has, `number` counts the session's requests.
-        `on_answered` is called once, at the end."""
+        """`kind` is the field that the message has, `number` is the request's number within its
+        session. `on_answered` is called once, at the end."""
         self.id: int = message.request_id
         self.kind = kind
         self.number = number
@@ -89,18 +89,18 @@ class Request:
         self._running = RunningCall(self.call)
         self.answered = False
         self.queued = False
-        """For a worker, or at one."""
+        """Whether it waits for a worker or runs on one."""
         self._resources = resources
         self._shared = resources.shared
         self._message = message
         self._on_answered = on_answered
         self._ids = bytearray()
         self._complete = False  # all ids have come
-        self._counted_bytes = 0  # of the IdBudget
+        self._counted_bytes = 0  # taken from the IdBudget
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._arrived: float | None = None  # when its last id came, by the event loop's clock
-        self._small = False  # little to do, wherever its data lie
+        self._small = False  # whether it is brief if its data lie in memory
         self._maker = ResultMaker(resources, message, self._ids)
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
@@ -108,14 +108,14 @@ class Request:
     # --- arriving ---
 
     def begin(self, in_flight: int) -> None:
-        """Takes the ids that came with the message; refuses what there is no room for.
+        """Takes the ids that came with the message, or refuses the request if there is no room.
 
         `in_flight` counts the session's open requests.
         """
         body = getattr(self._message, self.kind)
         first, more = _ID_FIELDS.get(self.kind, ("ids", "more_ids"))
         piece = getattr(body, first)
-        body.ClearField(first)  # what is left is equal for requests that differ in their ids only
+        body.ClearField(first)  # requests that differ only in their ids then have equal messages
         try:
             self._admit(in_flight)
         except (OutOfMemory, ValueError) as error:
@@ -125,12 +125,12 @@ class Request:
         seconds = self._message.timeout_ms / 1000 or usual_s
         now = self._loop.time()
         self._deadline = now + min(seconds, _MAX_TIMEOUT_S)
-        # A client that takes its time with the ids has no longer than is usual.
+        # All ids must arrive within the usual time, also if the client's own timeout is longer.
         self._set_timer(min(self._deadline, now + usual_s))
         self.take_ids(piece, last=not getattr(body, more))
 
     def _admit(self, in_flight: int) -> None:
-        """Raises what the request is refused with before anything of it is read."""
+        """Raises OutOfMemory or ValueError if the request is refused before its ids are read."""
         most = self._shared.limits.max_in_flight
         if in_flight > most:
             raise OutOfMemory(
@@ -183,7 +183,7 @@ class Request:
         self._timer = self._loop.call_at(when, self._expired)
 
     def _start(self) -> None:
-        """All ids are there. Runs at once if that is quicker than waking a worker."""
+        """All ids have come. Runs on the event loop if that is quicker than waking a worker."""
         self._arrived = self._loop.time()
         if (
             self._is_next()
@@ -223,14 +223,14 @@ class Request:
             self._shared.scheduler.submit(self.session_id, self.run, first=first)
 
     def run_again(self) -> None:
-        """The WorkingMemoryLine has set aside what it needs."""
+        """The WorkingMemoryLine has reserved the working memory that the request needs."""
         self.submit(first=True)
 
     def seconds_used(self) -> float:
         return self._resources.share.seconds
 
     def run(self) -> None:
-        """As far as memory allows."""
+        """Draws and fills on a worker's thread, as far as memory allows."""
         residency = self._resources.dataset.residency
         self._maker.times.stop_waiting()
         watched = self._small and not residency.trusted
@@ -241,7 +241,7 @@ class Request:
             residency.note(waited=_engine.disk_waits() != waits)
 
     def _step(self) -> None:
-        """Draws and fills, and tells the event loop what came of it."""
+        """Draws and fills, and tells the event loop the outcome."""
         outcome: tuple[Any, ...]
         try:
             outcome = self._make_result()
@@ -252,21 +252,22 @@ class Request:
         except BaseException as error:
             outcome = (self._failed, error)
         self._tell(*outcome)
-        # An error has this frame in its traceback: together they would keep what the other frames
-        # hold, a block and its region for instance, until the garbage collector comes.
+        # The traceback of an error refers to this frame, and `outcome` to the error. That cycle
+        # would keep what the other frames hold, a block and its region for instance, until the
+        # garbage collector runs.
         del outcome
 
     def _make_result(self) -> tuple[Any, ...]:
         if self.answered:
             return (self._leave_worker,)
-        # Behind another one that waits for memory: its turn comes when that one is answered.
+        # An older request waits for memory: this one has its turn when the older is answered.
         if self.number > self._resources.turns.oldest:
             return (self._no_memory, False)
         block = self._maker.make(self._tell)
         return (self._no_memory, True) if block is None else (self._filled, block, self._answer())
 
     def _answer(self) -> pb.SessionResponse:
-        """What the result is, in words: here, because a graph may have thousands of relations."""
+        """Describes the result. Done on the worker, as a graph may have thousands of relations."""
         answer = pb.SessionResponse(request_id=self.id)
         assert self._maker.drawn is not None
         self._maker.drawn.layout.describe(answer.result)
@@ -319,7 +320,7 @@ class Request:
             self._shared.line.wait(self)
 
     def _no_memory(self, asked: bool) -> None:
-        """There was none for the result, or it was not asked for any because another one waits."""
+        """There was no memory for the result, or none was `asked` for as an older request waits."""
         if self.answered:
             self._leave_worker()
             return
@@ -330,21 +331,22 @@ class Request:
             self._shared.line.park(self)
         else:
             self.call.let_go()
-        # What it drew, or what was set aside for that, is of use to others meanwhile.
+        # Meanwhile others can use the memory of its draw, or the memory reserved for drawing.
         self._loop.call_soon(self._shared.line.serve)
 
     def _leave_worker(self) -> Computation | None:
-        """Gives up what was drawn, and what was set aside for drawing it."""
+        """Gives up the draw, which it returns, and the working memory reserved for it."""
         self.queued = False
         drawn = self._maker.forget()
         self._shared.line.unpark(self)
         self.call.let_go()
-        # Later: an error and its frames may still hold memory that others wait for.
+        # Not now, because an error and its frames may still hold memory that others wait for.
         self._loop.call_soon(self._shared.line.serve)
         return drawn
 
     def drop_draw(self) -> bool:
-        """Gives up what was drawn while it waits, for others to draw in; False if it cannot."""
+        """Gives up the draw of a waiting request, so that others can use its memory; False if there
+        is no draw, or a worker may be using it."""
         if self._maker.drawn is None or self.queued:
             return False
         self._maker.forget()
@@ -390,7 +392,7 @@ class Request:
 
     def _count_failure(self, code: str, message: str = "") -> EndedRequest:
         self._maker.times.stop_waiting()
-        seconds = None  # if it was refused before all of it had come
+        seconds = None  # if it was refused before all of its ids had come
         if self._arrived is not None:
             seconds = self._loop.time() - self._arrived
             if code != CANCELLED:
@@ -421,17 +423,17 @@ class Request:
         self._resources.held_bytes -= self._counted_bytes
         self._shared.ids.give(self._counted_bytes)
         scheduler = self._shared.scheduler
-        # Else one who asks and cancels without end would fill the queue.
+        # Otherwise a client that keeps sending and cancelling requests would fill the queue.
         if scheduler.has_queued(self.session_id) and scheduler.withdraw(self.session_id, self.run):
             self.queued = False
         self._shared.line.unpark(self)
         self.call.stop()
         if self._timer is not None:
             self._timer.cancel()
-        if not self.queued:  # else the worker lets go of it
+        if not self.queued:  # else the worker gives up the draw
             self._maker.forget()
             self.call.let_go()
-        if len(self._shared.line):  # it may have kept the others there waiting
+        if len(self._shared.line):  # this request may have kept others in the line waiting
             self._loop.call_soon(self._shared.line.serve)
         self._resources.turns.leave(self)
         return True

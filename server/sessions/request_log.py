@@ -1,5 +1,5 @@
-"""What the log gets to know of requests: those that were slow, and those that failed although
-nothing was wrong with them. With --log-level debug, all of them."""
+"""Logs requests that were slow, and requests that failed although nothing was wrong with them.
+With --log-level debug, logs all of them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _WORDS = {
 
 
 def is_logged(seconds: float, slow_s: float) -> bool:
-    """Whether log_ended() has a line for a request with a result, which is not looked at else."""
+    """Whether log_ended() has a line for a request with a result; if not, it is not called."""
     return seconds >= slow_s or log.isEnabledFor(logging.DEBUG)
 
 
 def log_ended(request: EndedRequest, request_id: int, slow_s: float) -> None:
-    """Of requests that failed, and of results for which is_logged() is true."""
+    """To be called for requests that failed, and for results for which is_logged() is true."""
     seconds = request.seconds or 0.0
     if seconds >= slow_s and request.code != CANCELLED:
         log.warning("%s", _slow_text(request, request_id), extra=_fields(request, request_id))
@@ -43,7 +43,8 @@ def log_ended(request: EndedRequest, request_id: int, slow_s: float) -> None:
 
 
 def log_failed(request: EndedRequest, request_id: int, bug: BaseException | None) -> None:
-    """Of a request that the daemon or the machine failed at; `bug` is what was not expected."""
+    """Logs a request that failed because of the daemon or the machine; `bug` is an exception that
+    was not expected."""
     log.error(
         "%s failed with %s: %s",
         _who(request, request_id),
@@ -63,7 +64,7 @@ def _who(request: EndedRequest, request_id: int) -> str:
 
 
 def _slow_text(request: EndedRequest, request_id: int) -> str:
-    """With the stage that took longest, and the others."""
+    """Names the stage that took longest first, then the others."""
     times = {stage: getattr(request.stages, stage) for stage in _STAGES}
     slowest = max(times, key=lambda stage: times[stage])
     others = ", ".join(f"{stage} {times[stage]:.3f}" for stage in _STAGES if stage != slowest)

@@ -27,7 +27,7 @@ class Shared:
     """What the requests of all sessions share."""
 
     limits: LimitConfig
-    """A reload puts others in their place."""
+    """A reload replaces them."""
     scheduler: Scheduler
     line: WorkingMemoryLine
     ids: IdBudget
@@ -49,7 +49,7 @@ class SessionResources:
     counts: SessionCounts = field(default_factory=SessionCounts)
     latency: DurationCounts = field(default_factory=DurationCounts)
     held_bytes: int = 0
-    """Of ids and messages of requests that are not answered, as the IdBudget counts them."""
+    """Bytes of ids and messages of unanswered requests, as the IdBudget counts them."""
     memory_problem: str = ""
     """Why no further result can lie in this session's memory; "" while it can."""
 

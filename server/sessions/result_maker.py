@@ -22,8 +22,8 @@ Tell: TypeAlias = Callable[..., None]
 
 
 class ResultMaker:
-    """Used by one thread at a time. What was drawn stays until forget(), so that a request which
-    finds no memory for its result need not draw again."""
+    """Used by one thread at a time. The draw stays until forget(), so that a request which finds no
+    memory for its result need not draw again."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ResultMaker:
         """When the block was filled, by time.monotonic()."""
 
     def forget(self) -> Computation | None:
-        """Gives up what was drawn, and returns it."""
+        """Gives up the draw, and returns it."""
         drawn, self.drawn = self.drawn, None
         return drawn
 
@@ -113,10 +113,12 @@ class ResultMaker:
             self.times.gathering += seconds
 
     def _check_for_damage(self, block: ResultBlock, failure: Exception | None, tell: Tell) -> None:
-        """Raises if the client has cut the region: then that is why writing failed, if it did."""
+        """Raises NotPossible if the client has truncated the region, which is then the cause of
+        `failure`, if there is one."""
         damage = block.damage()
         if not damage and isinstance(failure, OSError) and failure.errno == errno.EFAULT:
-            # The kernel, reading rows straight into the block, met what the guard would have met.
+            # The kernel, which reads rows straight into the block, hit the missing pages before the
+            # guard could.
             damage = "the trainer's shared memory was cut while it was written; connect again"
         if damage:
             tell(self._resources.memory_broke, damage)

@@ -1,9 +1,9 @@
-"""Divides the workers among sessions: each with work gets its turn, however much another one has
-queued, and however long it takes.
+"""Divides the workers among sessions: each session with jobs gets its turn, however many jobs
+another one has queued, and however long they take.
 
-`workers` jobs run at a time. Beyond that every session may have one: requests that take minutes
-would otherwise keep all workers, and everyone else waiting. How much of the processor each gets is
-the engine's business (native/base/threads.h).
+`workers` jobs run at a time. Beyond that every session may have one job running: otherwise requests
+that take minutes would occupy all workers while other sessions wait. The engine decides how much of
+the processor each session gets (native/base/threads.h).
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class _Lane:
 
     jobs: deque[Job] = field(default_factory=deque)
     running: int = 0
-    ready: bool = False  # stands in the round
+    ready: bool = False  # whether the session is in Scheduler._round
 
 
 class Scheduler:
     """Runs jobs on threads of its own. Jobs raise nothing and report back by themselves.
 
-    A worker that has finished takes its next job without asking the event loop, which may be busy:
-    between two jobs nobody waits for anybody. Thread-safe.
+    A worker that has finished a job takes the next one without asking the event loop, which may be
+    busy, so no worker waits between two jobs. Thread-safe.
     """
 
     def __init__(self, workers: int, most: int | None = None) -> None:
-        """Up to `most` threads; more than `workers` only while sessions wait for their first."""
+        """Starts `workers` threads, and up to `most` while sessions with no running job wait."""
         self._usual = workers
         self._most = max(workers, most or workers)
         self._lock = threading.Lock()  # guards all below
@@ -53,13 +53,14 @@ class Scheduler:
         self._idle = 0
         self._stopped = False
         self._workers: set[threading.Thread] = set()
-        # One True wakes one idle worker, which finds a job unless it was withdrawn. False: leave.
+        # A True wakes one idle worker, which finds a job unless that was withdrawn. A False ends
+        # one worker.
         self._calls: SimpleQueue[bool] = SimpleQueue()
         for _ in range(workers):
             self._start_worker()
 
     def set_most(self, most: int) -> None:
-        """Of threads, from now on. Those that are there end when they have nothing to do."""
+        """Changes the most threads there may be. Surplus threads end when they have no job."""
         self._most = max(self._usual, most)
 
     def submit(self, session: Hashable, job: Job, *, first: bool = False) -> None:
@@ -75,12 +76,12 @@ class Scheduler:
                 lane.ready = True
                 self._round.append(session)
             if not self._may_run(lane):
-                return  # a worker that ends its job finds it
+                return  # a worker that finishes its job will find this one
             if self._idle:
                 self._idle -= 1
                 self._calls.put(True)
             elif len(self._workers) < self._most:
-                with contextlib.suppress(RuntimeError):  # no thread to be had: workers come by
+                with contextlib.suppress(RuntimeError):  # no new thread: a busy worker takes it
                     self._start_worker()
 
     def has_queued(self, session: Hashable) -> bool:
@@ -118,7 +119,7 @@ class Scheduler:
                 self._drop_if_empty(session, lane)
 
     def shutdown(self, timeout_s: float) -> bool:
-        """Waits for the jobs that run; those that are queued never do. False: some still run."""
+        """Drops queued jobs and waits for running ones. False if some run after the timeout."""
         with self._lock:
             self._stopped = True
             for lane in self._lanes.values():
@@ -146,25 +147,25 @@ class Scheduler:
                     job()
                 except BaseException:
                     log.exception("a job of the daemon failed")
-                del job, found  # with its session and that one's data, which must not live on
+                del job, found  # they would keep the session and its dataset alive
                 self._ended(session)
             elif not self._wait():
                 return
 
     def _wait(self) -> bool:
-        """Until there may be a job; False: this worker is not needed any more."""
+        """Waits until there may be a job. False if this worker is not needed any more."""
         with self._lock:
             if self._stopped:
                 return False
             if any(self._may_run(self._lanes[session]) for session in self._round):
-                return True  # a job came since this worker looked, and nobody was idle to be called
+                return True  # a job came after this worker looked, when no worker was idle to wake
             self._idle += 1
             patience = _IDLE_S if len(self._workers) > self._usual else None
         while True:
             with contextlib.suppress(Empty):
                 return self._calls.get(timeout=patience)
             with self._lock:
-                # Nobody idle: somebody was called, and the call is on its way to this worker.
+                # If none counts as idle, this worker was called, and the call is on its way to it.
                 if self._idle and len(self._workers) > self._usual:
                     self._idle -= 1
                     self._workers.discard(threading.current_thread())

@@ -1,4 +1,4 @@
-"""One trainer's session: what its messages mean, and its end. request.py has a request's life.
+"""One trainer's session: handles its messages, and its end. request.py has a request's life.
 
 Everything here runs on the event loop's thread.
 """
@@ -65,7 +65,7 @@ class TrainerSession:
             self._begin(message, body)
         elif body == "ids":
             request = self._open.get(message.request_id)
-            if request is not None:  # else it was answered before all of it arrived
+            if request is not None:  # else it was answered before all of its ids arrived
                 request.take_ids(message.ids.ids, last=message.ids.last)
         elif body == "cancel":
             request = self._open.get(message.request_id)
@@ -86,7 +86,7 @@ class TrainerSession:
 
     def _begin(self, message: pb.SessionRequest, kind: str) -> None:
         if self._draining:
-            return  # ends with the stream, and may be asked again of the next daemon
+            return  # unanswered: the stream ends soon, and the client may ask the next daemon
         if message.request_id == 0 or message.request_id in self._open:
             raise ProtocolViolation(f"request id {message.request_id} is 0 or in use")
         self._resources.shared.metrics.begin(self.counts)
@@ -96,7 +96,7 @@ class TrainerSession:
 
     def _forget(self, request: Request) -> None:
         del self._open[request.id]
-        self._last_heard = time.monotonic()  # the trainer has had nothing to say until now
+        self._last_heard = time.monotonic()  # the trainer was waiting for this answer, not idle
 
     def _region_mapped(self, message: pb.RegionMapped) -> None:
         self._resources.memory.region_mapped(message.region_id)
@@ -150,13 +150,13 @@ class TrainerSession:
         return stats
 
     def idle_seconds(self) -> float:
-        """Since the trainer's last message or its last answer; 0 while it waits for one."""
+        """Time since the trainer's last message or last answer; 0 while a request is open."""
         return 0.0 if self._open else time.monotonic() - self._last_heard
 
     # --- its end ---
 
     def end(self, why: str) -> None:
-        """Somebody other than its trainer wants it to end; `why` is told to the trainer."""
+        """Ends the session for somebody other than its trainer, which is told `why`."""
         if not self._told_to_end.done():
             self._told_to_end.set_result(why)
 
@@ -174,14 +174,14 @@ class TrainerSession:
             reader.cancel()
 
     async def drained(self) -> None:
-        """Takes no more requests. Returns when all are answered and the answers on their way, or
-        nobody is there any more to get them."""
+        """Takes no more requests. Returns when all open ones are answered and their answers on
+        their way, or when the session is closed."""
         self._draining = True
         while not self._closed and (self._open or not self._resources.outbox.is_empty):
             await asyncio.sleep(_DRAIN_STEP_S)
 
     def close(self) -> None:
-        """Frees everything at once; work that runs ends into nothing."""
+        """Frees everything at once; results of work that still runs are thrown away."""
         resources, shared = self._resources, self._resources.shared
         self._closed = True
         resources.outbox.close()
@@ -194,7 +194,7 @@ class TrainerSession:
 
 
 def log_closed(session: TrainerSession) -> None:
-    """With what it had in all."""
+    """Logs the end of a session, with its totals."""
     counts, seconds, waited_s = session.counts, session.age_s, session.counts.waited_us / 1e6
     log.info(
         "session %d closed after %d requests of %s: %d failed, %s in %.1f s, %.1f s of them waited",

@@ -1,1 +1,1 @@
-"""What the daemon can be told, and what it makes of it."""
+"""The daemon's options, and the configuration that is made from them."""

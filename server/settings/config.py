@@ -33,9 +33,9 @@ class LimitConfig:
     """What trainers may use."""
 
     threads: int
-    workers: int  # requests at work at a time, while some of them wait for the disk
+    workers: int  # requests that run at a time, if some of them wait for the disk
     shm_limit: int
-    work_memory: int  # bytes of draws under way
+    work_memory: int  # bytes of working memory, for draws under way
     id_memory: int  # bytes of ids and texts of requests that are not answered yet
     max_sessions: int = 64
     max_result: int = 0  # bytes of one result; 0: the shared-memory limit
@@ -46,12 +46,12 @@ class LimitConfig:
 
     @property
     def largest_result(self) -> int:
-        """Bytes."""
+        """Bytes that one result may have."""
         return self.max_result or self.shm_limit
 
     @property
     def largest_sample(self) -> int:
-        """Edges: more would not fit into a result, where each takes 16 bytes at least."""
+        """Edges that one sample may have: each takes at least 16 bytes of the result."""
         return min(self.max_edges, self.largest_result // 16)
 
 
@@ -66,7 +66,7 @@ class LifeConfig:
 
 @dataclass(frozen=True)
 class LogConfig:
-    """What the log gets, and how it is written."""
+    """Which lines are logged, and in which format."""
 
     log_level: str = "info"  # one of LOG_LEVELS
     log_format: str = "text"  # one of LOG_FORMATS
@@ -90,8 +90,8 @@ class PeerConfig:
     peer_root_certificate: Path | None = None
 
     def certificate(self) -> bytes | None:
-        """What peers are checked by. Raises OSError, and InputError if there is none and one is
-        needed."""
+        """The root certificate that peers are checked by. Raises OSError, and InputError if one is
+        needed and none is given."""
         if self.peer_root_certificate is not None:
             return self.peer_root_certificate.read_bytes()
         beyond = [str(peer) for peer in self.peers if not peer.is_loopback]
@@ -109,7 +109,7 @@ class Config:
     listen: ListenConfig
     limits: LimitConfig
     life: LifeConfig
-    memory: MemoryDivision  # which the limits come from
+    memory: MemoryDivision  # the limits follow from it
     given: Mapping[str, Any]  # the options that are not left to their defaults
     warm: str = "all"  # one of WARM_MODES
     io: IoConfig = field(default_factory=IoConfig)
@@ -142,7 +142,7 @@ def parse_command_line(
 
 
 def make_config(values: Mapping[str, Any]) -> Config:
-    """From option names and raw values, as a file or a command line has them."""
+    """Makes a Config from option names and raw values, as a file or a command line has them."""
     return _make(read_values(values, "--{}".format))
 
 
@@ -176,8 +176,8 @@ def _make(options: Mapping[str, Any]) -> Config:
 
 
 def _from_options(kind: Any, options: Mapping[str, Any], **known: Any) -> Any:
-    """An object whose fields are known, or are called like options: drain_timeout_s, in seconds, is
-    --drain-timeout. Others keep their defaults."""
+    """Makes a `kind`. A field takes its value from `known`, or from the option of its name
+    (drain_timeout_s, in seconds, from --drain-timeout), or keeps its default."""
     names = {each.name: each.name.removesuffix("_s").replace("_", "-") for each in fields(kind)}
     given = {name: options[option] for name, option in names.items() if option in options}
     return kind(**(given | known))

@@ -34,7 +34,7 @@ LOG_FORMATS = ("text", "json")
 @dataclass(frozen=True)
 class Option:
     read: Callable[[Any], Any]
-    """From a text, or from what TOML has; raises ValueError."""
+    """Reads a text or a value of TOML; raises ValueError."""
     metavar: str
     help: str
 
@@ -202,8 +202,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def read_options(
     args: argparse.Namespace, environment: Mapping[str, str], file: Path | None
 ) -> dict[str, Any]:
-    """The values that are given anywhere. Raises InputError for one that makes no sense, with the
-    place where it stands."""
+    """The values of all options that are given in any of the three places. Raises InputError for
+    one that makes no sense, and names its place."""
     given = {} if file is None else read_values(_read_file(file), lambda name: f"{file}: {name}")
     # An empty variable is how a compose file or a unit says that there is none.
     variables = {name: environment.get(variable_of(name)) or None for name in OPTIONS}
@@ -213,7 +213,8 @@ def read_options(
 
 
 def read_values(values: Mapping[str, Any], place: Callable[[str], str]) -> dict[str, Any]:
-    """`place` tells where the value of an option was found. None: not given."""
+    """Reads raw values by option name; None means not given. `place` says where the value of an
+    option was found, for errors."""
     read = {}
     for name, value in values.items():
         if name not in OPTIONS:

@@ -1,8 +1,9 @@
 """What a reload (SIGHUP) takes over from options that were changed, and what needs a restart.
 
 Only the file of --config can change while the daemon runs; the command line and the environment are
-those it was started with. Limits that are looked at for every session or request can change at any
-moment. What memory, threads, addresses and open files were made for at the start cannot.
+those it was started with. Limits that the daemon checks for every session or request can change at
+any moment. Options that decided about memory, threads, addresses and open files at the start
+cannot.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _LIMITS = {
 }
 _LIFE = ("drain-timeout", "idle-exit", "session-idle-timeout")
 _LOG = ("log-level", "log-format", "slow-request")
-# Other files for what is there already. Their contents are read again whether or not the names
-# have changed.
+# These options may name other files for secrets that are in use already. A reload reads the files
+# again whether or not their names have changed.
 _SECRETS = ("tls-certificate", "tls-key", "token-file")
 CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_LOG, *_SECRETS))
 
@@ -34,14 +35,14 @@ CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_LOG, *_SECRETS))
 @dataclass(frozen=True)
 class ReloadedOptions:
     config: Config
-    """What holds from now on."""
+    """The configuration from now on."""
     changed: list[str]
     """For people: "--max-sessions 64 instead of 8"."""
     needs_restart: list[str]
 
 
 def reload_options(now: Config, read: Config) -> ReloadedOptions:
-    """`now` is what holds, `read` what the options say by now."""
+    """`now` is the configuration in use, `read` the one that the options give after the change."""
     different = [name for name in OPTIONS if now.given.get(name) != read.given.get(name)]
     taken = {name for name in different if name in CHANGEABLE}
     if not _same_protection(now.listen, read.listen):
@@ -70,7 +71,7 @@ def reload_options(now: Config, read: Config) -> ReloadedOptions:
 
 
 def _same_protection(now: ListenConfig, read: ListenConfig) -> bool:
-    """Whether TLS and a token are asked for as they were: that is decided when a port is opened."""
+    """Whether TLS and a token are required as before: an open port cannot change that."""
 
     def kinds(listen: ListenConfig) -> tuple[bool, bool, bool]:
         return bool(listen.ports), listen.tls is not None, listen.token_file is not None

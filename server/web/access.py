@@ -1,11 +1,11 @@
 """Who may see the numbers over HTTP.
 
-Without a token, whoever reaches the port may: it is on loopback then. A web site that the user
-visits must not be among them. Its scripts cannot read answers of another origin, unless its own
-name is made to stand for 127.0.0.1 ("DNS rebinding"), so the Host that a browser asks for must be
-one of this machine. With a token every request for numbers carries it, as `Authorization: Bearer`
-or in a cookie. The page gets the cookie by sending the token once in that header: the token is in
-no address, so in no log and no history.
+Without a token, everyone who reaches the port may see them: it is on loopback then. A web site that
+the user visits must not. Its scripts cannot read answers of another origin, unless its own name is
+made to stand for 127.0.0.1 ("DNS rebinding"), so the Host that a browser asks for must be one of
+this machine. With a token, every request for numbers carries the token as `Authorization: Bearer`,
+or a cookie. The page gets the cookie by sending the token once in that header, so the token is in
+no address, no log and no history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphzero.transport.host_port import HostPort
 
 
 class Access:
-    """Used by the web server's thread; replace_token() by any."""
+    """Used by the web server's thread; any thread may call replace_token()."""
 
     def __init__(self, address: HostPort, token: bytes | None, *, secure: bool) -> None:
         self._hosts = None
@@ -30,8 +30,9 @@ class Access:
 
     def replace_token(self, token: bytes | None) -> None:
         self._token = token
-        # Not the token: who can read the browser's cookies can look at the page, and nothing else.
-        # It is made from the token, so it outlives a restart of the daemon and ends with the token.
+        # The cookie is not the token: whoever can read the browser's cookies can look at the page,
+        # and nothing else. It is made from the token, so it outlives a restart of the daemon and
+        # ends with the token.
         proof = hmac.digest(token or b"", b"graphzero page", "sha256").hex()
         # Cookies are shared by all ports of a host: daemons with other tokens use other names.
         name = "graphzero_" + hashlib.sha256(proof.encode()).hexdigest()[:8]
@@ -64,7 +65,7 @@ class Access:
         return sent is not None and hmac.compare_digest(sent.value.encode(), proof.encode())
 
     def cookie_header(self) -> tuple[str, str]:
-        """For whoever has sent the token."""
+        """Sets the cookie, for a client that has sent the token."""
         secure = "; Secure" if self._secure else ""
         name, proof = self._cookie
         return "Set-Cookie", f"{name}={proof}; Path=/; HttpOnly; SameSite=Strict{secure}"

@@ -1,7 +1,7 @@
 """One HTTP connection: requests one after the other, each within its time and size.
 
-h11 reads and writes HTTP/1.1 and knows its attacks; here is what it leaves open: time, and how much
-of anything.
+h11 reads and writes HTTP/1.1 and handles attacks on it. This module adds what h11 leaves open:
+limits of time and size.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import h11
 from graphzero.server.web.routes import Answer, Routes, plain
 
-# The first line and the headers of a request.
+# Most bytes of the first line and the headers of a request.
 MAX_HEAD_BYTES = 16 << 10
-# Between two requests, for one to come as a whole, and for an answer to be read.
+# Limits of the time between two requests, for a request to arrive, and for an answer to be read.
 IDLE_S = 75.0
 REQUEST_S = 10.0
 ANSWER_S = 20.0
@@ -32,10 +32,10 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self.waits = True
-        """Whether it has no request to answer: such a one is closed when there are too many."""
+        """Whether it has no request to answer: then it may be closed if there are too many."""
 
     async def serve(self) -> None:
-        """Until the client leaves, is too slow, or says what is no HTTP."""
+        """Answers requests until the client leaves, is too slow, or sends what is no HTTP."""
         try:
             while await self._serve_one():
                 self._http.start_next_cycle()
@@ -45,19 +45,19 @@ class Connection:
             self.close()
 
     def close(self) -> None:
-        # Not close(), which would wait for a client that does not read.
+        # Not the transport's close(), which would wait for a client that does not read.
         self._writer.transport.abort()
         self._within(None)
 
     def _within(self, seconds: float | None) -> None:
-        """The connection is cut off if this is not called again in time; None: whenever."""
+        """Closes the connection unless called again within `seconds`; None: no limit."""
         if self._timer is not None:
             self._timer.cancel()
         timer = None if seconds is None else self._loop.call_later(seconds, self.close)
         self._timer = timer
 
     async def _serve_one(self) -> bool:
-        """False if the connection is to end."""
+        """Answers one request; False if the connection is to end."""
         try:
             request = await self._next_request()
         except h11.RemoteProtocolError as error:
@@ -68,7 +68,7 @@ class Connection:
             return False
         method = request.method.decode("ascii", "replace")
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in request.headers}
-        # MUST_CLOSE: it is complete, and has "Connection: close".
+        # MUST_CLOSE: the request is complete, and has "Connection: close".
         if self._http.their_state not in (h11.DONE, h11.MUST_CLOSE):
             await self._send(plain(413, "a request here has no body"), method)
             return False
@@ -79,11 +79,11 @@ class Connection:
         return self._http.our_state is h11.DONE
 
     async def _next_request(self) -> h11.Request | None:
-        """The head of a request, with nothing behind it; None at the end."""
+        """The head of the next request; None at the end of the connection."""
         event = await self._next_event()
         if not isinstance(event, h11.Request):
             return None
-        # A body is not read. A length of 0 is what some clients say who have none.
+        # A body is not read. Some clients that send none say that its length is 0.
         bodies = [value for name, value in event.headers if name in _BODY_HEADERS]
         if all(value == b"0" for value in bodies):
             self._http.next_event()  # EndOfMessage
@@ -94,7 +94,7 @@ class Connection:
         begun = False
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._http.receive_data(await self._reader.read(MAX_HEAD_BYTES))
-            if not begun:  # a head that has begun must end soon, byte by byte or not
+            if not begun:  # a head that has begun to arrive must be complete soon
                 begun = True
                 self._within(REQUEST_S)
         self._within(None)
@@ -110,7 +110,7 @@ class Connection:
         self._within(ANSWER_S)
         self._writer.write(data)
         await self._writer.drain()
-        if self._http.our_state is not h11.DONE:  # the last: what was sent must arrive
+        if self._http.our_state is not h11.DONE:  # the last answer: wait until it is sent
             self._writer.close()
             await self._writer.wait_closed()
         self._within(None)

@@ -1,7 +1,7 @@
-"""The daemon's numbers, asked of its event loop, in the forms in which they are told over HTTP.
+"""The daemon's numbers, as its event loop gives them, in the forms in which HTTP clients get them.
 
-All of them are made of one message (server/metrics/statistics.py). However many ask, the event loop
-is asked at most ten times a second.
+All statistics are made of one message (server/metrics/statistics.py). However many clients ask, the
+event loop is asked for it at most ten times a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphzero.server.web import prometheus
 T = TypeVar("T")
 
 _LEAST_PAUSE_S = 0.1
-# An event loop that does not answer for so long has a problem, and health says so.
+# If the event loop does not answer within this time, /livez and /readyz answer 503.
 ANSWER_S = 5.0
 
 
@@ -29,7 +29,7 @@ class NotAnswered(Exception):
 
 class Numbers:
     """Belongs to the web server's event loop. `statistics`, `datasets` and `history` are called on
-    the daemon's."""
+    the daemon's event loop."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Numbers:
         return _json({"points": await self._ask(self._history)})
 
     async def prometheus(self, accept: str) -> tuple[bytes, str]:
-        """The text and its type."""
+        """The text and its content type."""
         return prometheus.render(await self.statistics(), accept)
 
     async def _ask(self, question: Callable[[], T]) -> T:
-        """Raises NotAnswered."""
+        """Calls `question` on the daemon's event loop. Raises NotAnswered after ANSWER_S."""
 
         async def answer() -> T:
             return question()

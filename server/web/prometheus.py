@@ -1,8 +1,8 @@
 """The statistics as Prometheus reads them.
 
-Names have the unit at their end, counters `_total`. Labels are bounded by what the daemon serves:
-kinds, codes, stages, datasets, columns and files, of these at most as many as the statistics list.
-Names of trainers are no labels: they come and go without end, and are in the statistics call.
+Names end with the unit, those of counters with `_total`. Labels are bounded by what the daemon
+serves: kinds, codes, stages, datasets, and as many columns and files as the statistics list. Names
+of trainers are no labels, because new ones keep coming; GetStats has them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-# Of the 32 entries of a histogram: every second one, from 16 us to 67 s.
+# Bounds of the buckets: every second one of a histogram's 32 entries, from 16 us to 67 s.
 _POWERS = range(4, 27, 2)
 _AGES = ("1s", "10s", "1m", "10m", "older")
 
 
 def render(stats: pb.GetStatsResponse, accept: str) -> tuple[bytes, str]:
-    """The text for what a scraper accepts, and its content type."""
+    """The text in a format that the scraper accepts, and its content type."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Snapshot(stats))
     encode, content_type = choose_encoder(accept)
@@ -39,7 +39,7 @@ class _Snapshot(Collector):
         self._stats = stats
 
     def describe(self) -> Iterable[Metric]:
-        return ()  # names are not looked at twice: the registry lives for one answer
+        return ()  # no check for duplicate names: the registry lives for one answer
 
     def collect(self) -> Iterator[Metric]:
         stats = self._stats
@@ -135,7 +135,8 @@ def _requests(stats: pb.GetStatsResponse) -> Iterator[Metric]:
 
 
 def _buckets(entries: Sequence[int]) -> list[tuple[str, float]]:
-    """Entry i counts what took less than 2^i microseconds, and is in no entry before it."""
+    """Makes Prometheus' buckets, which are cumulative. Entry i counts what took less than 2^i
+    microseconds, and is in no entry before it."""
     found: list[tuple[str, float]] = []
     below, at = 0, 0
     for power in _POWERS:

@@ -1,4 +1,4 @@
-"""What is at which path. Nothing else is: a path is looked up, never joined into a file's name."""
+"""What is served at which path. A path is looked up, never joined into a file's name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ASSETS = {
 }
 _TEXT = "text/plain; charset=utf-8"
 _JSON = "application/json"
-# Everything comes from this port, nothing is written in the page itself, nobody may frame it.
+# Scripts and styles come from this port, none stand in the page itself, and nobody may frame it.
 _SAFE = (
     (
         "Content-Security-Policy",
@@ -79,7 +79,7 @@ class Routes:
 
     async def _numbers(self, path: str, headers: Mapping[str, str]) -> Answer:
         if path == "/livez":
-            await self.numbers.statistics()  # whether the event loop runs
+            await self.numbers.statistics()  # raises NotAnswered unless the event loop runs
             return plain(200, "alive")
         if path == "/readyz":
             stats = await self.numbers.statistics()
@@ -108,7 +108,7 @@ class Routes:
 
 
 def _read_assets() -> dict[str, tuple[Answer, str]]:
-    """The page's files, which are few and small, and their tags."""
+    """Reads the page's files, which are few and small, each with its entity tag."""
     folder = files("graphzero.server.web") / "page"
     found = {}
     for path, (name, content_type) in _ASSETS.items():

@@ -1,5 +1,5 @@
-"""The web server: a thread with an event loop of its own, so that whoever is slow, rude or many
-there keeps no trainer waiting."""
+"""The web server: a thread with an event loop of its own, so that slow, hostile or numerous HTTP
+clients keep no trainer waiting."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from graphzero.server.web.routes import Routes
 
 log = logging.getLogger("graphzero.server")
 
-# At a time. One more closes the one that has waited for a request for longest, so that those who
-# open connections and say nothing keep nobody out.
+# Most connections at a time. One more closes the oldest that waits for a request, so that clients
+# that open connections and say nothing keep nobody out.
 MAX_CONNECTIONS = 32
 _HANDSHAKE_S = 5.0
 _BACKLOG = 64
 
 
 class WebServer:
-    """start() and stop() are for the daemon's thread; everything else runs on its own."""
+    """start() and stop() are for the daemon's thread; everything else runs on the server's own."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class WebServer:
         self._thread.start()
 
     def stop(self, timeout_s: float) -> bool:
-        """Whether its thread has ended."""
+        """Ends the thread and waits for it; True if it has ended."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout_s)
@@ -72,7 +72,7 @@ class WebServer:
         while True:
             try:
                 accepted, _ = await self._loop.sock_accept(listening)
-            except OSError as error:  # no descriptor to be had, for instance
+            except OSError as error:  # file descriptors have run out, for instance
                 log.warning("--http: cannot accept a connection: %s", error.strerror)
                 await asyncio.sleep(1.0)
                 continue
@@ -83,7 +83,8 @@ class WebServer:
             task.add_done_callback(lambda done: self._connections.pop(done, None))
 
     def _close_one(self) -> None:
-        """The oldest that waits for a request, or for its handshake; if none does, the oldest."""
+        """Closes the oldest connection that waits for a request or for its handshake; if none does,
+        the oldest of all."""
         waiting = (task for task, c in self._connections.items() if c is None or c.waits)
         oldest = next(waiting, None) or next(iter(self._connections))
         connection = self._connections.pop(oldest)
@@ -100,7 +101,7 @@ class WebServer:
                 lambda: protocol, accepted, ssl=self._tls, ssl_handshake_timeout=handshake_s
             )
         except (OSError, asyncio.TimeoutError):
-            return  # whoever it was does not speak TLS
+            return  # the client does not speak TLS, for instance
         writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
         connection = Connection(reader, writer, routes)
         task = asyncio.current_task()
@@ -115,7 +116,7 @@ class WebServer:
 
 
 def tls_context(tls: TlsConfig) -> ssl.SSLContext:
-    """For the files that --tls-certificate and --tls-key name, which have been checked."""
+    """A context with the files of --tls-certificate and --tls-key, which have been checked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     load(context, tls)

@@ -1,4 +1,4 @@
-"""--http, from its option to its end."""
+"""The port of --http: takes the address, starts and stops the web server, replaces its secrets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class SidePort:
-    """For the daemon's event loop. The address is taken when it is made, and answers after
+    """Belongs to the daemon's event loop. The constructor takes the address, which answers after
     start()."""
 
     def __init__(self, config: TcpConfig, token: bytes | None, service: Service) -> None:
-        """Raises InputError if the address cannot be had. The files of TLS have been checked."""
+        """Raises InputError if the address cannot be bound. The TLS files have been checked."""
         self._service = service
         self._tls = None if config.tls is None else tls_context(config.tls)
         self._access = Access(config.address, token, secure=config.tls is not None)
@@ -45,5 +45,5 @@ class SidePort:
             load(self._tls, tls)
 
     def stop(self, timeout_s: float) -> bool:
-        """Whether its thread has ended."""
+        """Stops the web server; True if its thread has ended."""
         return self._server is None or self._server.stop(timeout_s)

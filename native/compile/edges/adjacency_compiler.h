@@ -16,7 +16,7 @@
 
 namespace graphzero::compile {
 
-// Repeats of one edge that exceed a leaf are written so many at a time.
+// Repeats of one edge that exceed a leaf are written in pieces of at most this many.
 inline constexpr uint64_t kRepeatedAtOnce = uint64_t{1} << 14;
 
 // One thread's columns of a sorted leaf, ready to be appended.
@@ -51,7 +51,7 @@ struct SlotColumns {
   }
 };
 
-// Neighbours in the width that the file has.
+// Appends neighbours in the id width of the file, converted where `ids` has the other width.
 template <class Id>
 void AppendNeighbours(std::span<const Id> ids, const AdjacencyLayout& layout,
                       AdjacencyWriter* writer) {

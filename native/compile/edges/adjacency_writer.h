@@ -19,7 +19,7 @@ struct AdjacencyLayout {
   bool edge_ids;
   bool wide_edge_ids;
   bool times = false;       // of the edges
-  bool slot_times = false;  // where they are not those of the edges
+  bool slot_times = false;  // of the slots, where these differ from the edge times
 };
 
 // The sections, for ContainerWriter; `indptr` is kOutIndptr or kInIndptr.
@@ -36,8 +36,8 @@ class AdjacencyWriter {
   // Rows must come in rising order; a row may come again if it was the last one.
   void StartRows(std::span<const RowCount> rows);
 
-  // Slots of the rows started, in order. Each span has as many values, or is empty when the layout
-  // has no such section.
+  // Append the slots of the started rows, in order. Each needs one value for every slot, and must
+  // not be called if the layout lacks its section.
   void AppendNeighbours(std::span<const uint32_t> ids) { Narrow(neighbours_, ids); }
   void AppendNeighbours(std::span<const uint64_t> ids) { Wide(neighbours_, ids); }
   void AppendWeights(std::span<const float> weights);

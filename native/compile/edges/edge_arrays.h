@@ -29,14 +29,14 @@ struct EdgeViews {
   int64_t weight_stride = 0;  // bytes
   const int64_t* times = nullptr;
   int64_t time_stride = 0;        // bytes
-  const int64_t* rows = nullptr;  // their row numbers, where these are not consecutive
+  const int64_t* rows = nullptr;  // row numbers of the edges, if not consecutive
 
-  // Makes `batch` the edges [begin, end), whose input rows begin at first_row + begin unless there
-  // are row numbers. Throws InputError for an id outside the limits, and for a weight or a time
-  // that is none.
+  // Copies the edges [begin, end) into `batch`. Their input rows begin at first_row + begin, unless
+  // `rows` gives row numbers. Throws InputError for an id outside the limits, for a weight that is
+  // negative or not finite, and for a missing time (kNoTime).
   void Fill(uint64_t begin, uint64_t end, uint64_t first_row, const RowPlaces& places,
             const IdLimits& limits, EdgeBatch* batch) const;
-  // The largest of a few thousand ids.
+  // The largest of a few thousand sampled ids.
   uint64_t EstimateMaxId() const;
 
  private:

@@ -9,7 +9,7 @@ namespace graphzero::compile {
 namespace {
 
 constexpr uint64_t kBatch = uint64_t{1} << 14;
-// One to work on and one ahead: more would only take memory.
+// One chunk to work on and one ahead: more would only take memory.
 constexpr size_t kMostReady = 2;
 
 }  // namespace
@@ -25,8 +25,8 @@ void ChunkEdgeSource::Start() {
   try {
     fetcher_ = std::jthread([this](std::stop_token stop) { Fetch(std::move(stop)); });
   } catch (const std::system_error&) {
-    // The system has no thread for it: those who need chunks fetch them. The first is for
-    // Estimate().
+    // The system refused the thread, so the threads that need chunks fetch them. Estimate() needs
+    // the first chunk now.
     FetchIfNoneIsReady();
   }
 }
@@ -83,7 +83,8 @@ bool ChunkEdgeSource::FetchOne(const std::stop_token& stop) {
       return true;
     }
   } catch (...) {
-    // Told when the chunks before it are used up: what is wrong in those comes first.
+    // Next() reports this failure once the chunks before it are used up, because an error in those
+    // comes earlier in the input.
     std::lock_guard lock(mutex_);
     failure_ = std::current_exception();
   }

@@ -1,8 +1,8 @@
 // Edges that come in chunks from elsewhere, such as a Parquet file that a library decodes.
 //
-// A thread of the source's own asks for the chunks, one after the other and one ahead, while the
-// compiler's threads work on those that are there. Where the system refuses that thread, they ask
-// for them themselves.
+// The source has a thread that fetches the chunks in order, one ahead, while the compiler's threads
+// work on the chunks that are ready. If the system refuses that thread, the compiler's threads
+// fetch the chunks themselves.
 #pragma once
 
 #include <condition_variable>
@@ -23,13 +23,13 @@
 
 namespace graphzero::compile {
 
-// Consecutive edges and what keeps their arrays alive.
+// Consecutive edges, and the owner that keeps their arrays alive.
 struct EdgeChunk {
   EdgeViews edges;
   std::shared_ptr<void> owner;
-  // Rows of the input up to here, if some of them gave no edge.
+  // Number of input rows up to the end of this chunk, if some rows gave no edge.
   std::optional<uint64_t> end_row{};
-  // How much of Facts::input_units it stands for, if these are not edges.
+  // How much of Facts::input_units this chunk stands for, if progress does not count edges.
   uint64_t input_units = 0;
 };
 
@@ -44,10 +44,11 @@ class ChunkEdgeSource final : public EdgeSource {
     RowPlaces places;
     bool weighted;
     bool timed;
-    // 0 if not known. If it is, it must be right: progress counts to it.
+    // Number of edges; 0: unknown. Any other number must be exact, because progress counts up to
+    // it.
     uint64_t edges;
     IdLimits limits;
-    // What progress counts instead, such as bytes of a file; 0: edges.
+    // The total of what progress counts instead of edges, such as bytes of a file; 0: edges.
     uint64_t input_units = 0;
   };
 
@@ -72,23 +73,23 @@ class ChunkEdgeSource final : public EdgeSource {
   void Start();
   void Stop();
   void Fetch(std::stop_token stop);
-  // False after the last chunk and after a failure. One thread at a time.
+  // Fetches the next chunk; false after the last one and after a failure. One thread at a time.
   bool FetchOne(const std::stop_token& stop);
   void FetchIfNoneIsReady();
 
   const Facts facts_;
   const OpenChunks open_;
   base::FirstError error_;
-  std::mutex fetching_;  // of those who fetch themselves
-  NextChunk next_;       // of who fetches
+  std::mutex fetching_;  // held by a compiler's thread while it fetches
+  NextChunk next_;       // used only by the thread that fetches
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::condition_variable_any changed_;
   std::deque<std::shared_ptr<const Numbered>> ready_;
   uint64_t taken_ = 0;  // edges of ready_.front() that were handed out
   uint64_t rows_ = 0;
   bool ended_ = false;
-  std::exception_ptr failure_;  // of the fetcher
+  std::exception_ptr failure_;  // what fetching threw
   std::jthread fetcher_;
 };
 

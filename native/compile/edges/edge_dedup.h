@@ -1,5 +1,5 @@
-// Repeats of an edge: the first of them stays. Edges between the same two nodes are repeats, with
-// times those at the same time.
+// Drops repeated edges and keeps the first of them. Edges are repeats if they are between the same
+// two nodes and, where edges have times, at the same time.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace graphzero::compile {
 
-// Sorts the buckets of `from` and calls keep(rank, record) for those that stay, from several
-// threads with ranks of their own.
+// Sorts the buckets of `from` and calls keep(rank, record) for the records that stay, from several
+// threads with one rank each.
 template <class Record, class Keep>
 void DropRepeatedEdges(EdgePartition<Record>* from, const LeafLimits& limits, int threads,
                        Progress* progress, const Keep& keep) {
@@ -25,7 +25,8 @@ void DropRepeatedEdges(EdgePartition<Record>* from, const LeafLimits& limits, in
     for (size_t bucket; (bucket = next++) < from->buckets();) {
       progress->ThrowIfCancelled();
       const uint64_t records = from->records(bucket);
-      // Edge numbers divide the last level, so its first leaf has the first of all repeats.
+      // Repeats that exceed a leaf are divided by edge number, so the first of their leaves holds
+      // the first repeat. `last` carries it over to the next leaves.
       std::optional<Record> last;
       from->ForEachLeaf(
           bucket, order, limits,

@@ -1,9 +1,9 @@
 // Edges divided by the row they belong to, and handed back row range by row range in order.
 //
-// A first division guesses the largest id from a sample. Whatever the guess, the data decides: a
-// bucket that exceeds its share of memory is divided again, by row, then within one row by the
-// further levels of the order that is wanted. So a graph of one hub needs no more memory than any
-// other.
+// The first division relies on a largest id that was guessed from a sample. A wrong guess costs
+// only time: a bucket that exceeds its share of memory is divided again, by row, then within one
+// row by the further levels of the requested order (row_order.h). So a graph of one hub needs no
+// more memory than any other.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct Leaf {
   uint64_t size;  // of all pieces together
 };
 
-// How a bucket may be taken apart: leaves of at most `bytes`, and at most `fan_out` parts at a
-// time, for each of which a buffer is open. Only speed depends on it.
+// How a bucket is divided: into leaves of at most `bytes`, and into at most `fan_out` parts at a
+// time, each of which needs an open buffer. Only speed depends on these limits.
 struct LeafLimits {
   uint64_t bytes;
   size_t fan_out;  // at least 2
@@ -39,7 +39,8 @@ struct LeafLimits {
 template <class Record>
 class EdgePartition {
  public:
-  // Rows up to `expected_max_row` spread over at most `buckets` buckets; one more takes the rest.
+  // Rows up to `expected_max_row` spread over at most `buckets` buckets; one more bucket takes
+  // larger rows.
   EdgePartition(ExtentStore* store, uint64_t expected_max_row, size_t buckets, int writers)
       : store_(store),
         shift_(ShiftFor(expected_max_row, buckets)),
@@ -53,7 +54,7 @@ class EdgePartition {
 
   Partition::Writer& writer(int rank) { return partition_.writer(rank); }
 
-  // Ends writing; `bounds` are those of every record.
+  // Ends writing. `bounds` must cover every record.
   void Close(const KeyBounds& bounds) {
     partition_.Close();
     bounds_ = bounds;
@@ -110,7 +111,7 @@ class EdgePartition {
     });
     finer.Close();
     for (size_t i = 0; i < limits.fan_out; ++i) {
-      // Times may take all 64 bits: beyond the range nothing is added that could wrap.
+      // Times may use all 64 bits, so the sums below could wrap for a part beyond the range.
       if (i > (range.high - range.low) / width) break;
       const uint64_t low = range.low + i * width;
       const uint64_t high = range.high - low < width ? range.high : low + width - 1;
@@ -118,7 +119,7 @@ class EdgePartition {
     }
   }
 
-  // A record of a bucket whose records all agree; empties the bucket.
+  // Returns one record of a bucket whose records have all keys in common, and empties the bucket.
   static Record TakeOne(Partition& from, size_t bucket) {
     Record record{};
     from.Stream(bucket, [&](std::span<const std::byte> piece) {

@@ -21,7 +21,7 @@ struct PlainRecord {
   static constexpr bool kRich = false;
   static constexpr bool kTimed = false;
 
-  // What is left of the record inside its row, in the order of the row.
+  // The record without its row number. Slots compare in the order of the row.
   struct Slot {
     Id neighbour;
     auto operator<=>(const Slot&) const = default;
@@ -36,9 +36,9 @@ struct PlainRecord {
   }
 };
 
-// An edge with its input row number and weight. The number makes the order within a row unique, and
-// the weight where a damaged source repeats numbers. Split in two words, so that the record of
-// 32-bit ids is 20 bytes and not 24.
+// An edge with its input row number and weight. The number makes the order within a row unique;
+// where a damaged source repeats numbers, the weight does. The number is split into two words, so
+// that a record with 32-bit ids has 20 bytes and not 24.
 template <class IdType>
 struct RichRecord {
   using Id = IdType;
@@ -52,7 +52,7 @@ struct RichRecord {
     float weight;
 
     uint64_t edge() const { return uint64_t{edge_high} << 32 | edge_low; }
-    // Whether dedup takes the two, which are in one row, for the same edge.
+    // Whether dedup treats two slots of one row as the same edge.
     bool SameEdge(const Slot& other) const { return neighbour == other.neighbour; }
     friend bool operator<(const Slot& a, const Slot& b) {
       return std::tie(a.neighbour, a.edge_high, a.edge_low, a.weight) <
@@ -70,12 +70,13 @@ struct RichRecord {
   }
 };
 
-// Times as unsigned numbers in the same order, which can be divided and split in words.
+// Map times to unsigned numbers in the same order, which can be divided into ranges and split into
+// words.
 inline uint64_t TimeKey(int64_t time) { return static_cast<uint64_t>(time) ^ (uint64_t{1} << 63); }
 inline int64_t TimeOfKey(uint64_t key) { return static_cast<int64_t>(key ^ (uint64_t{1} << 63)); }
 
-// An edge with a time of its own. Only edges at the same time are repeats of each other: the same
-// thing at another time is another event.
+// An edge with a time of its own. Only edges at the same time are repeats of each other: an edge
+// between the same nodes at another time is another event.
 template <class IdType>
 struct TimedRecord {
   using Id = IdType;

@@ -4,7 +4,8 @@ namespace graphzero::compile {
 
 bool RenumberedEdgeSource::Next(EdgeBatch* batch) {
   if (!edges_->Next(batch)) return false;
-  // The numbers of a billion edges' ends lie anywhere in memory: all are asked for first.
+  // The new numbers are scattered over large arrays, so those of the whole batch are prefetched
+  // first.
   for (size_t i = 0; i < batch->size; ++i) {
     __builtin_prefetch(&numbers_.sources[batch->src[i]]);
     __builtin_prefetch(&numbers_.targets[batch->dst[i]]);

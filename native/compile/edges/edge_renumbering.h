@@ -10,9 +10,10 @@
 
 namespace graphzero::compile {
 
-// The new number of each source and of each target, by the old one. `owner` keeps them.
+// The new number of each source and of each target, indexed by the old number. `owner` keeps the
+// arrays alive.
 struct NewNumbers {
-  uint64_t edge_id_bound;  // of the relation, which stays also where it stores no edge ids
+  uint64_t edge_id_bound;  // of the relation; kept even if the relation stores no edge ids
   std::span<const uint32_t> sources;
   std::span<const uint32_t> targets;
   std::shared_ptr<const void> owner;
@@ -20,7 +21,7 @@ struct NewNumbers {
 
 class RenumberedEdgeSource final : public EdgeSource {
  public:
-  // `edges` has no id that has no new number.
+  // Every id of `edges` must have a new number.
   RenumberedEdgeSource(std::shared_ptr<EdgeSource> edges, NewNumbers numbers)
       : edges_(std::move(edges)), numbers_(std::move(numbers)) {}
 

@@ -7,17 +7,18 @@
 
 namespace graphzero::compile {
 
-// Ids are int64 everywhere outside of files, so this is the first that is too large.
+// Ids are int64 everywhere outside of files, so this is the first number that is too large for an
+// id.
 inline constexpr uint64_t kIdLimit = uint64_t{1} << 63;
 
 // "an id below 100, the given number of nodes", for messages. `type` is the type of the nodes.
 std::string IdRange(uint64_t limit, const std::string& type = {});
 
-// Every source id is below the first, every target id below the second.
+// Source ids must be below `source`, target ids below `target`.
 struct IdLimits {
   uint64_t source = kIdLimit;
   uint64_t target = kIdLimit;
-  // The types whose nodes they number, for messages; empty: the graph has no types.
+  // The node types at both ends, for messages; empty: the graph has no types.
   std::string source_type = {};
   std::string target_type = {};
 
@@ -25,7 +26,7 @@ struct IdLimits {
   std::string TargetRange() const { return IdRange(target, target_type); }
 };
 
-// The smallest int64 is no time: NumPy and pandas use it for a missing one.
+// The smallest int64 is not a time: NumPy and pandas use it for a missing time.
 inline constexpr int64_t kNoTime = INT64_MIN;
 inline constexpr const char* kNoTimeFound = "found no time (NaT), expected one for every edge";
 
@@ -50,7 +51,7 @@ struct EdgeBatch {
   std::vector<uint64_t> rows;
   bool numbered = false;
   uint64_t input_units = 0;   // how much of EdgeEstimate::input_units this batch stands for
-  std::vector<char> scratch;  // the source's own
+  std::vector<char> scratch;  // for the source's own use
 
   uint64_t Row(size_t i) const { return numbered ? rows[i] : first_row + i; }
 
@@ -73,10 +74,11 @@ struct EdgeBatch {
 struct EdgeEstimate {
   uint64_t edges = 0;
   uint64_t max_id = 0;
-  uint64_t input_units = 0;  // exact: what the batches' input_units add up to, for progress
+  uint64_t input_units = 0;  // exact, for progress: the sum of input_units over all batches
 };
 
-// Next() is called by several threads at once, each with a batch of its own; the rest by one.
+// Several threads call Next() at once, each with its own batch. One thread calls the other
+// functions.
 class EdgeSource {
  public:
   virtual ~EdgeSource() = default;
@@ -94,8 +96,8 @@ class EdgeSource {
   // not kNoTime.
   virtual bool Next(EdgeBatch* batch) = 0;
 
-  // To be called when Next() has returned false in every thread: throws the error that belongs to
-  // the earliest place of the input, whichever thread met its own first.
+  // Call it when Next() has returned false in every thread. Throws the error at the earliest place
+  // of the input, no matter which thread failed first.
   virtual void ThrowIfFailed() const = 0;
 
   // Rows of the input that were read, skipped ones included: every Row() is below this. Valid when

@@ -54,7 +54,8 @@ void ForEachLine(const TextChunk& chunk, Visit&& visit) {
   }
 }
 
-// No fewer than there are. Where lines are long, counted: the bound would take too much memory.
+// An upper bound of the number of data lines. In a chunk that a long line made large, lines are
+// counted, because a bound from the shortest line would take too much memory.
 size_t MostLines(std::string_view text) {
   if (text.size() <= 2 * TextSource::kChunkBytes) return text.size() / kShortestLine;
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -164,7 +165,7 @@ bool TextEdgeSource::Next(EdgeBatch* batch) {
     batch->size = 0;
   }
   if (options_.number_rows) {
-    // Also after an error: earlier chunks must still be able to pass.
+    // Also after an error, because threads with later chunks wait until this chunk is done.
     turn_.Wait(chunk.index);
     batch->first_row = rows_.fetch_add(data_lines);
     turn_.Done(chunk.index);

@@ -1,9 +1,9 @@
 // Edges from CSV, TSV or space-separated text.
 //
 // A data line is `source DELIMITER target [DELIMITER weight] [DELIMITER time]`. Comments, header
-// and delimiter are as table_dialect.h says. Whoever opens it says whether there are times, which
-// are integers; the first data line decides whether there are weights, and every other line must
-// agree.
+// and delimiter are as table_dialect.h says. The caller says whether there are times, which are
+// integers. The first data line decides whether there are weights, and every other line must agree
+// with it.
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,8 @@ class TextEdgeSource final : public EdgeSource {
   struct Options {
     OnError on_error = OnError::kStop;
     bool timed = false;  // the last column is a time
-    // Row() is wanted. Without it, and without weights and times, it is not counted, because
-    // threads would have to wait for each other.
+    // The caller needs EdgeBatch::Row(). Without this, weights or times, rows are not numbered,
+    // because threads would have to wait for each other.
     bool number_rows = false;
     IdLimits limits = {};
   };
@@ -66,7 +66,7 @@ class TextEdgeSource final : public EdgeSource {
   uint64_t LeastColumns() const { return options_.timed ? 3 : 2; }
   void CheckColumns() const;
   void ParseChunk(const TextChunk& chunk, EdgeBatch* batch, uint64_t* data_lines);
-  // Reads edges as long as lines look as expected; returns where the first other line begins.
+  // Reads edges up to the first line that is not in the usual form; returns where that line begins.
   const char* ParsePlainLines(const char* at, const char* end, EdgeBatch* batch) const;
   // Understands any line: data, blank, comment, wrong.
   Line ParseLine(std::string_view line) const;

@@ -19,8 +19,8 @@ MemoryPlan PlanMemory(const Resources& resources, uint64_t edges, size_t record_
                       uint64_t partitions, uint64_t extent_bytes) {
   MemoryPlan plan{};
   const auto threads = static_cast<uint64_t>(resources.threads);
-  // A quarter for open buffers, half for what waits in memory, three sixteenths for sorting, one
-  // for dividing again.
+  // A quarter of the memory is for open buffers, half for sealed extents, three sixteenths for
+  // sorting, and one sixteenth for dividing buckets again.
   const uint64_t open_budget = resources.memory / 4;
   const uint64_t smallest = extent_bytes != 0 ? extent_bytes : kMinExtent;
   const uint64_t most = std::max<uint64_t>(1, open_budget / (smallest * threads * partitions));
@@ -40,7 +40,7 @@ MemoryPlan PlanMemory(const Resources& resources, uint64_t edges, size_t record_
 }
 
 uint64_t SharedExtentBytes(const Resources& resources) {
-  // So that two partitions with as many buckets as there can be fit into their share.
+  // Two partitions with kMaxBuckets buckets each must fit into the quarter for open buffers.
   const uint64_t most_open = kMaxBuckets * static_cast<uint64_t>(resources.threads) * 2;
   return std::clamp(std::bit_floor(resources.memory / 4 / most_open), kMinExtent, kMaxExtent);
 }

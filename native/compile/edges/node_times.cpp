@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kNodesAtOnce = uint64_t{1} << 16;
 
-// A node in the row of its time, counted from the first. A row of such records has nodes in order.
+// A node as a record: its row is its time, counted from the earliest time, and its neighbour is the
+// node itself. So a sorted row lists the nodes of one time in order.
 using NodeRecord = PlainRecord<uint64_t>;
 using NodeOrder = ByNeighbour<NodeRecord>;
 

@@ -14,24 +14,24 @@ namespace graphzero::compile {
 
 // Does not own the times.
 struct NodeTimes {
-  const int64_t* values = nullptr;  // null: the nodes have none
+  const int64_t* values = nullptr;  // null: the nodes have no times
   uint64_t count = 0;
   bool ascend = true;  // no node is earlier than the one before it
-  // Inclusive limits as TimeKey() of edge_record.h; meaningless if there is no node.
+  // Smallest and largest time as TimeKey() of edge_record.h; meaningless if there is no node.
   uint64_t min_key = UINT64_MAX;
   uint64_t max_key = 0;
 
   bool present() const { return values != nullptr; }
 
-  // Reads all times. `name` is what messages call the type. Throws InputError for one that is none.
+  // Reads all times. `name` is what messages call the type. Throws InputError for a missing time.
   static NodeTimes Examine(const int64_t* values, uint64_t count, const std::string& name);
 };
 
-// Their sections, for ContainerWriter; none if the nodes have no times.
+// The sections of the times, for ContainerWriter; none if the nodes have no times.
 std::vector<store::SectionSpec> SectionsOf(const NodeTimes& times, uint32_t type);
 
 // Fills the sections, which are the writer's streams from `first_section` on. Sorts in bounded
-// memory, by buckets in `extents`.
+// memory, with buckets in `extents`.
 void WriteNodeTimes(const NodeTimes& times, size_t first_section, const Resources& resources,
                     ExtentStore* extents, store::ContainerWriter* file, Progress* progress);
 

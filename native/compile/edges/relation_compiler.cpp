@@ -66,7 +66,8 @@ class RelationCompilerOf final : public RelationCompiler {
     if (options_.store_in()) in_ = NewPartition(context_.target);
   }
 
-  // Bounds of (source, target) pairs.
+  // Ends writing. bounds_ are those of (source, target) pairs, so the in-partition gets them
+  // turned.
   void ClosePartitions() {
     if (out_) out_->Close(SlotBounds(bounds_, context_.target.times));
     if (in_) in_->Close(SlotBounds(Turned(bounds_), context_.source.times));
@@ -89,7 +90,7 @@ class RelationCompilerOf final : public RelationCompiler {
   const EdgeEstimate estimate_;
   const MemoryPlan plan_;
   KeyBounds bounds_;  // of (source, target) pairs
-  // Whether a slot of the adjacency is later than its edge. Of edges that have times.
+  // Whether any slot of the adjacency is later than its edge. Set only if edges have times.
   std::atomic<bool> out_differs_{false};
   std::atomic<bool> in_differs_{false};
   std::unique_ptr<Edges> out_;
@@ -99,7 +100,8 @@ class RelationCompilerOf final : public RelationCompiler {
 template <class Record>
 void RelationCompilerOf<Record>::Read() {
   Progress& progress = *context_.progress;
-  // Repeats are dropped from the out-partition, and what is left divided again for both directions.
+  // Dedup drops repeats from the out-partition and divides the remaining edges again for both
+  // directions.
   if (options_.dedup) {
     out_ = NewPartition(context_.source);
   } else {
@@ -140,7 +142,7 @@ void RelationCompilerOf<Record>::Read() {
   }
 }
 
-// With bounds of slot times in place of those of edges.
+// Returns `bounds` with the bounds of slot times in place of those of edge times.
 template <class Record>
 KeyBounds RelationCompilerOf<Record>::SlotBounds(KeyBounds bounds,
                                                  const NodeTimes& neighbours) const {
@@ -198,7 +200,8 @@ void RelationCompilerOf<Record>::Divide(const EdgeBatch& batch, int rank, KeyBou
   }
 }
 
-// Notes whether slots are later than their edges, which decides what sections there will be.
+// Notes whether slots are later than their edges: only then do edges with times need slot times
+// too.
 template <class Record>
 void RelationCompilerOf<Record>::NoteTimes(const EdgeBatch& batch) {
   const auto later = [&](const NodeTimes& times, const std::vector<uint64_t>& nodes) {
@@ -209,12 +212,12 @@ void RelationCompilerOf<Record>::NoteTimes(const EdgeBatch& batch) {
   };
   const bool target_later = later(context_.target.times, batch.dst);
   const bool source_later = later(context_.source.times, batch.src);
-  // Both ends of an undirected edge are neighbours among out-edges.
+  // Both ends of an undirected edge are neighbours in the out-adjacency.
   if (target_later || (options_.undirected && source_later)) out_differs_ = true;
   if (source_later) in_differs_ = true;
 }
 
-// The same for an out-edge that dedup keeps.
+// Does the same as NoteTimes() for an out-edge that dedup keeps.
 template <class Record>
 void RelationCompilerOf<Record>::NoteTime(const Record& record) {
   if constexpr (Record::kTimed) {
@@ -367,7 +370,7 @@ std::unique_ptr<RelationCompiler> ReadRelation(const OpenEdges& open,
                         .target = context.target.count.value_or(kIdLimit),
                         .source_type = context.source.type,
                         .target_type = context.target.type};
-  // Rows in the order of their neighbours' times need numbers too, to tell equal times apart.
+  // Rows that are ordered by their neighbours' times need row numbers too, to order equal times.
   const bool numbered = options.edge_ids ||
                         (options.store_out() && context.target.times.present()) ||
                         (options.store_in() && context.source.times.present());

@@ -1,8 +1,8 @@
 // The two orders that rows of a file can be in, as keys to sort and to divide by.
 //
-// An order has levels: records are divided by the key of level 0, their row, then among equal ones
-// by that of level 1, and so on. A Slot is what is left of a record inside its row; slots compare
-// in the order.
+// An order has levels: records are divided by the key of level 0, their row, then records with
+// equal keys by the key of level 1, and so on. A Slot is a record without its row number; slots
+// compare in the order.
 #pragma once
 
 #include <algorithm>
@@ -35,15 +35,15 @@ inline KeyBounds Joined(const KeyBounds& a, const KeyBounds& b) {
           std::max(a.max_time, b.max_time)};
 }
 
-// What a bucket may hold: on the levels above `level` all records agree.
+// The keys of `level` that a bucket may hold. On all levels before `level` its records agree.
 struct KeyRange {
   int level = 0;
   uint64_t low = 0;
   uint64_t high = 0;  // inclusive
 };
 
-// By (neighbour, edge number); edges with times by (neighbour, time, edge number), which is the
-// order to find repeats in.
+// Sorts by (neighbour, edge number), and edges with times by (neighbour, time, edge number). In
+// this order, repeats of an edge are adjacent.
 template <class RecordType>
 struct ByNeighbour {
   using Record = RecordType;
@@ -70,8 +70,8 @@ struct ByNeighbour {
   }
 };
 
-// By (slot time, edge number, neighbour). The time of a slot is the later of the edge's own and its
-// neighbour's.
+// Sorts by (slot time, edge number, neighbour). The time of a slot is the later of the edge's time
+// and the neighbour's time.
 template <class RecordType>
 struct ByTime {
   using Record = RecordType;
@@ -89,7 +89,7 @@ struct ByTime {
     }
   };
 
-  // Of the nodes that may be neighbours; null: they have none, and the edges have.
+  // Times of the nodes at the neighbour end; null: these nodes have no times, but the edges have.
   const int64_t* neighbour_times;
 
   uint64_t SlotTime(const typename Record::Slot& slot) const {
@@ -115,7 +115,7 @@ struct ByTime {
     }
   }
 
-  // Bounds of times are those of slots.
+  // The time bounds must be those of slot times.
   KeyRange Whole(int level, const KeyBounds& bounds) const {
     if (level == 1) return {level, bounds.min_time, bounds.max_time};
     return {level, 0, level == 2 ? bounds.max_edge : bounds.max_neighbour};

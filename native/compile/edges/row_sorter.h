@@ -1,4 +1,4 @@
-// Turns the records of a leaf into rows, and each row into the order of the format.
+// Groups the records of a leaf by row, and sorts each row into the order of the format.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ class RowSorter {
     const uint64_t first = leaf.range.level == 0 ? leaf.range.low : leaf.pieces.front().front().row;
     rows_.clear();
     slots_.resize(leaf.size);
-    // Counting takes memory for every id of the range; many more ids than records are better
-    // sorted.
+    // Counting takes memory for every row of the range. Comparing is better if the range has many
+    // more rows than the leaf has records.
     if (span / 2 <= leaf.size + 1024) {
       SortByCounting(leaf, first, span);
     } else {
@@ -47,7 +47,7 @@ class RowSorter {
     }
   }
 
-  // Keeps the first of the slots of each row that are the same edge.
+  // Keeps only the first of the slots of a row that are the same edge.
   void DropRepeats() {
     uint64_t from = 0;
     uint64_t to = 0;
@@ -104,9 +104,9 @@ class RowSorter {
     std::sort(row.begin(), row.end());
   }
 
-  // Rows are mostly short. The place of each slot is the number of smaller ones: no branch to
-  // mispredict, and compilers turn the count into vector code. Twice as fast as insertion sort on
-  // rows of 20, three times as fast as std::sort (measured).
+  // Rows are mostly short. The place of each slot is the number of smaller slots: there is no
+  // branch to mispredict, and compilers turn the count into vector code. Twice as fast as insertion
+  // sort on rows of 20, three times as fast as std::sort (measured).
   static void SortByRank(std::span<Slot> row) {
     constexpr uint32_t kBias = uint32_t{1} << 31;  // vector units compare signed numbers
     constexpr size_t kLanes = 8;
@@ -131,7 +131,7 @@ class RowSorter {
       row[static_cast<size_t>(rank)].neighbour = static_cast<uint32_t>(key) ^ kBias;
       placed |= uint32_t{1} << rank;
     }
-    // Equal keys share the first of their places; the others are still to be filled.
+    // Equal keys were all written to the first of their places. Copies fill the other places.
     for (size_t i = 1; i < row.size(); ++i) {
       if (!(placed >> i & 1)) row[i] = row[i - 1];
     }

@@ -18,7 +18,7 @@ namespace {
 
 using base::Number;
 
-// More nodes than this for one edge look like ids that were not meant to be dense.
+// More nodes per edge than this suggest ids that were not meant to be dense.
 constexpr uint64_t kNodesPerEdge = 1000;
 constexpr uint64_t kPlausibleNodes = 100'000'000;
 // Sizes of files are signed 64-bit numbers, and a node takes 8 bytes in each direction.
@@ -41,7 +41,7 @@ void CheckNodeCount(uint64_t count, const std::string& whose) {
                    Number(kMostNodes) + ", for which one file has room");
 }
 
-// The number of nodes of a graph that nobody said it of.
+// The number of nodes of a graph for which the user gave none.
 uint64_t CountNodes(const RelationCompiler& edges) {
   const uint64_t slots = edges.report().num_edges + edges.report().dropped;
   if (slots == 0) {
@@ -59,7 +59,7 @@ uint64_t CountNodes(const RelationCompiler& edges) {
   return max_id + 1;
 }
 
-// A type when its relations are written.
+// What writing needs to know of a type.
 struct TypeToWrite {
   uint64_t count = 0;
   NodeTimes times;
@@ -132,7 +132,7 @@ store::Fingerprint WriteFile(FileToWrite* graph, const std::string& path,
   return file.Finish(std::bit_cast<store::Properties>(graph->properties), graph->flags);
 }
 
-// What the schema will be, as far as it is known before edges are read.
+// Makes the schema, as far as it is known before edges are read.
 store::Schema PlanSchema(const GraphInput& graph) {
   store::Schema schema;
   for (const TypeInput& type : graph.types) {
@@ -176,7 +176,7 @@ store::Schema PlanSchema(const GraphInput& graph) {
   return schema;
 }
 
-// What was learned from the edges.
+// Adds to the schema what reading the edges revealed.
 void CompleteSchema(const FileToWrite& file, store::Schema* schema) {
   for (size_t t = 0; t < file.types.size(); ++t) {
     schema->types[t].has_times = file.types[t].times.present();
@@ -201,7 +201,7 @@ NodeTimes TimesOf(const std::optional<std::span<const int64_t>>& times, uint64_t
     throw InputError((type.empty() ? "node times" : "times of type " + type) + ": found " +
                      Number(times->size()) + ", expected " + Number(count) + ", one for each node");
   }
-  // Not null for a type without nodes, so that its having times shows.
+  // Not null even for a type without nodes, because null means that the type has no times.
   static constexpr int64_t kNone = 0;
   return NodeTimes::Examine(count == 0 ? &kNone : times->data(), count, type);
 }
@@ -266,7 +266,8 @@ GraphReport CompileGraph(const GraphInput& graph, const std::string& path,
     CheckNodeCount(type.count, "type " + type.name);
     file.types.push_back({type.count, TimesOf(type.times, type.count, type.name)});
   }
-  // One for all relations: what the first left in memory is what the next find taken.
+  // All relations share one store, so the extents that earlier relations keep in memory count
+  // against the budget of later ones.
   const auto extents = std::make_shared<ExtentStore>(
       resources.memory / 2, SharedExtentBytes(resources), resources.temp_dir);
   const auto end_of = [&](uint32_t type) {

@@ -26,17 +26,17 @@ namespace graphzero::compile {
 
 // A graph without types.
 struct TopologyOptions : RelationOptions {
-  // Without it, the number of node times, or the largest id plus one.
+  // If absent: the number of node times or, without those, the largest id plus one.
   std::optional<uint64_t> num_nodes = {};
-  // One for each node, if there are any. Not owned.
+  // One time for each node, if nodes have times. Not owned.
   std::optional<std::span<const int64_t>> node_times = {};
-  // What times are counted in: D, s, ms, us, ns; empty: nothing is said about it.
+  // The unit of all times: D, s, ms, us, ns; empty: the file records no unit.
   std::string time_unit = {};
 };
 
 struct TopologyReport : RelationReport {
   uint64_t num_nodes = 0;
-  uint64_t spilled_bytes = 0;  // that did not fit into memory
+  uint64_t spilled_bytes = 0;  // bytes that did not fit into memory
   store::Fingerprint fingerprint{};
 };
 
@@ -47,7 +47,7 @@ TopologyReport CompileTopology(const OpenEdges& open, const std::string& path,
                                const TopologyOptions& options, const Resources& resources,
                                Progress* progress);
 
-// A typed graph.
+// One type of a typed graph.
 struct TypeInput {
   std::string name;
   uint64_t count = 0;
@@ -62,7 +62,7 @@ struct RelationInput {
   RelationOptions options = {};
 };
 
-// A relation that is another one with its ends exchanged.
+// A view: a stored relation with its ends exchanged.
 struct ViewInput {
   std::string name;
   uint32_t base = 0;  // number of a relation

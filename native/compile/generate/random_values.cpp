@@ -55,8 +55,8 @@ uint64_t Permutation::Backward(uint64_t value) const {
   return value;
 }
 
-// Steps that leave 0 .. size - 1 are followed until they return; on average less than one is
-// needed.
+// A step may leave 0 .. size - 1. Then more steps follow until the value is inside again; on
+// average this takes less than one further step.
 uint64_t Permutation::At(uint64_t position) const {
   do position = Forward(position);
   while (position >= size_);

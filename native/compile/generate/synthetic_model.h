@@ -64,8 +64,8 @@ class SyntheticModel {
   uint64_t RankInClass(uint64_t class_index, uint64_t random) const;
 
   SyntheticSpec spec_;
-  uint64_t smaller_class_;   // nodes of a class
-  uint64_t larger_classes_;  // this many have one node more
+  uint64_t smaller_class_;   // nodes of each smaller class
+  uint64_t larger_classes_;  // number of classes with one node more
   float signal_;
   RandomSequence edges_;
   RandomSequence centroids_;

@@ -14,7 +14,7 @@ namespace {
 // What a random sequence is for; sequences of different purposes are independent.
 enum Purpose : uint64_t { kEdges = 101, kRanks, kCentroids, kNoise, kTimes, kSplitNumbers };
 
-// Random numbers of one edge.
+// Random numbers that are reserved for each edge.
 constexpr uint64_t kNumbers = 6;
 constexpr uint64_t kMaxNodes = uint64_t{1} << 40;
 constexpr uint64_t kMaxEdges = uint64_t{1} << 48;
@@ -57,7 +57,7 @@ void CheckSpec(const TypedSpec& spec) {
   }
 }
 
-// Maps a random number to a fraction of 2^64 that is small the more often the larger the skew.
+// Maps a random number to a fraction of 2^64. The larger the skew, the more often it is small.
 uint64_t Skewed(uint64_t random, uint64_t skew) {
   if (skew == 0) return random;
   return skew == 1 ? MultiplyHigh(random, random) : PowerLaw(random);
@@ -103,7 +103,7 @@ uint64_t TypedModel::NodeInClass(size_t type, uint64_t class_index, uint64_t ske
 int64_t TypedModel::TimeAt(uint64_t fraction) const {
   const uint64_t first = static_cast<uint64_t>(spec_.first_time);
   const uint64_t range = static_cast<uint64_t>(spec_.last_time) - first;
-  // The whole range of 64 bits has one number more than fits; then the last time does not occur.
+  // A range of all 64 bits has 2^64 steps, one more than fits; the last time then does not occur.
   const uint64_t steps = range == UINT64_MAX ? range : range + 1;
   return static_cast<int64_t>(first + MultiplyHigh(fraction, steps));
 }
@@ -111,7 +111,7 @@ int64_t TypedModel::TimeAt(uint64_t fraction) const {
 int64_t TypedModel::TimeOf(size_t type, uint64_t node) const {
   const TypedNodes& own = spec_.types[type];
   const uint64_t random = types_[type].times[node];
-  if (own.times == NodeTimes::kRandom) return TimeAt(random);
+  if (own.times == GeneratedTimes::kRandom) return TimeAt(random);
   // Each node has a part of the range for itself, in the order of the ids.
   const uint64_t part = UINT64_MAX / own.nodes;
   return TimeAt(node * part + MultiplyHigh(random, part));
@@ -151,8 +151,8 @@ void TypedModel::Edges(size_t relation, uint64_t first, std::span<int64_t> src,
   const TypedEdges& own = spec_.relations[relation];
   const RandomSequence& random = edges_[relation];
   const auto same = static_cast<uint64_t>(own.homophily * 0x1p32);
-  const bool source_timed = spec_.types[own.source].times != NodeTimes::kNone;
-  const bool target_timed = spec_.types[own.target].times != NodeTimes::kNone;
+  const bool source_timed = spec_.types[own.source].times != GeneratedTimes::kNone;
+  const bool target_timed = spec_.types[own.target].times != GeneratedTimes::kNone;
   for (size_t i = 0; i < src.size(); ++i) {
     const uint64_t edge = first + i;
     const uint64_t at = kNumbers * edge;

@@ -1,17 +1,19 @@
 // A synthetic dataset with types as a function: like synthetic_model.h, but with several types of
 // nodes, relations between them, and times.
 //
-// All types share the classes. A type holds as many nodes of each class, which are ranked; an edge
-// draws a class, in it a source, and a target of the same class with the relation's homophily, else
-// of any. So the class of a node shows in its neighbours, whatever their types, as it shows in its
-// features, and neighbours of neighbours tell more: an event that names one user and one item has
-// little to tell itself, but these have other events.
+// All types share the classes. A type has equally many nodes of each class, and ranks the nodes of
+// a class. An edge draws a class, then a source in it, then a target: of the same class with the
+// relation's homophily as probability, else of any class. So the features of a node and its
+// neighbours, whatever their types, hint at its class, and neighbours of neighbours add to that: an
+// event that names one user and one item says little by itself, but that user and item have other
+// events.
 //
-// In a relation of `each` edges a node of the source type has exactly so many, as rows of a table
-// that refer to others; in other relations sources and targets follow a power law.
+// In a relation with `each`, every node of the source type has exactly `edges` edges, like rows of
+// a table that refer to other rows. All targets, and the sources of other relations, follow a power
+// law unless their skew is 0.
 //
-// Times: of nodes uniform in the range, at random or ascending with the id as events in a log; an
-// edge that has a time is not older than its ends.
+// Times: node times are uniform in the range, either random or ascending with the id, like events
+// in a log. An edge with a time is not older than its ends.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +24,21 @@
 
 namespace graphzero::compile {
 
-enum class NodeTimes : uint8_t { kNone, kRandom, kAscending };
+enum class GeneratedTimes : uint8_t { kNone, kRandom, kAscending };
 
 struct TypedNodes {
   uint64_t nodes;
   uint64_t dim;  // features of a node; 0: none
-  NodeTimes times;
+  GeneratedTimes times;
 };
 
 struct TypedEdges {
   uint64_t source;  // number of the type
   uint64_t target;
-  uint64_t edges;  // in all, or of each source
+  uint64_t edges;  // in all, or with `each` for each source
   bool each;
-  // 0: all nodes alike, 1 and 2: some are met more often, as the square and the cube of a uniform
-  // number are small more often.
+  // 0: all nodes are equally likely. 1 and 2: nodes of low rank are more likely, because the rank
+  // is drawn as the square or the cube of a uniform number.
   uint64_t source_skew;
   uint64_t target_skew;
   double homophily;  // 0 to 1
@@ -65,7 +67,7 @@ class TypedModel {
   void Features(size_t type, uint64_t first, std::span<float> out) const;  // whole rows
   void Labels(size_t type, uint64_t first, std::span<int64_t> out) const;
   void Times(size_t type, uint64_t first, std::span<int64_t> out) const;
-  // `times` is empty unless the relation has them.
+  // `times` is empty unless the relation has times.
   void Edges(size_t relation, uint64_t first, std::span<int64_t> src, std::span<int64_t> dst,
              std::span<int64_t> times) const;
   // A number from 0 to 2^32 - 1 that divides nodes without times into splits.
@@ -73,8 +75,8 @@ class TypedModel {
 
  private:
   struct Nodes {
-    uint64_t smaller_class;   // nodes of a class
-    uint64_t larger_classes;  // so many have one node more
+    uint64_t smaller_class;   // nodes of each smaller class
+    uint64_t larger_classes;  // number of classes with one node more
     float signal;
     RandomSequence centroids;
     RandomSequence noise;

@@ -1,6 +1,6 @@
-// Edges by the numbers that an IdCollector gave their ends, kept in an unnamed file until the
-// numbering is complete: then they are read back with new ids, and the input need not be read and
-// looked up a second time.
+// Keeps edges in an unnamed file, as the numbers that an IdCollector gave their ends, until the
+// numbering is complete. Then the edges are read back with new ids, so that the input need not be
+// read and its ids looked up a second time.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace graphzero::compile {
 
-// Consecutive edges. There are weights and times for all edges of an input or for none; row numbers
-// only where rows of the input gave no edge.
+// Consecutive edges. There are weights and times for all edges of an input or for none; there are
+// row numbers only if some rows of the input gave no edge.
 struct SpooledEdges {
   std::vector<uint32_t> src;
   std::vector<uint32_t> dst;
@@ -23,7 +23,8 @@ struct SpooledEdges {
   std::vector<int64_t> times;
 };
 
-// What the numbers of an IdCollector become. Shared: several relations number the same nodes.
+// New ids, indexed by the numbers of an IdCollector. Shared, because several relations may have the
+// same nodes.
 using NewIds = std::shared_ptr<const std::vector<uint32_t>>;
 
 // Used by one thread until Finish().
@@ -35,10 +36,10 @@ class EdgeSpool {
   void Add(std::span<const uint32_t> src, std::span<const uint32_t> dst,
            std::span<const float> weights, std::span<const int64_t> rows,
            std::span<const int64_t> times);
-  // After the last Add(): (*sources)[number] is what the source of an edge becomes.
+  // Call it after the last Add(). (*sources)[number] is the new id of the source with that number.
   void Finish(NewIds sources, NewIds targets);
 
-  // Reads a chunk back, with new ids. Several threads may.
+  // Reads a chunk back, with new ids. Several threads may call it at once.
   SpooledEdges Read(size_t chunk) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kFirstSlots = uint64_t{1} << 12;
 constexpr uint64_t kCancelEvery = uint64_t{1} << 16;
-// Ids that are looked up together, so that their ways to memory overlap.
+// Ids that are looked up together, so that their cache misses overlap.
 constexpr size_t kGroup = 16;
 
 // Calls visit(value, sides) for the values of all sorted runs in ascending order, each once with
@@ -115,7 +115,8 @@ IdCollector<Store>::IdCollector(const Resources& resources, uint64_t most_bytes)
       most_bytes_(std::max(most_bytes, kFirstSlots * 2 * sizeof(Slot))),
       slots_(kFirstSlots, Slot{kFree, 0}) {}
 
-// Room for `count` more ids, at most half full; what is there may have to go to the disk for it.
+// Makes room for `count` more ids in a table that stays at most half full. May spill the present
+// ids to the disk.
 template <class Store>
 void IdCollector<Store>::MakeRoom(size_t count) {
   if (bytes(slots_.size()) >= most_bytes_) Spill();

@@ -1,12 +1,14 @@
-// The different ids of an input, integers or texts, sorted, as a matrix file: what a graph with
-// arbitrary ids is renumbered by. In bounded memory: a hash table while it fits, then sorted runs
-// in a temporary file that are merged at the end. The result does not depend on memory or order.
+// Collects the different ids of an input, integers or texts, and writes them sorted to a matrix
+// file, by which a graph with arbitrary ids is renumbered. Works in bounded memory: a hash table
+// while it fits, then sorted runs in a temporary file that are merged at the end. The result does
+// not depend on memory or on the order of the input.
 //
-// Each id remembers on which sides it was met, as bits of the caller's: at which ends of edges.
+// Each id remembers on which sides it was met. Sides are bits that the caller defines, such as the
+// ends of edges.
 //
-// As long as everything fits, ids also have numbers by the order in which they were met, and
-// Write() tells at which row each number ended up: whoever keeps the numbers (edge_spool.h) need
-// not read the input a second time to look the ids up.
+// As long as everything fits into memory, ids are also numbered in the order in which they were
+// met, and after Write(), rows() gives the row of each number. A caller that keeps the numbers
+// (edge_spool.h) need not read the input a second time to look up the ids.
 #pragma once
 
 #include <array>
@@ -25,7 +27,8 @@
 
 namespace graphzero::compile {
 
-// How many different ids there are in all, and with exactly these sides: counts[sides].
+// How many different ids there are in all, and by_sides[sides]: how many were met on exactly these
+// sides.
 struct IdCounts {
   static constexpr uint8_t kAllSides = 3;
 
@@ -55,7 +58,7 @@ class IntegerStore {
   static std::span<const std::byte> BytesOf(const int64_t& id) {
     return std::as_bytes(std::span(&id, 1));
   }
-  // One value of a run.
+  // Write and read one value of a run.
   static void Append(RunFile* file, int64_t id, uint8_t sides);
   static bool Read(RunFile::Reader* reader, int64_t* id, uint8_t* sides);
 
@@ -105,7 +108,7 @@ class IdCollector {
   // Whether every id that was added has kept its number: nothing went to the disk yet.
   bool numbered() const { return runs_.empty(); }
 
-  // Creates `path`, which see below. Ends the collector.
+  // Creates `path` in the format that the subclass states. No id can be added afterwards.
   IdCounts Write(const std::string& path, store::Role role, Progress* progress);
   // After Write(), if numbered(): the row of each id by its number.
   const std::shared_ptr<const std::vector<uint32_t>>& rows() const { return rows_; }
@@ -156,7 +159,7 @@ class IntegerIdCollector : public IdCollector<IntegerStore> {
   void Add(std::span<const int64_t> ids, uint8_t sides = 0, uint32_t* numbers = nullptr);
 };
 
-// Writes uint8, a row for each text, zeros after its end, in the order of the bytes.
+// Writes uint8, with a row for each text that is padded with zeros, in the order of the bytes.
 class TextIdCollector : public IdCollector<TextStore> {
  public:
   // A longer id is taken as a mistake: every row of the result is as wide as the longest.
@@ -164,8 +167,8 @@ class TextIdCollector : public IdCollector<TextStore> {
 
   explicit TextIdCollector(const Resources& resources);
 
-  // Throws InputError for a text that is empty, too long, or has a zero byte; its position counts
-  // from `first_row`, and `what` is what the message calls it: "id".
+  // Throws InputError for a text that is empty, too long, or has a zero byte; the message counts
+  // its row from `first_row` and calls it `what`, such as "id".
   void Add(const base::TextView& ids, const RowPlaces& places, uint64_t first_row,
            const std::string& what, uint8_t sides = 0, uint32_t* numbers = nullptr);
 };

@@ -17,8 +17,6 @@ namespace graphzero::compile {
 namespace {
 
 constexpr size_t kMaxMessages = 5;
-// A thread with less would mostly fill and flush its buffers.
-constexpr uint64_t kMemoryPerThread = uint64_t{8} << 20;
 
 class Compiler {
  public:
@@ -48,7 +46,7 @@ class Compiler {
   RowParser parse_;
   std::unique_ptr<store::MatrixWriter> out_;
 
-  base::Turnstile turn_;  // by chunk, while rows come in order
+  base::Turnstile turn_;  // keeps chunks in order while rows come in order
   uint64_t next_id_ = 0;  // rows written; changes only in turn, and no more once sorter_ is set
   std::unique_ptr<MatrixSorter> sorter_;
   std::atomic<bool> sorting_{false};  // published after sorter_
@@ -57,7 +55,7 @@ class Compiler {
   std::atomic<bool> failed_{false};
   std::atomic<uint64_t> nans_{0};
   std::atomic<uint64_t> missing_{0};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   uint64_t skipped_ = 0;
   std::vector<BadLine> bad_;
   SortedRows early_;  // duplicates of rows that are written already
@@ -132,7 +130,7 @@ Compiler::Compiler(std::unique_ptr<TextSource> source, const MatrixTextJob& job,
   resources_.threads = static_cast<int>(
       std::min<uint64_t>(static_cast<uint64_t>(std::max(resources_.threads, 1)), most));
   out_ = std::make_unique<store::MatrixWriter>(job.target, MakeShape(job, format_));
-  // A guess must not fail for want of space that is not needed: reserve a little less.
+  // An estimate that is too high must not fail for lack of space: reserve a little less.
   if (!job.num_rows) out_->ReserveRows(EstimateRows() / 10 * 9);
 }
 
@@ -211,14 +209,15 @@ bool Compiler::Commit(int rank, uint64_t index, const RowBatch& batch) {
   return true;
 }
 
-// Rows of the batch that follow those which are written.
+// How many rows at the front of the batch directly follow the rows that are written.
 size_t Compiler::InOrder(const RowBatch& batch) const {
   size_t count = 0;
   while (count < batch.size() && batch.ids[count] == next_id_ + count) ++count;
   return count;
 }
 
-// All rows, of a table without ids, if the matrix has that many left.
+// For a table without ids: the number of rows of the batch. Throws InputError if the matrix has no
+// room for them.
 size_t Compiler::CheckRoom(const RowBatch& batch) {
   const uint64_t room = job_.num_rows.value_or(UINT64_MAX) - next_id_;
   if (batch.size() <= room) return batch.size();
@@ -262,8 +261,8 @@ void Compiler::AppendSorted(MatrixTextReport* report) {
     const std::string value = ParseValue(job_.dtype, *job_.fill, "fill value");
     for (uint64_t i = 0; i < format_.cols; ++i) fill_row += value;
   }
-  // Rows that are missing for certain need not be written first: an id of 2^60 by mistake would
-  // otherwise fill the disk before it is reported.
+  // If rows are certain to be missing, nothing is written before the error: a mistaken id of 2^60
+  // would otherwise fill the disk first.
   const bool hopeless = !job_.fill && present < end;
   store::MatrixWriter* out = hopeless ? nullptr : out_.get();
   if (out && !job_.num_rows) {

@@ -30,7 +30,7 @@ struct MatrixTextJob {
   uint64_t row_align;                // bytes that the row stride is a multiple of; 0: no padding
   std::optional<std::string> nan;    // value that stands for NaN in an integer column
   std::optional<std::string> fill;   // value of the rows that the input does not have
-  bool skip_bad_lines;               // only where lines have ids: the others would move up
+  bool skip_bad_lines;               // needs ids: without them, later rows would move up
   Resources resources;
 };
 
@@ -39,14 +39,14 @@ struct MatrixTextReport {
   uint64_t cols = 0;
   uint32_t ndim = 0;
   uint64_t filled = 0;                // rows that the input did not have
-  uint64_t nans = 0;                  // values that `nan` took the place of
-  uint64_t missing = 0;               // values that are NaN, or were
+  uint64_t nans = 0;                  // NaN values that `nan` replaced
+  uint64_t missing = 0;               // values that are NaN, or that `nan` replaced
   uint64_t skipped = 0;               // lines left out
   std::vector<std::string> messages;  // what was wrong with the first of them
-  uint64_t spilled_bytes = 0;         // went to a temporary file on the way
+  uint64_t spilled_bytes = 0;         // bytes that went to a temporary file
 };
 
-// Throws InputError, IoError, Cancelled; the unfinished target is then the caller's to remove.
+// Throws InputError, IoError, Cancelled; the caller then removes the unfinished target.
 MatrixTextReport CompileMatrixText(std::unique_ptr<TextSource> source, const MatrixTextJob& job,
                                    Progress* progress);
 

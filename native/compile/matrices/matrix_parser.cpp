@@ -13,7 +13,7 @@ using store::DType;
 
 std::string Quoted(std::string_view text) { return Shorten(text); }
 
-// Of a floating type: how far it goes, and which goes farther.
+// For messages: the largest value of a floating type, and a type with a larger range.
 std::string Range(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
@@ -90,7 +90,7 @@ class ChunkParser {
       : chunk_(chunk), dialect_(dialect), format_(format), batch_(batch) {}
 
   void Run() {
-    // A line has the delimiters and its newline, and if it has an id, a digit of that.
+    // The shortest line has only its delimiters, its newline and, with ids, one digit.
     const uint64_t shortest = format_.cols + (format_.has_ids ? 2 : 0);
     const uint64_t most = chunk_.text.size() / shortest + 1;
     batch_->Reset(most * format_.row_bytes);
@@ -101,13 +101,13 @@ class ChunkParser {
       p += std::min<uint64_t>(dialect_.data_offset - chunk_.offset, chunk_.text.size());
     }
     while (p < end) {
-      // An empty line is no empty value.
+      // Without ids, an empty line could be taken for an empty value.
       const bool ignored = !format_.has_ids && IsIgnoredLine(p);
       const char* next = ignored ? nullptr : ParseLine(p);
       if (next != nullptr &&
           Value<T>::Finish({parsed_.get(), format_.cols}, reinterpret_cast<T*>(out))) {
         batch_->missing_count += line_missing_;
-        // What is missing among integers has got a value, or the line would be a bad one.
+        // nan_value replaced a missing integer, or the line would be bad.
         if constexpr (!std::is_same_v<Parsed, Decimal>) batch_->nan_count += line_missing_;
         batch_->offsets.push_back(OffsetOf(p));
         if (format_.has_ids) batch_->ids.push_back(id_);
@@ -176,7 +176,7 @@ class ChunkParser {
   }
 
   bool ParseField(std::string_view text, Parsed* out) {
-    // Runs of blanks make no empty field: the line ended early.
+    // Where blanks separate fields, no field is empty: the line ended early.
     if (text.empty() && dialect_.delimiter == ' ') return false;
     const FieldStatus status = Value<T>::Parse(text, out);
     if (status == FieldStatus::kNan && !format_.nan_value.empty()) {

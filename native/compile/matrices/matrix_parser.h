@@ -25,7 +25,7 @@ struct BadLine {
 // "x.csv line 18: expected 129 columns, found 3: ..."
 std::string Describe(const TextSource& source, const BadLine& bad);
 
-// What a table's values become.
+// How the lines of a table become rows.
 struct RowFormat {
   store::DType dtype;
   uint64_t cols;       // values of a row
@@ -53,8 +53,8 @@ class RowBatch {
 
   std::vector<uint64_t> ids;
   std::vector<uint64_t> offsets;  // of each row's line in the file
-  uint64_t nan_count = 0;         // values that nan_value took the place of
-  uint64_t missing_count = 0;     // values that are NaN, or were
+  uint64_t nan_count = 0;         // NaN values that nan_value replaced
+  uint64_t missing_count = 0;     // values that are NaN, or that nan_value replaced
   uint64_t bad_count = 0;
   std::vector<BadLine> bad;
 

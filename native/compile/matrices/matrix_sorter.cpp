@@ -9,15 +9,15 @@ namespace graphzero::compile {
 namespace {
 
 constexpr uint64_t kExtentBytes = uint64_t{64} << 10;
-// A wider row travels in pieces of this size: a record must fit into an extent several times.
+// A wider row is split into records of this size, because an extent must hold several records.
 constexpr uint64_t kMaxFragment = uint64_t{16} << 10;
-// What text, parsed rows and the buffers of both files take, and what each thread adds.
+// Memory for text, parsed rows and the buffers of both files, and what each thread adds to it.
 constexpr uint64_t kFixedBytes = uint64_t{16} << 20;
 constexpr uint64_t kThreadBytes = uint64_t{3} << 20;
 
 constexpr uint64_t kAbsent = UINT64_MAX;
 
-// Begins each record; `fragment_bytes_` of the row follow.
+// Begins each record; `fragment_bytes_` bytes of the row follow.
 struct RecordHead {
   uint64_t id;
   uint64_t offset;
@@ -64,7 +64,7 @@ struct MatrixSorter::DrainJob {
   Progress* progress;
   SortedRows result;
   std::vector<std::byte> rows;       // of the range being assembled
-  std::vector<uint64_t> row_offset;  // in the input, of each of them; kAbsent if none came
+  std::vector<uint64_t> row_offset;  // offset of each row in the input; kAbsent: it is missing
 };
 
 MatrixSorter::MatrixSorter(const SorterLimits& limits, uint64_t row_bytes, uint64_t first_id,

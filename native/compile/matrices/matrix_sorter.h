@@ -36,10 +36,10 @@ struct DuplicateRow {
   uint64_t id;
 };
 
-// What was found on the way.
+// The missing and the repeated rows that were found.
 struct SortedRows {
   uint64_t missing = 0;
-  uint64_t first_missing = 0;  // if any is
+  uint64_t first_missing = 0;  // if `missing` is not 0
   uint64_t duplicates = 0;
   std::optional<DuplicateRow> first_duplicate;  // by position in the input
 
@@ -47,16 +47,17 @@ struct SortedRows {
   void AddDuplicate(uint64_t offset, uint64_t id);
 };
 
-// Takes rows in order: `rows` once, or one row `copies` times, which may be none.
+// Takes rows in order: all of `rows` if `copies` is 1, else one row that counts `copies` times,
+// which may be 0.
 using RowSink = std::function<void(std::span<const std::byte> rows, uint64_t copies)>;
 
-// Appends to a matrix; a null one only has its rows looked at.
+// A sink that appends to `out`; empty if `out` is null, so that rows are only checked.
 RowSink AppendTo(store::MatrixWriter* out);
 
 class MatrixSorter {
  public:
-  // Ids are at least `first_id` and expected to be below `expected_end`; ids beyond it are correct
-  // but cost another pass.
+  // Ids are at least `first_id` and expected to be below `expected_end`; larger ids are allowed but
+  // cost another pass.
   MatrixSorter(const SorterLimits& limits, uint64_t row_bytes, uint64_t first_id,
                uint64_t expected_end);
 
@@ -70,8 +71,8 @@ class MatrixSorter {
   uint64_t end_id() const { return end_id_; }  // one past the largest id
   uint64_t spilled_bytes() const { return store_.spilled_bytes(); }
 
-  // Gives the rows [first_id, end) to `out`, `fill` for those that are missing. Of rows with the
-  // same id, the one with the lowest offset is taken. With an empty `out` rows are only looked at.
+  // Gives the rows [first_id, end) to `out`, and `fill` for missing rows. Of rows with the same id,
+  // the one with the lowest offset is taken. With an empty `out`, rows are only checked.
   SortedRows Drain(uint64_t end, std::span<const std::byte> fill, const RowSink& out,
                    Progress* progress);
 

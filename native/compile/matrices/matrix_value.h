@@ -1,8 +1,8 @@
 // One value of a feature table: text to the bytes of its type.
 //
-// Value<T> has three ways in, each slower and more general than the one before. Short() reads a few
-// characters whose end is known; Fast() reads from the line and finds the end; Parse() takes a
-// whole field, accepts every spelling and says what is wrong.
+// Value<T> has three functions that read text, each slower and more general than the one before.
+// Short() reads a few characters whose end is known; Fast() reads from the line and finds the end;
+// Parse() takes a whole field, accepts every spelling and says what is wrong.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,7 @@ T FromDouble(double value) {
   }
 }
 
-// The least number that T has no finite value for: half a step beyond its largest.
+// The smallest number that T rounds to infinity: half a step beyond its largest finite value.
 template <class T>
 inline constexpr double kOverflow = std::numeric_limits<double>::infinity();
 template <>
@@ -96,20 +96,20 @@ inline constexpr double kOverflow<Half> = 65520;
 template <>
 inline constexpr double kOverflow<BFloat16> = 0x1.ffp127;
 
-// True for a finite number that would become infinite.
+// True for a finite number that would become infinite in T.
 template <class T>
 bool Overflows(double value) {
   const double size = std::fabs(value);
   return size >= kOverflow<T> && size <= std::numeric_limits<double>::max();
 }
 
-// A number before its last step: numerator / kSignedPowers[scale].
+// A number before its final division: numerator / kSignedPowers[scale].
 struct Decimal {
   double numerator;
   uint64_t scale;
 };
 
-// 10^0 .. 10^7, then the same negated: a sign needs no branch, and zero gets it too.
+// 10^0 .. 10^7, then the same negated: the sign needs no branch, and zero gets a sign too.
 inline constexpr std::array<double, 16> kSignedPowers{
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, -1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7};
 
@@ -135,7 +135,7 @@ struct Value {
     if (Overflows<T>(out->numerator)) return FieldStatus::kOutOfRange;
     return status == FieldStatus::kNan ? FieldStatus::kOk : status;
   }
-  // False if one of them does not fit.
+  // False if one of the values does not fit T.
   static bool Finish(std::span<const Decimal> parsed, T* out) {
     bool fits = true;
     for (const Decimal& decimal : parsed) {
@@ -181,7 +181,7 @@ struct Value<T> {
     return p;
   }
 
-  // `text` need not have bytes after it: fill values come from elsewhere.
+  // `text` needs no readable bytes after it: fill values do not come from a chunk.
   static FieldStatus Parse(std::string_view text, T* out) {
     double approximate = 0;
     if (const FieldStatus status = ParseDouble(text, &approximate); status != FieldStatus::kOk) {
@@ -189,8 +189,8 @@ struct Value<T> {
     }
     const bool negative = text[0] == '-';
     std::string_view digits = text.substr(negative || text[0] == '+');
-    // Plain digits, with zeros after the point at most, are taken exactly; others ("1e3") by way of
-    // the double, which is exact up to 2^53.
+    // Plain digits, at most with zeros after the point, are read exactly. Other spellings ("1e3")
+    // use the double, which is exact up to 2^53.
     const std::string_view whole = digits.substr(0, digits.find('.'));
     const std::string_view rest = digits.substr(whole.size());
     uint64_t magnitude = 0;

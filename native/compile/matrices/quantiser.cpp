@@ -21,7 +21,8 @@ namespace {
 using store::DType;
 using store::Quantisation;
 
-// Values of a block, about. The sums of errors are taken by blocks, so this is part of the result.
+// About this many values make a block. Errors are summed by block, so this number affects the
+// result.
 constexpr uint64_t kBlockValues = uint64_t{1} << 16;
 
 struct Block {
@@ -86,7 +87,7 @@ class FloatRows {
   std::vector<float> values_;
 };
 
-// Of each feature.
+// The range of each feature.
 struct Ranges {
   explicit Ranges(uint64_t cols)
       : low(cols, std::numeric_limits<float>::infinity()),
@@ -98,7 +99,7 @@ struct Ranges {
     bool finite = true;
     for (; !rows.empty(); rows = rows.subspan(cols)) {
       for (size_t col = 0; col < cols; ++col) {
-        const float value = rows[col] + 0.0f;  // of the two zeros, always the same one
+        const float value = rows[col] + 0.0f;  // turns -0.0 into 0.0
         low[col] = std::min(low[col], value);
         high[col] = std::max(high[col], value);
         finite &= IsFinite(value);
@@ -118,7 +119,7 @@ struct Ranges {
   std::vector<float> high;
 };
 
-// What codes lose, of some rows.
+// The errors that codes cause in some rows.
 struct Loss {
   double largest = 0;
   double sum = 0;
@@ -134,7 +135,7 @@ class Quantiser {
         block_rows_(std::max<uint64_t>(1, kBlockValues / source.cols())),
         blocks_(base::DivideUp(source.rows(), block_rows_)),
         ranges_(source.cols()) {
-    // What a thread holds: rows as they are stored, as floats, and codes; and its ranges.
+    // A thread holds rows as they are stored, as floats and as codes, and its ranges.
     const uint64_t row = source.cols() * (source.row_bytes() / source.cols() + 5);
     const uint64_t own = block_rows_ * row + source.cols() * 8 + (uint64_t{2} << 20);
     const uint64_t most = std::max<uint64_t>(job.resources.memory / own, 1);
@@ -166,8 +167,9 @@ class Quantiser {
     return {number, first, std::min(block_rows_, source_.rows() - first)};
   }
 
-  // Several threads call work(state, block, its rows), each with a copy of `state`, and at their
-  // end finish(state). Blocks begin in order; those after a value that is not finite are left out.
+  // Several threads call work(state, block, its rows), each with its own copy of `initial`, and
+  // finish(state) at their end. Blocks are started in order; blocks after one with a value that is
+  // not finite are left out.
   template <class State, class Work, class Finish>
   void ForBlocks(const char* phase, const State& initial, const Work& work, const Finish& finish) {
     progress_->Start(phase, source_.rows());
@@ -226,7 +228,8 @@ class Quantiser {
         });
   }
 
-  // Keeps the first value by position that is not finite. All blocks before its own are looked at.
+  // Keeps the first value by position that is not finite. All blocks before that value's block are
+  // still checked.
   void NoteBad(const Block& block, std::span<const float> rows) {
     const auto at = std::find_if_not(rows.begin(), rows.end(), IsFinite);
     const auto index = static_cast<uint64_t>(at - rows.begin());
@@ -234,7 +237,7 @@ class Quantiser {
     const std::lock_guard lock(bad_mutex_);
     if (!bad_ || found.row < bad_->row) bad_ = found;
     end_ = std::min(end_.load(), block.number);
-    turn_.Abort();  // what would be written is of no use any more
+    turn_.Abort();  // the file will not be finished
   }
 
   // False if the delivered type has no room for a feature, which the report then names.
@@ -341,7 +344,7 @@ class Quantiser {
   int threads_ = 1;
   Ranges ranges_;
   base::Turnstile turn_;
-  std::atomic<uint64_t> end_ = UINT64_MAX;  // the first block of which a value is not finite
+  std::atomic<uint64_t> end_ = UINT64_MAX;  // the first block with a value that is not finite
   std::mutex bad_mutex_;
   std::optional<BadValue> bad_;
 };

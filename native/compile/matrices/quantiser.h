@@ -1,8 +1,9 @@
 // A matrix of floating values -> a quantised one (store/quantisation.h), in bounded memory.
 //
 // Unless the ranges are stated, a first pass finds the exact minimum and maximum of each feature;
-// the second one makes codes and measures what they lose. Blocks of a fixed number of rows are
-// summed up one by one and added in order, so the file does not depend on memory or threads.
+// the second pass makes codes and measures their errors. Errors are summed within blocks of a fixed
+// number of rows, and the sums are added in order, so the file does not depend on memory or
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,12 @@ namespace graphzero::compile {
 struct QuantiseJob {
   std::string target;  // must not exist
   store::DType delivered = store::DType::kFloat32;
-  // The range of all features, or of each; empty: as it is found. Values outside are clipped.
+  // One range for all features, or one for each; empty: the ranges are measured. Values outside are
+  // clipped.
   std::vector<float> low = {};
   std::vector<float> high = {};
-  // Instead of both: codes by the scales and offsets of an earlier file, with the errors that were
-  // measured then. For values that were made of codes by these.
+  // Instead of ranges: the scales and offsets of an earlier file, with the errors that were
+  // measured then. For values that were decoded with these scales and offsets.
   std::optional<store::Quantisation> kept = {};
   uint64_t row_align = 0;  // bytes that the row stride is a multiple of; 0: no padding
   Resources resources;
@@ -37,16 +39,17 @@ struct BadValue {
 
 struct QuantiseReport {
   store::Quantisation quantisation;
-  // If set, the target is not finished: the first such value of the input.
+  // If set, the target is not finished. This is the first such value of the input.
   std::optional<BadValue> not_finite;
-  // If set, likewise: the first feature whose range the delivered type has no room for.
+  // If set, the target is not finished. This is the first feature whose range does not fit the
+  // delivered type.
   std::optional<uint64_t> too_wide;
   float low = 0;  // of that feature
   float high = 0;
 };
 
 // Role, shape and description are those of the source. Throws IoError, Cancelled, and
-// std::invalid_argument for a source that is not floating or for ranges that are none.
+// std::invalid_argument for a source that is not floating or for invalid ranges.
 QuantiseReport QuantiseMatrix(const store::MatrixReader& source, const QuantiseJob& job,
                               Progress* progress);
 

@@ -78,7 +78,7 @@ RowCollector::Report RowCollector::Finish(std::span<const std::byte> fill, Progr
     present += sorter_->rows_added();
   }
   end = out_.shape().rows.value_or(end);
-  // Rows that are missing for certain need not be written first.
+  // If rows are certain to be missing, nothing is written before the error.
   store::MatrixWriter* out = fill.empty() && present < end ? nullptr : &out_;
   progress->Start("sorting rows", end - written);
   SortedRows found;

@@ -22,29 +22,31 @@ namespace graphzero::compile {
 // Used by one thread.
 class RowCollector {
  public:
-  // What messages call a node; without one, its id.
+  // Returns what messages call a node. Without it, messages use the id.
   using NameNode = std::function<std::string(uint64_t id)>;
 
-  // Creates `path`, which must not exist. Without shape.rows the largest id decides;
-  // `expected_rows` is then a guess that saves work. With `skip_repeated`, of rows with the same id
-  // the first is taken and the others are counted. One thread of the resources is used.
+  // Creates `path`, which must not exist. Without shape.rows the largest id decides how many rows
+  // there are; `expected_rows` is then a guess that saves work. With `skip_repeated`, the first of
+  // the rows with the same id is kept and the others are counted. Uses only one thread of the
+  // resources.
   RowCollector(const std::string& path, const store::MatrixShape& shape, RowPlaces places,
                NameNode name_node, uint64_t expected_rows, bool skip_repeated,
                const Resources& resources);
 
-  // Adds rows of row_bytes() each. `numbers` are theirs in the input, ascending; if it is empty,
-  // they follow the rows before. Throws InputError for an id outside the matrix.
+  // Adds rows of row_bytes() each. `numbers` are their row numbers in the input, ascending; if
+  // empty, the rows directly follow the previous ones. Throws InputError for an id outside the
+  // matrix.
   void Add(std::span<const int64_t> ids, std::span<const std::byte> rows,
            std::span<const int64_t> numbers);
 
   struct Report {
     uint64_t rows;
-    uint64_t filled;      // rows that did not come
-    uint64_t repeated;    // rows that were skipped
-    std::string message;  // about the first of these
+    uint64_t filled;      // missing rows that `fill` replaced
+    uint64_t repeated;    // repeated rows that were skipped
+    std::string message;  // about the first repeated row
   };
-  // Writes what is left. `fill` is the row for ids that did not come; if it is empty and some did
-  // not, and if an id came twice without skip_repeated, throws InputError.
+  // Writes the remaining rows. `fill` is the row for missing ids. Throws InputError if an id is
+  // missing and `fill` is empty, or if an id came twice without skip_repeated.
   Report Finish(std::span<const std::byte> fill, Progress* progress);
 
  private:
@@ -54,7 +56,7 @@ class RowCollector {
   std::string NodeName(uint64_t id) const;
 
   const RowPlaces places_;
-  const std::string column_;  // as its file is called
+  const std::string column_;  // its file name without the extension
   const NameNode name_node_;
   const uint64_t expected_rows_;
   const Resources resources_;

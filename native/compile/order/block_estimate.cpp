@@ -13,9 +13,9 @@ constexpr uint32_t kRowsOfBlock = 8;
 constexpr uint64_t kFanout[] = {10, 5, 5};
 constexpr uint64_t kSeeds = 1024;         // of all batches
 constexpr uint64_t kMostSeeds = 128;      // of a batch
-constexpr uint64_t kNodesPerSeed = 4096;  // a batch covers a small part of the graph
+constexpr uint64_t kNodesPerSeed = 4096;  // so that a batch covers a small part of the graph
 
-// Sorts, and drops what is repeated.
+// Sorts, and drops repeated values.
 void MakeUnique(std::vector<uint32_t>* values) {
   std::sort(values->begin(), values->end());
   values->erase(std::unique(values->begin(), values->end()), values->end());

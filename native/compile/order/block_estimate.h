@@ -1,9 +1,9 @@
 // What an order of nodes is worth: how many blocks of rows the batches of a trainer touch.
 //
-// A few batches are drawn from the graph as a sampler would, and the blocks of 8 rows counted that
-// their nodes lie in: rows of 512 bytes, read in blocks of 4 KiB. Hot rows stay in the row cache
-// where memory is scarce, so blocks of the other rows are counted too. Only the relation of two
-// such numbers means something.
+// The estimate draws a few batches from the graph as a sampler would, and counts the blocks of 8
+// rows that hold their nodes: rows of 512 bytes, read in blocks of 4 KiB. Where memory is scarce,
+// hot rows stay in the row cache, so the blocks that hold other rows are also counted separately.
+// Only the ratio of two such counts means something.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace graphzero::compile {
 
 struct BlockEstimate {
   uint64_t nodes = 0;        // of all batches
-  uint64_t blocks = 0;       // that they lie in
-  uint64_t cold_blocks = 0;  // that nodes lie in which are not hot
+  uint64_t blocks = 0;       // that hold these nodes
+  uint64_t cold_blocks = 0;  // that hold nodes which are not hot
 };
 
 struct BlockEstimates {
@@ -24,7 +24,7 @@ struct BlockEstimates {
   BlockEstimate after;
 };
 
-// `places` are the new numbers of all nodes of the union; a node is hot if it is named more often
+// `places` are the new numbers of all nodes of the union; a node is hot if rows name it more often
 // than `cold_mentions`. The draws are always the same.
 BlockEstimates EstimateBlocks(const UnionRows& rows, std::span<const uint32_t> places,
                               std::span<const uint32_t> mentions, uint32_t cold_mentions);

@@ -47,7 +47,7 @@ struct NewFile {
   }
 };
 
-// Bytes of a file, front to back. `take` gets them in pieces of whole items.
+// Reads bytes of a file front to back, and passes them to `take` in pieces of whole items.
 void ReadInPieces(const MatrixReader& column, uint64_t offset, uint64_t bytes, uint64_t item,
                   const std::function<void(std::span<std::byte>)>& take) {
   std::vector<std::byte> piece(std::max<uint64_t>(kBytesAtOnce / item, 1) * item);
@@ -71,7 +71,8 @@ Section TextSection(SectionKind kind, const std::string& text) {
           [text](store::SectionStream* s) { s->Append(std::as_bytes(std::span(text))); }};
 }
 
-// Everything as it is. A file of GraphZero 0.2 becomes one of this version.
+// Copies everything unchanged. Of a file of GraphZero 0.2, makes one of this version; the caller
+// fills its rows.
 NewFile CopyOf(const MatrixReader& column) {
   NewFile file;
   if (const store::Container* container = column.container()) {
@@ -177,7 +178,7 @@ Section RowsById(uint64_t rows, const std::function<uint64_t(uint64_t)>& row) {
           }};
 }
 
-// Old numbers as original ids: int64, in the order of the new ones.
+// The old numbers as original ids: int64, in the order of the new numbers.
 NewFile OldNumbers(std::span<const uint32_t> numbers) {
   NewFile file;
   file.properties.rows = numbers.size();
@@ -238,7 +239,7 @@ void ReorderOriginalIds(const std::optional<MatrixReader>& ids, std::span<const 
   if (ids) file.rows().fill = MovedRows(*ids, numbers, resources, progress);
   file.Remove(SectionKind::kRowsById);
   file.Remove(SectionKind::kDescription);
-  // Where ids ascended by row, the old numbers are in their order.
+  // Where the ids ascended with the rows, the order of the ids is that of the old numbers.
   const store::IntegerArray before = ids ? ids->rows_by_id() : store::IntegerArray{};
   const auto row = [&](uint64_t place) -> uint64_t {
     const uint64_t old = before.present() ? before[place] : place;
@@ -268,7 +269,8 @@ void IndexOriginalIds(const MatrixReader& ids, const std::string& path, const Re
   const auto compare = [&](uint32_t a, uint32_t b) {
     const std::byte* left = ids.data() + a * ids.row_stride();
     const std::byte* right = ids.data() + b * ids.row_stride();
-    // Texts are in the order of their bytes; the zeros after their ends come first in it.
+    // Texts compare by their bytes; the zeros that pad a text compare as smaller than any byte of a
+    // text.
     if (ids.dtype() != store::DType::kInt64) return std::memcmp(left, right, ids.cols());
     int64_t values[2];
     std::memcpy(&values[0], left, sizeof values[0]);

@@ -13,14 +13,14 @@ namespace graphzero::compile {
 namespace {
 
 constexpr int kRounds = 10;
-// A round in which fewer nodes than this share move is the last.
+// Propagation ends after a round in which fewer than 1 / kSettledShare of the nodes move.
 constexpr uint64_t kSettledShare = 200;
 constexpr uint32_t kMostNodes = 1 << 14;  // of a community
 constexpr uint64_t kMostSlots = 1024;     // of a row that are looked at
 constexpr uint32_t kLeastPiece = 256;
 constexpr uint32_t kMostPiece = 1 << 16;
 constexpr uint32_t kPiecesWanted = 64;
-constexpr uint32_t kNodesAtOnce = 256;  // that a thread takes
+constexpr uint32_t kNodesAtOnce = 256;  // that a thread takes at a time
 
 // Counts the labels of one node's neighbours. One for each thread.
 class LabelCounts {
@@ -85,7 +85,7 @@ class Propagation {
   }
 
  private:
-  // Whether a node keeps its label in a round. The last one asks all of them.
+  // Whether a node is left out of a round and keeps its label. The last round leaves out none.
   static bool Rests(uint32_t node, int round) {
     const uint64_t number = uint64_t{node} << 8 | static_cast<uint64_t>(round);
     return round + 1 < kRounds && (base::Mix64(number * base::kGoldenRatio) & 1) != 0;
@@ -129,7 +129,7 @@ class Propagation {
     uint64_t best_draw = 0;
     counts.Drain([&](const LabelCounts::Entry& entry) {
       if (entry.label != own && sizes_[entry.label] >= kMostNodes) return;
-      // Among equals the own label, then one by lot, another in each round.
+      // Among equally frequent labels the node's own wins, else one at random, anew in each round.
       const uint64_t draw =
           entry.label == own
               ? UINT64_MAX

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kSlotsAtOnce = uint64_t{1} << 20;
 constexpr uint64_t kRowsAtOnce = uint64_t{1} << 16;
-// Counts above are rare enough to be told apart by a scan of their own.
+// Counts of kHistogram - 1 and more are rare, and share the last entry of the histogram.
 constexpr uint32_t kHistogram = 1 << 16;
 
 uint32_t Saturated(uint64_t count) {
@@ -42,8 +42,9 @@ std::vector<uint32_t> CountMentions(const UnionRows& rows, int threads, Progress
   for (const store::Relation& relation : rows.graph().relations()) {
     if (relation.is_view) continue;
     progress->Start("counting neighbours", 0);
-    // A node's row of one direction has a slot for each row of the other that names it; both
-    // directions of a symmetric relation are the same rows.
+    // A node's row in one direction has a slot for each row of the other direction that names the
+    // node, so the sizes of rows are the counts. In a symmetric relation, both directions are the
+    // same rows.
     const auto add_rows = [&](const store::Adjacency& a, uint64_t begin) {
       InPieces(rows, a.rows, kRowsAtOnce, threads, progress, [&](uint64_t first, uint64_t last) {
         for (uint64_t row = first; row < last; ++row) {
@@ -62,7 +63,7 @@ std::vector<uint32_t> CountMentions(const UnionRows& rows, int threads, Progress
     InPieces(rows, a.edges, kSlotsAtOnce, threads, progress, [&](uint64_t first, uint64_t last) {
       for (uint64_t slot = first; slot < last; ++slot) {
         std::atomic_ref<uint32_t> count(mentions[rows.Neighbour(part, slot)]);
-        if (count.load(std::memory_order_relaxed) < UINT32_MAX - 1024) {  // threads, at most
+        if (count.load(std::memory_order_relaxed) < UINT32_MAX - 1024) {  // room for 1024 threads
           count.fetch_add(1, std::memory_order_relaxed);
         }
       }

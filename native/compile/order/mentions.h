@@ -13,7 +13,7 @@ namespace graphzero::compile {
 // One count for each node of the union, at most the largest uint32_t.
 std::vector<uint32_t> CountMentions(const UnionRows& rows, int threads, Progress* progress);
 
-// The largest count that at most 1 / `share` of the nodes exceed.
+// The smallest count that at most 1 / `share` of the nodes exceed.
 uint32_t MentionsOfShare(const std::vector<uint32_t>& mentions, uint64_t share);
 
 }  // namespace graphzero::compile

@@ -14,12 +14,14 @@ namespace {
 
 using base::Number;
 
-// Labels, sizes of communities, mentions and the order itself.
+// For each node: a label, the size of a community, a number of mentions and a place in the order.
 constexpr uint64_t kBytesPerNode = 4 * sizeof(uint32_t);
 constexpr uint64_t kFixedBytes = uint64_t{16} << 20;
-// The daemon's row cache holds the hottest rows; this share of all stands for them.
+// The daemon's row cache holds the hottest rows. Estimates assume that these are 1 / kHotShare of
+// all.
 constexpr uint64_t kHotShare = 5;
-// An order by communities is used if it needs this much less: batches of others differ from ours.
+// An order helps if it needs at most this share of the blocks. It is below 1 because the batches of
+// a trainer differ from the drawn ones.
 constexpr double kWorthwhile = 0.98;
 
 void CheckMemory(const UnionRows& rows, const Resources& resources) {
@@ -32,10 +34,10 @@ void CheckMemory(const UnionRows& rows, const Resources& resources) {
                    Number(mebibytes) + "M");
 }
 
-// All nodes, those of a community together: communities in the order of their labels, which keeps
-// what order there was among them, then the nodes that are alone with their label.
+// All nodes, grouped by community: first the communities in the order of their labels, which keeps
+// the order that they had, then the nodes that are alone with their label.
 std::vector<uint32_t> Group(const std::vector<uint32_t>& labels) {
-  std::vector<uint32_t> places(labels.size(), 0);  // first the size of each community
+  std::vector<uint32_t> places(labels.size(), 0);  // at first, the size of each community
   for (const uint32_t label : labels) ++places[label];
   uint32_t next = 0;
   uint32_t alone = 0;
@@ -70,7 +72,8 @@ uint64_t SortInside(const std::vector<uint32_t>& labels, const std::vector<uint3
   return communities;
 }
 
-// The place of each node if the nodes of each type keep their part of the range, in this order.
+// Sets the place of each node: each type keeps its part of the range, and inside it `order`
+// decides.
 void AssignPlaces(const UnionRows& rows, const std::vector<uint32_t>& order,
                   std::vector<uint32_t>* places) {
   std::vector<uint64_t> next = rows.type_begins();

@@ -15,8 +15,8 @@
 namespace graphzero::compile {
 
 enum class OrderKind {
-  kDegree,     // the nodes first that stored rows name most often
-  kCommunity,  // communities together, and each begins with what is named most often
+  kDegree,     // the nodes that stored rows name most often come first
+  kCommunity,  // nodes of a community together, those named most often first
 };
 
 struct NodeOrderReport {
@@ -24,12 +24,12 @@ struct NodeOrderReport {
   uint64_t communities = 0;  // of two nodes or more; 0 in an order by degree
 };
 
-// Nodes of a typed graph are ordered all together, and numbered within their types: what belongs
-// together lies together in each of them. Thread-safe: nothing changes after Make().
+// The nodes of a typed graph are ordered across all types and numbered within their types, so nodes
+// of one community are adjacent in each type. Thread-safe: nothing changes after Make().
 class NodeOrder {
  public:
-  // Depends on the graph and the kind only. Throws InputError if there are too many nodes, or too
-  // little memory for them.
+  // The result depends on the graph and the kind only. Throws InputError if there are too many
+  // nodes, or too little memory for them.
   static NodeOrder Make(const store::TopologyReader& graph, OrderKind kind,
                         const Resources& resources, Progress* progress);
 
@@ -39,7 +39,8 @@ class NodeOrder {
   // The new number of each node of a type. Throws std::out_of_range if there is no such type.
   std::span<const uint32_t> OfType(uint32_t type) const;
   const NodeOrderReport& report() const { return report_; }
-  // Whether batches would touch fewer blocks than they did, and no more of any kind.
+  // Whether batches would touch fewer blocks than before, in all or cold ones, and not more of
+  // either.
   bool helps() const;
   uint64_t bytes() const { return numbers_.size() * sizeof(uint32_t); }
 
@@ -51,7 +52,8 @@ class NodeOrder {
   NodeOrderReport report_;
 };
 
-// For the edges of a relation. Throws std::invalid_argument if the order is of another graph.
+// The new numbers for the edges of a relation. Throws std::invalid_argument if the order is of
+// another graph.
 NewNumbers NumbersOf(const std::shared_ptr<const NodeOrder>& order,
                      const store::TopologyReader& graph, uint32_t relation);
 

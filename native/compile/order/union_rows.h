@@ -1,5 +1,5 @@
 // All nodes of a graph as one range of numbers, type after type, with their neighbours in every
-// stored relation: what decides on an order does not ask which relation an edge is of. A graph
+// stored relation: to order nodes, it does not matter which relation an edge belongs to. A graph
 // without types is one type with one relation.
 #pragma once
 
@@ -25,15 +25,15 @@ class UnionRows {
 
   const store::TopologyReader& graph() const { return graph_; }
   uint32_t num_nodes() const { return static_cast<uint32_t>(type_begins_.back()); }
-  // Where each type begins, and the number of nodes.
+  // The number of the first node of each type, then the number of nodes.
   const std::vector<uint64_t>& type_begins() const { return type_begins_; }
   uint32_t TypeOf(uint32_t node) const;
 
   // Throws FormatError for a neighbour that is no node.
   uint32_t Neighbour(const Part& part, uint64_t slot) const;
 
-  // Appends the neighbours of a node. Of a row with more than `most` slots every k-th is taken, so
-  // that it gives at most that many; `draw`, any number, says where to begin.
+  // Appends the neighbours of a node. Of a row with more than `most` slots it takes every k-th
+  // slot, so that it appends at most `most`; `draw`, any number, decides with which slot it begins.
   void AppendNeighbours(uint32_t node, uint64_t most, uint64_t draw,
                         std::vector<uint32_t>* out) const;
 

@@ -18,7 +18,7 @@ namespace graphzero::compile {
 // turn, which with small pages is a TLB miss each time. Thread-safe. All pieces die with the pool.
 class BufferPool {
  public:
-  // `piece_bytes` is a multiple of store::kDirectAlign.
+  // `piece_bytes` is a multiple of base::kDirectAlign.
   explicit BufferPool(uint64_t piece_bytes);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
@@ -38,8 +38,8 @@ class BufferPool {
   std::vector<std::byte*> free_;
 };
 
-// A sealed run of records: in memory, or in the file when `memory` is null. Plain data: whoever
-// holds it gives it back through ExtentStore::Load and ExtentStore::Free.
+// A sealed run of records: in memory, or in the file when `memory` is null. Plain data: its holder
+// reads it after ExtentStore::Load() and gives it back with ExtentStore::Free().
 struct Extent {
   std::byte* memory = nullptr;
   uint64_t offset = 0;
@@ -49,8 +49,8 @@ struct Extent {
 // Thread-safe.
 class ExtentStore {
  public:
-  // `extent_bytes` is a multiple of store::kDirectAlign and divides FileWriter::kBufferSize.
-  // The file is created in `temp_dir` when the first extent does not fit into `memory_budget`.
+  // `extent_bytes` is a multiple of base::kDirectAlign and divides FileWriter::kBufferSize. The
+  // file is created in `temp_dir` when the first extent does not fit into `memory_budget`.
   ExtentStore(uint64_t memory_budget, uint64_t extent_bytes, std::string temp_dir);
 
   uint64_t extent_bytes() const { return pool_.piece_bytes(); }

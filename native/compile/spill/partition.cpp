@@ -67,7 +67,7 @@ uint64_t Partition::total_records() const {
                          [](uint64_t sum, const Bucket& b) { return sum + b.records; });
 }
 
-// `records` stays: totals are asked for while buckets are being read.
+// `records` keeps its value, because totals are needed while buckets are being read.
 std::vector<Extent> Partition::Release(size_t bucket) {
   return std::exchange(buckets_[bucket].extents, {});
 }

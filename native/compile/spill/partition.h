@@ -1,7 +1,7 @@
 // Records of one fixed size, divided over buckets by several threads at once.
 //
-// The order of records inside a bucket depends on scheduling: whoever reads a bucket sorts it by a
-// key that is unique, or whose equal records are identical.
+// The order of records inside a bucket depends on scheduling: a reader must sort a bucket by a key
+// that is unique, or whose equal records are identical.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ class Partition {
 
    private:
     friend class Partition;
-    // Apart from the rest, so that the cursors of all buckets stay in the first-level cache.
+    // Apart from the other members, so that the cursors of all buckets stay in the first-level
+    // cache.
     struct Cursor {
       std::byte* at = nullptr;
       std::byte* end = nullptr;
@@ -52,7 +53,7 @@ class Partition {
     std::vector<std::vector<Extent>> sealed_;
   };
 
-  // A bucket's records in memory, piece by piece. Gives their room back when it dies.
+  // A bucket's records in memory, piece by piece. Its destructor gives their memory back.
   class View {
    public:
     View(ExtentStore* store, std::vector<Extent> extents);

@@ -9,7 +9,7 @@ namespace graphzero::compile {
 namespace {
 
 constexpr size_t kWriteBuffers = 4;
-// Of each reader: a merge has as many of them as there are runs.
+// Buffer size of a reader. Small, because a merge has one reader for each run.
 constexpr size_t kReadBytes = size_t{64} << 10;
 
 }  // namespace

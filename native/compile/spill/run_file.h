@@ -21,13 +21,13 @@ class RunFile {
 
   explicit RunFile(const std::string& temp_dir);
 
-  // Appends to the run that End() ends.
+  // Append() adds to the current run, and End() ends it.
   void Append(std::span<const std::byte> bytes);
   Run End();
   // Waits until every run that was ended can be read.
   void Flush() { file_->Flush(); }
 
-  // Reads a run from its start. Several may read at a time, each in one thread.
+  // Reads a run from its start. Several readers may be used at a time, each by one thread.
   class Reader {
    public:
     Reader(const RunFile& file, Run run);
@@ -49,7 +49,7 @@ class RunFile {
   std::unique_ptr<base::FileWriter> file_;
   base::AlignedBuffer buffer_;
   size_t used_ = 0;
-  uint64_t end_ = 0;  // of what is queued
+  uint64_t end_ = 0;  // of the bytes handed to file_ so far
   uint64_t run_begin_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // Fields of a text table one after the other, where a field may be any text.
 //
 // Blank lines, comments and delimiters are as table_dialect.h says, except that blanks separate
-// fields only where no tab, comma or semicolon does. A field may be quoted: "Smith, John", with
-// quotes inside doubled, and then also go on over several lines. Blanks around a field are no part
-// of it.
+// fields only where no tab, comma or semicolon does. A field may be quoted, such as "Smith, John",
+// with quotes inside it doubled; a quoted field may span several lines. Blanks around a field are
+// not part of it.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace graphzero::compile {
 // For FieldReader: the whole line is one field.
 inline constexpr char kNoDelimiter = '\0';
 
-// What separates the fields of a line. A tab is no part of a text; the first comma or semicolon
-// outside quotes decides between these. With `whole_lines`, blanks separate nothing.
+// What separates the fields of a line: a tab if there is one outside quotes, else the first comma
+// or semicolon outside quotes, else blanks. With `whole_lines`, blanks separate nothing.
 inline char FindFieldDelimiter(std::string_view line, bool whole_lines) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' ')) {
     line.remove_suffix(1);
@@ -56,15 +56,15 @@ struct TextField {
 enum class NextField {
   kField,
   kEnd,       // of the record: there is no further field
-  kUnclosed,  // a quote does not end in the text that there is
+  kUnclosed,  // a quote is not closed within the text
   kBroken,    // a quote ends, but what follows it is neither blank nor a delimiter
 };
 
 // Reads the fields of one record.
 class FieldReader {
  public:
-  // `text` begins with the record and ends with a newline, this one's or a later one's. It lies in
-  // a TextChunk or has as many readable bytes after it.
+  // `text` begins with the record and ends with the newline of this or a later record. It lies in a
+  // TextChunk or has TextChunk::kPadding readable bytes after it.
   FieldReader(std::string_view text, char delimiter)
       : begin_(text.data()),
         at_(text.data()),
@@ -94,7 +94,7 @@ class FieldReader {
     return NextField::kField;
   }
 
-  // Bytes of the record with the newline that ends it, after kEnd.
+  // After kEnd: the size of the record in bytes, with the newline that ends it.
   size_t size() const { return static_cast<size_t>(at_ - begin_); }
 
  private:
@@ -106,7 +106,7 @@ class FieldReader {
     at_ = p + (*p == '\r') + 1;
   }
 
-  // Goes on behind what ends a field.
+  // Moves past the delimiter or the newline that ends a field.
   void Pass(const char* p) {
     while (IsBlank(*p, delimiter_)) ++p;
     if (AtLineEnd(p)) {
@@ -121,7 +121,7 @@ class FieldReader {
     const char* quote = first;
     bool doubled = false;
     for (;; quote += 2) {
-      // The text may end between two quotes, where it is part of a longer one.
+      // The text may end between two quotes if it is part of a longer text.
       if (quote >= end_) return NextField::kUnclosed;
       quote = static_cast<const char*>(std::memchr(quote, '"', static_cast<size_t>(end_ - quote)));
       if (quote == nullptr) return NextField::kUnclosed;

@@ -7,7 +7,7 @@
 
 namespace graphzero::compile {
 
-// Bits of what kSurvey found, for each column of its group.
+// What kSurvey found in a column, as bits.
 enum FieldLook : uint8_t {
   kLooksMissing = 1,
   kLooksInteger = 2,        // of 64 bits, as Python prints it
@@ -23,17 +23,17 @@ bool IsNoValue(std::string_view text);
 
 bool IsDigits(std::string_view text);
 
-// Reads all of the text as an integer of 64 bits.
+// Reads all of the text as an integer of 64 bits; false if it is none.
 bool ParseWhole(std::string_view text, int64_t* value);
 
-// A look at one field that is not missing.
+// The FieldLook bit of a field that is not missing.
 uint8_t LookOf(std::string_view text);
 
-// Printable ASCII, which can be stored among texts whatever they are.
+// True for printable ASCII of at most TextIdCollector::kMaxBytes, which can always be stored.
 bool IsPlain(std::string_view text);
 
-// "" if it can be stored among texts, else what is wrong with it. `what` is what the message calls
-// it: "an id".
+// "" if the text can be stored, else what is wrong with it. `what` is what the message calls it:
+// "an id". With `one_line`, line breaks are wrong too.
 std::string TextProblem(std::string_view text, const std::string& what, bool one_line);
 
 }  // namespace graphzero::compile

@@ -80,8 +80,8 @@ inline const char* ParseUnsigned(const char* p, uint64_t* value) {
   return p;
 }
 
-// Where the first `c` of the 16 characters at `p` is, or 16. In a loop over fields only this has to
-// be known before the next field can be started on, so a processor works on several at once.
+// Where the first `c` of the 16 characters at `p` is, or 16. A loop over fields needs only this
+// result to start on the next field, so the processor works on several fields at once.
 inline unsigned FindIn16(const char* p, char c) {
 #if defined(__SSE2__)
   const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -121,7 +121,7 @@ inline bool IsPrintable(const char* p, size_t size) {
 #if defined(__SSE2__)
   for (size_t at = 0; at < size; at += 16) {
     const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at));
-    // As signed numbers, those from 0x80 on are below the blank too.
+    // Compared as signed numbers, bytes from 0x80 on are below the blank too.
     const __m128i bad = _mm_or_si128(_mm_cmplt_epi8(text, _mm_set1_epi8(' ')),
                                      _mm_cmpeq_epi8(text, _mm_set1_epi8(0x7f)));
     const auto mask = static_cast<unsigned>(_mm_movemask_epi8(bad));
@@ -156,7 +156,8 @@ struct ShortNumber {
       fraction = 0;
       return true;
     }
-    // One other character, a point, with digits before or after it; they are moved together.
+    // One character is no digit. It must be a point; the digits before and after it are moved
+    // together.
     const unsigned at = static_cast<unsigned>(std::countr_zero(others)) - unused - 7;  // in bits
     if ((others & (others - 1)) != 0 || (text.bytes >> at & 0xff) != ('.' ^ '0')) return false;
     if (length == 1) return false;
@@ -169,20 +170,21 @@ struct ShortNumber {
   }
 };
 
-// Powers of ten that a double holds exactly, and so does every integer up to 2^53: one
-// multiplication or division of the two is rounded once, hence correctly.
+// A double holds these powers of ten exactly, and every integer up to 2^53. One multiplication or
+// division of the two is rounded once, hence correctly.
 inline constexpr int kMaxExactPower = 22;
 inline constexpr uint64_t kMaxExactInteger = uint64_t{1} << 53;
 inline constexpr std::array<double, kMaxExactPower + 1> kExactPowers{
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// A sign by its bit: "-0.0" stays negative, and a sign that is random costs no branch.
+// Sets the sign bit: "-0.0" stays negative, and unpredictable signs cost no branch.
 inline double WithSign(double magnitude, bool negative) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) ^ (uint64_t{negative} << 63));
 }
 
-// Reads the exponent after a mantissa, "e-05", and adds it. Null if there is none to read.
+// Reads the exponent after the "e", such as "-05", and adds it to `*exponent`. Null if there is
+// none, or one beyond 9999.
 inline const char* ParseExponent(const char* p, int* exponent) {
   const bool negative = *p == '-';
   if (negative || *p == '+') ++p;
@@ -195,8 +197,8 @@ inline const char* ParseExponent(const char* p, int* exponent) {
 
 // Reads a decimal number ([-+]digits[.digits][e[-+]digits]) at `p` and returns where it ends, if
 // one correctly rounded operation gives the double nearest to it: up to about 16 significant digits
-// and a moderate exponent. Null for everything else, numbers or not: the caller then takes a slower
-// way.
+// and a moderate exponent. Null for everything else, numbers or not: the caller then uses a slower
+// parser.
 inline const char* ParseDecimal(const char* p, double* value) {
   static constexpr std::array<uint64_t, 9> kPowers{1,      10,      100,      1000,     10000,
                                                    100000, 1000000, 10000000, 100000000};

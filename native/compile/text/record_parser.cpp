@@ -17,7 +17,7 @@ void AppendAll(const std::vector<T>& from, std::vector<T>* to) {
   to->insert(to->end(), from.begin(), from.end());
 }
 
-// Values of records, one after the other, to the groups of ParsedRecords.
+// Parses one record after the other, and adds the values to the groups of ParsedRecords.
 class RecordParser {
  public:
   RecordParser(const TextTableFormat& format, char delimiter, ParsedRecords* parsed)
@@ -25,8 +25,8 @@ class RecordParser {
     fields_.reserve(format.columns);
   }
 
-  // Reads the record at the front of `text`. The result is its size, or 0 if a quote does not end
-  // in the text; then, and if `problem` is not empty, nothing was added.
+  // Reads the record at the front of `text`. Returns its size, or 0 if a quote is not closed within
+  // the text. In that case, and if it sets `problem`, it adds nothing.
   size_t Read(std::string_view text, std::string* problem) {
     problem->clear();
     FieldReader reader(text, delimiter_);
@@ -70,8 +70,8 @@ class RecordParser {
     }
   }
 
-  // Adds numbers of the usual form as long as they come, which is all of them in most rows. Returns
-  // how many.
+  // Adds numbers up to the first one that is not in the usual form; in most rows it adds all.
+  // Returns how many it added.
   size_t AddPlainNumbers(const FieldGroup& group, GroupValues* values) const {
     size_t at = 0;
     for (; at < group.columns.size(); ++at) {
@@ -147,8 +147,8 @@ class RecordParser {
     return std::find(format_.missing.begin(), format_.missing.end(), text) != format_.missing.end();
   }
 
-  // Which spellings mean a missing value depends on what the column turns out to be, so "NA" is
-  // one and a text.
+  // "NA" is a missing value in most columns, but a text in a column of texts. The survey does not
+  // know the kind of the column yet, and counts "NA" as missing.
   uint8_t Look(std::string_view text) const {
     return IsGivenMissing(text) || IsNoValue(text) ? uint8_t{kLooksMissing} : LookOf(text);
   }
@@ -276,9 +276,9 @@ class RecordParser {
   std::string unquoted_;
 };
 
-// Rows of ids and weights in their usual form, which are nearly all rows of nearly all tables of
-// edges: read without a list of fields in between, several times as fast. Whatever is not as usual
-// (a quote, a blank, a comment, a bad value) is left to RecordParser.
+// Reads rows of ids and weights in their usual form, which are nearly all rows of nearly all edge
+// tables. It makes no list of fields, which is several times as fast as RecordParser. It leaves
+// rows with anything unusual (a quote, a blank, a comment, a bad value) to RecordParser.
 class PlainRowParser {
  public:
   PlainRowParser(const TextTableFormat& format, char delimiter, ParsedRecords* parsed)
@@ -299,8 +299,8 @@ class PlainRowParser {
     }
   }
 
-  // Reads rows from `at` on, which lies at `offset` of the whole text, up to `end`, or to the first
-  // row that is not as usual. Returns where it stopped.
+  // Reads rows from `begin`, which lies at `offset` of the whole text, to `end` or to the first row
+  // that is not in the usual form. Returns where it stopped.
   const char* Read(const char* const begin, const char* end, uint64_t offset) {
     const char* at = begin;
     if (columns_.empty()) return at;
@@ -370,7 +370,7 @@ class PlainRowParser {
 
   const char delimiter_;
   ParsedRecords* const parsed_;
-  std::vector<Column> columns_;  // in the order of the line; none if rows are never plain
+  std::vector<Column> columns_;  // in the order of the line; empty: no row can be plain
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct FieldGroup {
   std::vector<size_t> columns;      // places in the line
   std::vector<std::string> labels;  // what messages call the columns
   TimeUnit unit = TimeUnit::kSecond;
-  // Else a field that is missing makes its line a bad one. Ids and weights are never missing.
+  // If false, a missing field makes its line a bad one. Ids and weights must never be missing.
   bool may_be_missing = false;
   std::string missing_hint{};  // what messages about such a line advise
   std::string text_hint{};     // the same for a text where a number is expected
@@ -42,12 +42,12 @@ struct FieldGroup {
 
 struct TextTableFormat {
   bool has_header = false;  // the first line names the columns
-  // A line is one field, blanks and all, unless something else than blanks separates fields.
+  // A line is one field, including its blanks, unless a tab, comma or semicolon separates fields.
   bool whole_lines = false;
   size_t columns = 1;  // of every line
   std::vector<FieldGroup> groups;
-  // Texts that stand for a missing value in every column, beside the empty one. In columns of
-  // numbers, times and truth values also NA, NaN, NULL and the like do.
+  // Texts that stand for a missing value in every column, beside the empty text. In columns of
+  // numbers, times and truth values, NA, NaN, NULL and the like do so too.
   std::vector<std::string> missing;
   uint64_t id_limit = kIdLimit;
   bool skip_bad_lines = false;
@@ -64,42 +64,42 @@ struct GroupValues {
   uint64_t rounded = 0;             // times that were finer than the unit
 
   void Append(const GroupValues& other);
-  // Leaves the first `rows` rows.
+  // Keeps only the first `rows` rows.
   void Truncate(size_t rows, size_t columns);
 };
 
-// Of no rows yet. A survey has something to say about each column even then.
+// Values of no rows yet. Groups of kSurvey have `looks` for each column even then.
 std::vector<GroupValues> NoValues(const TextTableFormat& format);
 
 struct BadRecord {
   uint64_t offset;
   std::string message;  // without file and line
 };
-// What a stretch of text gave.
+// The records of a stretch of text.
 struct ParsedRecords {
   std::vector<int64_t> rows;  // counted from the first of this stretch
   std::vector<uint64_t> offsets;
   std::vector<GroupValues> groups;
-  uint64_t num_records = 0;  // bad ones counted
+  uint64_t num_records = 0;  // bad ones included
   uint64_t bad_count = 0;
   std::vector<BadRecord> bad;
-  size_t unfinished;  // where the record begins that goes on beyond the text; its size if none
+  size_t unfinished;  // where a record begins that continues beyond the text; else the text's size
 
   // Forgets everything and keeps the memory.
   void Reset(const TextTableFormat& format);
 };
 
-// A record that goes on over lines is at most so long; a quote that would make it longer is taken
+// A record that spans lines has at most this many bytes; a quote that would make it longer is taken
 // as a mistake.
 inline constexpr size_t kMostRecordBytes = size_t{1} << 20;
-// Messages about bad records that are kept.
+// How many messages about bad records are kept.
 inline constexpr size_t kShownBad = 5;
-// Of a record in whose text quotes are wrong.
+// The message about a record with wrong quotes.
 inline constexpr const char* kBadQuote = "found a quote that does not end with its field";
 
-// Parses the records of `text`, which lies at `offset` of the whole text and in a TextChunk or has
-// as many readable bytes after it; what lies before `data_offset` of the whole is no data.
-// `at_end`: nothing follows, so that a quote which is still open is a mistake.
+// Parses the records of `text`, which begins at `offset` of the whole text, and lies in a TextChunk
+// or has TextChunk::kPadding readable bytes after it. Bytes before `data_offset` of the whole text
+// are not data. `at_end`: nothing follows, so a quote that is still open is a mistake.
 void ParseRecords(const TextTableFormat& format, char delimiter, uint64_t data_offset,
                   std::string_view text, uint64_t offset, bool at_end, ParsedRecords* parsed);
 

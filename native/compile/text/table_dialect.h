@@ -1,4 +1,4 @@
-// How a text table is written: found from its first lines, the same for every line after.
+// The format of a text table: detected from its first lines, and the same for all later lines.
 //
 // Blank lines and lines that begin with '#' or '%' are no part of the table. The first other line
 // is a header if its first field is not a number.
@@ -19,7 +19,7 @@ struct TableDialect {
   uint64_t data_offset = 0;  // where that line begins in the file; the file's size when none
 };
 
-// What a line begins with. A value may be NaN, which then begins no header.
+// What a line begins with. A value may be NaN, so a line that begins with NaN is then no header.
 enum class FirstField { kId, kValue };
 
 TableDialect DetectDialect(const TextSource& source, FirstField first_field = FirstField::kId);
@@ -30,7 +30,7 @@ bool IsIgnoredLine(const char* line);
 // Fields of one line, without its newline.
 uint64_t CountFields(std::string_view line, char delimiter);
 
-// What to advise about a field that is no node id: texts as ids take an option.
+// A hint for messages about a field that is no node id: texts as ids need an option.
 inline const char* IdHint(std::string_view field) {
   const auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
   const auto is_text = [&](char c) {

@@ -12,13 +12,13 @@ namespace graphzero::compile {
 namespace {
 
 constexpr uint64_t kExtend = uint64_t{64} << 10;
-constexpr std::string_view kMark = "\xef\xbb\xbf";  // of byte order, as UTF-8 has it
+constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark in UTF-8
 
 uint64_t CountLines(std::span<const char> text) {
   return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Makes `buffer`, whose first `size` bytes are whole lines, the chunk's text.
+// Makes the bytes [first, size) of the buffer, which are whole lines, the chunk's text.
 void Seal(TextChunk* chunk, size_t first, size_t size) {
   std::vector<char>& buffer = chunk->buffer;
   buffer.resize(size + TextChunk::kPadding);
@@ -141,7 +141,7 @@ StreamTextSource::StreamTextSource(const std::string& path, OpenStream open, uin
   }
 }
 
-// Past a byte order mark.
+// Opens the stream and skips a byte order mark.
 std::unique_ptr<ByteStream> StreamTextSource::OpenAtText() const {
   std::unique_ptr<ByteStream> stream = open_();
   char mark[kMark.size()] = {};
@@ -162,7 +162,8 @@ void StreamTextSource::Rewind() {
 
 bool StreamTextSource::Next(TextChunk* chunk) {
   std::lock_guard lock(mutex_);
-  // Counted also at the end and before a failure: others may wait for the one before theirs.
+  // Indexes are counted even at the end and before a failure, because threads with later chunks may
+  // wait for this one.
   chunk->index = next_index_++;
   chunk->text = {};
   chunk->input_units = 0;

@@ -1,5 +1,5 @@
 // Text handed out in pieces of whole lines, to several threads at once: a file, or a stream that is
-// made as it is read, such as a compressed file.
+// produced while it is read, such as a compressed file.
 #pragma once
 
 #include <atomic>
@@ -42,15 +42,16 @@ class TextSource {
 
   // Bytes of text; of a stream, an estimate.
   virtual uint64_t size() const = 0;
-  // The first so many bytes are cheap to Peek() at.
+  // Peek() is cheap within this many bytes from the start.
   virtual uint64_t peekable() const = 0;
-  // What the chunks' input_units add up to: stored bytes.
+  // The sum of input_units over all chunks: stored bytes.
   virtual uint64_t input_units() const = 0;
 
   // Takes the next chunk; false at the end. Chunks may be empty. Throws IoError, InputError.
   virtual bool Next(TextChunk* chunk) = 0;
 
-  // Lets Next() begin again at the first chunk. Not while another thread is in Next().
+  // Lets Next() begin again at the first chunk. Must not be called while another thread is in
+  // Next().
   virtual void Rewind() = 0;
 
   // The lines that begin in [offset, offset + length), without taking part in Next(). For looking
@@ -60,7 +61,7 @@ class TextSource {
   // 1-based number of the line that contains this byte. Reads the text up to there: for messages.
   virtual uint64_t LineNumber(uint64_t offset) const = 0;
 
-  // The same text once more, at its start.
+  // Opens the same text again, at its start.
   virtual std::unique_ptr<TextSource> Reopen() const = 0;
 
  protected:
@@ -97,7 +98,7 @@ class FileTextSource final : public TextSource {
   std::atomic<uint64_t> next_{0};
 };
 
-// Bytes that come one after the other and once. Used by one thread at a time.
+// Bytes that can be read once, in order. Used by one thread at a time.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -127,8 +128,7 @@ class StreamTextSource final : public TextSource {
 
  private:
   std::unique_ptr<ByteStream> OpenAtText() const;
-  // Those of the lines of `text` (which begins at `text_offset`) that begin in [offset, offset +
-  // length).
+  // The lines of `text` (which begins at `text_offset`) that begin in [offset, offset + length).
   static std::string_view LinesIn(std::string_view text, uint64_t text_offset, uint64_t offset,
                                   uint64_t length);
 
@@ -137,7 +137,7 @@ class StreamTextSource final : public TextSource {
   std::vector<char> head_;  // the first bytes of the text
   uint64_t size_ = 0;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::unique_ptr<ByteStream> stream_;
   std::vector<char> carry_;  // the start of a line whose end was not read yet
   uint64_t next_index_ = 0;

@@ -12,11 +12,11 @@
 namespace graphzero::compile {
 namespace {
 
-// Chunks that are parsed before their values are handed on: what is done once for a batch should
-// not count, and the values of a batch must fit into the least memory a job has.
+// Chunks of a batch: enough that the cost of starting a batch does not matter, and so few that the
+// values of a batch fit into the smallest memory that a job may have.
 constexpr size_t kChunksPerBatch = 8;
 
-// Lines of a chunk, each with its newline.
+// Calls visit(line, offset) for each line of a chunk, with its newline, until it returns false.
 template <class Visit>
 void ForEachLine(const TextChunk& chunk, Visit&& visit) {
   for (size_t begin = 0; begin < chunk.text.size();) {
@@ -56,7 +56,7 @@ char DelimiterOf(const TextSource& source, bool whole_lines) {
   return FindFieldDelimiter(first.line(), whole_lines);
 }
 
-// Bytes of the record at the front of `text`; of its first line if quotes in it are wrong.
+// Size in bytes of the record at the front of `text`, or of its first line if its quotes are wrong.
 size_t RecordSize(std::string_view text, char delimiter) {
   FieldReader reader(text, delimiter);
   TextField field;
@@ -110,7 +110,7 @@ bool TextTable::Next() {
   groups_ = NoValues(format_);
   if (ended_) return false;
   if (ahead_.empty()) ReadAhead();
-  ahead_.clear();  // waits for it
+  ahead_.clear();  // waits for the thread that reads ahead
   if (ahead_error_) std::rethrow_exception(std::exchange(ahead_error_, nullptr));
   std::vector<Part> parts = std::exchange(parts_, {});
   spare_ = std::exchange(used_, {});
@@ -125,7 +125,8 @@ bool TextTable::Next() {
       carry_ = part.chunk.text.substr(part.parsed.unfinished);
       carry_offset_ = part.chunk.offset + part.parsed.unfinished;
     } else {
-      // What a thread made of this chunk is of no use: it began inside of a quoted field.
+      // The values that a thread parsed from this chunk are useless: it began inside a quoted
+      // field.
       AddCarried(part.chunk.text, false);
     }
   }
@@ -206,7 +207,7 @@ void TextTable::Add(const ParsedRecords& parsed) {
   }
 }
 
-// Parses what is carried over together with what follows it.
+// Parses the text that was carried over, together with the text that follows it.
 void TextTable::AddCarried(std::string_view more, bool at_end) {
   carry_.append(more);
   const size_t size = carry_.size();

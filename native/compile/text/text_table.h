@@ -2,9 +2,8 @@
 // says.
 //
 // Lines are read in batches; threads parse the chunks of a batch side by side, and the values come
-// in the order of the text whatever their number. A bad line ends the reading with an InputError
-// that names it or, on request, is left out and counted: a line then is bad for all columns at
-// once.
+// in the order of the text, whatever the number of threads. A bad line ends the reading with an
+// InputError that names it or, on request, is counted and left out of all columns.
 #pragma once
 
 #include <cstdint>
@@ -22,40 +21,37 @@
 
 namespace graphzero::compile {
 
-// Fields of the first lines, one at least unless there is none: for finding out about the format.
+// Fields of the first lines, for detecting the format: at most `most_lines`, and at least one
+// unless the text has none.
 std::vector<std::vector<std::string>> SampleFields(const TextSource& source, size_t most_lines,
                                                    bool whole_lines);
 
 // Used by one thread.
 class TextTable {
  public:
-  // A record that goes on over lines is at most so long; a quote that would make it longer is taken
-  // as a mistake.
-  static constexpr size_t kMostRecordBytes = size_t{1} << 20;
-
   TextTable(std::unique_ptr<TextSource> source, TextTableFormat format, int threads);
   TextTable(const TextTable&) = delete;
   TextTable& operator=(const TextTable&) = delete;
   // Waits for a thread that may be reading ahead.
   ~TextTable() { ahead_.clear(); }
 
-  // Reads the next rows; false at the end. Throws InputError for a bad line unless these are
+  // Reads the next rows; false at the end. Throws InputError for a bad line unless bad lines are
   // skipped. A batch may be empty.
   bool Next();
 
-  // Of the batch.
+  // About the current batch.
   size_t num_rows() const { return rows_.size(); }
-  // Row numbers in the whole table, bad lines counted, ascending.
+  // Row numbers in the whole table, ascending. Bad lines are numbered too.
   const std::vector<int64_t>& rows() const { return rows_; }
   const std::vector<uint64_t>& offsets() const { return offsets_; }  // in the text
-  // To be taken from by whoever wants to keep them.
+  // The caller may move values out of them.
   std::vector<GroupValues>& groups() { return groups_; }
 
-  // Of all batches so far.
-  uint64_t rows_seen() const { return rows_seen_; }  // bad lines counted
+  // About all batches so far.
+  uint64_t rows_seen() const { return rows_seen_; }  // bad lines included
   uint64_t input_units() const { return input_units_; }
   uint64_t skipped() const { return skipped_; }
-  std::vector<std::string> messages() const;  // about the first of them
+  std::vector<std::string> messages() const;  // about the first skipped lines
   const TextSource& source() const { return *source_; }
 
  private:
@@ -74,15 +70,15 @@ class TextTable {
   const TextTableFormat format_;
   const int threads_;
   const char delimiter_;
-  const uint64_t data_offset_;  // what lies before is comments and the header
+  const uint64_t data_offset_;  // before it are only comments and the header
 
   std::vector<Part> parts_;  // of the next batch, written by ReadAhead()
-  std::vector<Part> used_;   // of this batch; their memory is for the one after the next
+  std::vector<Part> used_;   // of this batch; the batch after the next reuses their memory
   std::vector<Part> spare_;  // whose memory ReadAhead() uses again
   std::exception_ptr ahead_error_;
   const std::function<void(int)> read_ahead_ = [this](int) { ReadAhead(); };
   std::vector<std::jthread> ahead_;  // one thread that reads the next batch, or none
-  std::string carry_;                // the begin of a record whose end was not read yet
+  std::string carry_;                // the start of a record whose end was not read yet
   uint64_t carry_offset_ = 0;
   bool ended_ = false;
 

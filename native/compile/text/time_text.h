@@ -1,9 +1,9 @@
 // Dates and times in text -> integers since 1970-01-01T00:00:00Z.
 //
-// Read is what ISO 8601 writes in its extended form: 2013-01-31, 2013-01-31T05:17,
-// 2013-01-31 05:17:30.25, each of the latter maybe with a zone: Z, +02:00, +0200 or +02. A time
-// without a zone is UTC. Years have four digits and come first; 2013/01/31 is read too. Other
-// orders are not: 01/02/2013 is a day in January or in February.
+// Reads the extended form of ISO 8601: 2013-01-31, 2013-01-31T05:17, 2013-01-31 05:17:30.25, where
+// the latter two may have a zone: Z, +02:00, +0200 or +02. A time without a zone is UTC. Years have
+// four digits and come first; 2013/01/31 is read too. Other orders are not read: 01/02/2013 may be
+// a day in January or in February.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class Scanner {
   bool Peek(std::string_view characters) const {
     return !rest_.empty() && characters.find(rest_.front()) != std::string_view::npos;
   }
-  // One digit or more after the point, as nanoseconds. What is finer only sets *rounded.
+  // Reads the digits after the point, at least one, as nanoseconds. Finer digits only set *rounded.
   bool Fraction(int64_t* nanoseconds, bool* rounded) {
     size_t count = 0;
     *nanoseconds = 0;
@@ -82,7 +82,7 @@ inline int64_t DaysOfMonth(int64_t year, int64_t month) {
   return kDays[month - 1] + (month == 2 && IsLeapYear(year) ? 1 : 0);
 }
 
-// Of the Gregorian calendar, from 1970-01-01 on. Counted in eras of 400 years that begin in March,
+// Days since 1970-01-01 in the Gregorian calendar. Counts in eras of 400 years that begin in March,
 // so that the leap day is the last of its year.
 inline int64_t DaysSince1970(int64_t year, int64_t month, int64_t day) {
   const int64_t y = year - (month <= 2 ? 1 : 0);
@@ -93,7 +93,7 @@ inline int64_t DaysSince1970(int64_t year, int64_t month, int64_t day) {
   return era * 146097 + day_of_era - 719468;
 }
 
-// Seconds to add to reach UTC. False unless it is a zone.
+// Reads a zone as the seconds to add to reach UTC. False if there is no zone.
 inline bool ParseZone(Scanner* scanner, int64_t* seconds) {
   *seconds = 0;
   if (scanner->TakeAny("Zz")) return true;

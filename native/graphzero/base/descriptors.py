@@ -1,4 +1,4 @@
-"""Open files of the daemon: how many it needs, and what to do where it may not have them."""
+"""Open files of the daemon: how many it needs, and what to do if its limit is lower."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from graphzero.base.text import count_text
 # the mapping. A session has a connection and a few regions of shared memory.
 _PER_FILE = 2
 _PER_SESSION = 16
-# Sockets, the queues that files are read with, libraries that are loaded later.
+# Sockets, queues for reading files, libraries that are loaded later.
 _OTHERS = 256
 FEWEST_OTHERS = 64
 
 
 def make_room(files: int, sessions: int) -> None:
-    """Raises the limit of this process as far as it is needed and allowed. InputError if not even
-    the data files can be opened."""
+    """Raises this process's limit of open files as far as needed and allowed. Raises InputError if
+    not even the data files can be opened."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = needed(files, sessions)
     if soft != resource.RLIM_INFINITY and soft < enough:
@@ -33,7 +33,7 @@ def make_room(files: int, sessions: int) -> None:
 
 
 def problems(files: int, sessions: int) -> Iterator[str]:
-    """What may go wrong later."""
+    """A warning if the limit may be too low for the files and sessions."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = needed(files, sessions)
     if soft != resource.RLIM_INFINITY and soft < enough:
@@ -44,12 +44,12 @@ def problems(files: int, sessions: int) -> Iterator[str]:
 
 
 def needed(files: int, sessions: int) -> int:
-    """Descriptors of a daemon with so many data files and sessions."""
+    """Descriptors that a daemon with this many data files and sessions needs."""
     return _OTHERS + _PER_FILE * files + _PER_SESSION * sessions
 
 
 def advice(needed: int) -> str:
-    """How a process may get so many."""
+    """How to raise the limit of a process to `needed` descriptors."""
     return (
         f"run: ulimit -n {needed}  (systemd: LimitNOFILE={needed}, docker: --ulimit "
         f"nofile={needed})"

@@ -5,7 +5,7 @@ import os
 
 from graphzero.base.text import line_text
 
-# It may quote names from files, and what a daemon said.
+# Characters. An error may quote names from files and a daemon's message.
 _LONGEST_ERROR = 4000
 
 
@@ -23,7 +23,7 @@ def error_text(error: BaseException) -> str:
 
 
 def _no_descriptors(code: int) -> str:
-    """Whichever file was to be opened is not at fault."""
+    """Names the limit instead of the file, which is not at fault."""
     if code == errno.ENFILE:
         return "all processes of this machine have too many files open; raise: sysctl fs.file-max"
     import resource

@@ -27,7 +27,7 @@ class TooManyEdges(InputError):
 
 
 class CallStopped(GraphZeroError):
-    """The engine ended a call early, because it was told to; only the daemon tells it."""
+    """The engine ended a call early because it was told to; only the daemon does that."""
 
 
 class NeedsMemory(GraphZeroError):

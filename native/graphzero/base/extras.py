@@ -21,7 +21,7 @@ def import_extra(module: str, extra: str, reason: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
-            raise  # it is there, and lacks something itself
+            raise  # the module is installed, but one of its own imports is missing
         raise MissingExtra(_install(extra, reason)) from error
 
 

@@ -1,9 +1,8 @@
-"""Places with a name at which tests make this process fail.
+"""Named places at which tests make this process fail.
 
 GRAPHZERO_FAIL_POINT=NAME:kill ends the process there as a crash would (SIGKILL);
-GRAPHZERO_FAIL_POINT=NAME:error makes the disk full there (OSError, ENOSPC). The variable is read
-once. Without it, which is how everybody but the tests runs, reaching a place is a call that does
-nothing.
+GRAPHZERO_FAIL_POINT=NAME:error fails there as a full disk would (OSError, ENOSPC). The variable is
+read once. Only tests set it; without it, fail_point() does nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How the daemon divides the memory that is available, so that its parts fit into it together.
+"""How the daemon divides the available memory, so that all its parts fit together.
 
-The page cache is no part of it: it takes what is left, and gives it back when somebody needs it.
-What is divided here cannot be given back: if it is too much, the kernel kills the daemon, or a
-trainer beside it.
+The page cache gets no share: it uses the memory that is left, and gives it back on demand. The
+shares here cannot be given back: if they are too large, the kernel kills the daemon, or a trainer
+beside it.
 """
 
 from __future__ import annotations
@@ -15,32 +15,33 @@ from graphzero.base.errors import InputError
 from graphzero.base.resources import available_memory, memory_limit_text
 from graphzero.base.text import size_text
 
-# Of the available memory, at most. What is left of it is for files in the page cache.
+# Largest shares of the available memory. The rest is left to files in the page cache.
 _BATCHES_SHARE = 0.25
 _ROW_CACHE_SHARE = 0.25
 _TRAINERS_SHARE = 0.25
 _WORK_SHARE = 0.15
-# A process that imports torch and holds a small model.
+# Memory of a process that imports torch and holds a small model.
 _TRAINER_BYTES = 192 << 20
-# Reads under way, rows that are drawn from, the nodes and edges of a batch of usual size.
+# Memory of one worker: reads under way, the rows that it samples from, and the nodes and edges of a
+# batch of usual size.
 _WORKER_BYTES = 24 << 20
-# Of the memory for requests: ids and texts that have come and are not answered yet.
+# Share of the working memory for the ids and texts of requests that are not answered yet.
 _IDS_SHARE = 1 / 8
-# What finds rows in the row cache comes on top of them: a tenth for rows of 512 bytes, a quarter
-# for rows of 128.
+# The index of the row cache comes on top of its rows: a tenth of their size for rows of 512 bytes,
+# a quarter for rows of 128 bytes.
 _ROW_INDEX_SHARE = 0.25
-# Room for two sessions, which each are promised some.
+# Room for the promises to two sessions.
 _LEAST_BATCHES = 64 << 20
 _LEAST_ROW_CACHE = 8 << 20
-# The least that a user may ask for. One session is promised at least two regions of 4 MiB
-# (native/shm/promise.h), and a request needs some memory to be drawn in: with less, nothing could
-# ever be served.
+# The smallest sizes that a user may set. One session is promised at least two regions of 4 MiB
+# (native/shm/promise.h), and a request needs some working memory: with less, nothing could ever be
+# served.
 _SMALLEST = {"shm-limit": 8 << 20, "work-memory": 1 << 20}
 
 
 @dataclass(frozen=True)
 class MemoryDivision:
-    """In bytes. Parts that the user gave are as given."""
+    """Sizes are in bytes. A size that the user gave is kept as given."""
 
     available: int
     batches: int
@@ -50,21 +51,21 @@ class MemoryDivision:
     work: int
     """--work-memory: requests, from their first id until their result lies in its block."""
     workers: int
-    """So many, if requests wait for the disk."""
+    """Number of worker threads, if requests wait for the disk."""
     trainers: int
-    """Left to them, if they run in the same control group or on the same machine."""
+    """Left to trainers that run in the same control group or on the same machine."""
     batches_given: bool
     row_cache_given: bool
     work_given: bool
 
     @property
     def daemon(self) -> int:
-        """What the daemon may come to hold."""
+        """The most that the daemon may hold, with the index of the row cache."""
         return self.batches + int(self.row_cache * (1 + _ROW_INDEX_SHARE)) + self.work
 
     def row_cache_beside(self, row_starts: int) -> int:
-        """What is left of `row_cache` if graphs that are read from disk keep their row starts in
-        memory. A row cache that the user gave stays as given: they come on top of it."""
+        """Size of the row cache if graphs that are read from disk keep `row_starts` bytes of row
+        starts in memory. If the user gave its size, it stays, and row starts come on top."""
         if self.row_cache_given:
             return self.row_cache
         left = self.row_cache - int(row_starts / (1 + _ROW_INDEX_SHARE))
@@ -77,7 +78,7 @@ class MemoryDivision:
 
     @property
     def draws(self) -> int:
-        """The part of `work` for what is drawn."""
+        """The part of `work` for drawing samples and walks."""
         return self.work - self.ids
 
     def describe(self, *, reads_files: bool) -> str:
@@ -108,7 +109,7 @@ class MemoryDivision:
             given["--row-cache"] = int(self.row_cache * (1 + _ROW_INDEX_SHARE))
         if self.work_given:
             given["--work-memory"] = self.work
-        left = sum(given.values()) - over  # for what the user chose, all of it together
+        left = sum(given.values()) - over  # for all parts that the user chose together
         if left < _LEAST_BATCHES:
             yield f"{found}; use --threads 1, or raise the memory limit by {size_text(over)}"
             return
@@ -121,7 +122,7 @@ class MemoryDivision:
 def divide_available_memory(
     threads: int, shm_limit: int | None, row_cache: int | None, work: int | None
 ) -> MemoryDivision:
-    """For limits as the user gave them; None is a share of the memory that is available now.
+    """The division for the user's limits; None is a share of the memory that is available now.
 
     Raises InputError for limits under which nothing could be served.
     """
@@ -144,10 +145,10 @@ def divide_memory(
     row_cache: int | None,
     work: int | None = None,
 ) -> MemoryDivision:
-    """For `available` bytes of memory and a /dev/shm of `shared_memory` bytes.
+    """The division of `available` bytes of memory, with a /dev/shm of `shared_memory` bytes.
 
-    Where the shares leave too little to workers and trainers, the row cache gives way first:
-    without it rows are read more often, without batches nothing works.
+    If the shares leave too little to workers and trainers, the row cache shrinks first, then the
+    batches: without the row cache rows are read more often, without batches nothing works.
     """
     trainers = min(max(int(available * _TRAINERS_SHARE), _TRAINER_BYTES), available // 2)
     # A worker that waits for the disk uses no processor: others sample meanwhile.

@@ -31,7 +31,7 @@ def seconds(value: Any, name: str) -> float:
 
 
 def one_of(value: str, name: str, known: tuple[Any, ...]) -> Any:
-    """The value, which is one of the known ones; the caller knows their type."""
+    """Returns `value` if it is one of `known`; the caller knows their type."""
     if value not in known:
         expected = ", ".join(map(repr, known))
         raise ValueError(f"{name} is {value!r}, expected one of {expected}")

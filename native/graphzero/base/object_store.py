@@ -1,8 +1,9 @@
 """Files of object stores and other file systems, by URIs such as s3://bucket/folder.
 
 pyarrow knows s3, gs, abfs, hdfs and file by itself; every other scheme, such as memory or https,
-goes to fsspec, if that is installed. Credentials and end points are theirs: environment variables,
-configuration files, or parameters of the URI (s3://bucket/folder?endpoint_override=...).
+goes to fsspec, if that is installed. Both find credentials and end points themselves: in
+environment variables, configuration files, or parameters of the URI
+(s3://bucket/folder?endpoint_override=...).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def is_uri(text: str) -> bool:
-    """Whether it is a URI of a file system. unix://, where daemons listen, is none."""
+    """Whether `text` is a URI of a file system; unix://, a daemon's address, is not."""
     found = _URI.match(text)
     return found is not None and found[1].lower() != "unix"
 
@@ -72,12 +73,13 @@ class ObjectStore:
         return f"{self.path}/{name}" if name else self.path
 
     def find(self, name: str = "") -> StoreFile | None:
-        """A file of this folder, or what the URI names itself; None if it is no file."""
+        """The file `name` of this folder, or the file that the URI itself names; None if there is
+        no such file."""
         info = self.filesystem.get_file_info(self.below(name))
         return self._found(info) if info.type == self._fs.FileType.File else None
 
     def files(self) -> list[StoreFile]:
-        """All files in this folder and below, by their paths; none if there is no such folder."""
+        """All files in this folder and below, sorted by path; [] if there is no such folder."""
         selector = self._fs.FileSelector(self.path, allow_not_found=True, recursive=True)
         found = self.filesystem.get_file_info(selector)
         return sorted(self._found(info) for info in found if info.type == self._fs.FileType.File)
@@ -87,7 +89,7 @@ class ObjectStore:
         return StoreFile(info.path, info.size or 0, modified if modified and modified > 0 else 0)
 
     def open_file(self, path: str) -> Any:
-        """A pyarrow.NativeFile for reads at any place."""
+        """A pyarrow.NativeFile for reads at any offset."""
         return self.filesystem.open_input_file(path)
 
     def read_all(self, name: str, most: int) -> bytes:

@@ -13,16 +13,16 @@ from graphzero.base.text import short_count_text, size_text
 
 # Seconds between lines in a log: often enough to see life, seldom enough to read.
 LOG_EVERY_S = 10.0
-# What is over sooner needs no bar.
+# A phase that takes less than this many seconds shows no bar.
 QUIET_S = 0.5
-# What phases count.
+# If the name of a phase ends with one of these, the phase counts them.
 _NOUNS = ("edges", "ids", "nodes", "rows")
 _PERCENT_BAR = "{l_bar}{bar}| [{elapsed}<{remaining}, {rate_noinv_fmt}]"
 
 
-# What a long job calls now and then: with a phase, how much of it is done, and its total.
+# A long job calls this now and then with a phase, how much of the phase is done, and its total.
 Report: TypeAlias = Callable[[str, int, int], None]
-# Shows the progress of one file: called with what it is, gives a context whose value takes reports.
+# Shows the progress of one file: takes a label, returns a context manager whose value is a Report.
 ShowProgress: TypeAlias = Callable[[str], AbstractContextManager[Report | None]]
 
 
@@ -32,10 +32,10 @@ def no_progress(label: str) -> nullcontext[None]:
 
 
 class JobProgress:
-    """Callable as the engine reports: (phase, done, in all). A context manager.
+    """A Report, callable with (phase, done, total), and a context manager.
 
-    `label` names what is worked on. `unit` is "B" for bytes; else the phase names what is counted:
-    "writing rows". Where it does not, percents are what is counted.
+    `label` names what the job works on. `unit` is "B" for bytes. Otherwise the last word of a phase
+    names what it counts, as in "writing rows"; if it does not, progress is shown in percent.
     """
 
     def __init__(self, label: str, *, unit: str = "") -> None:
@@ -72,8 +72,8 @@ class JobProgress:
                 unit_divisor=1024 if self._unit == "B" else 1000,
                 bar_format=_PERCENT_BAR if in_percent else None,
                 leave=False,
-                smoothing=0,  # the mean rate: what was done before there was a bar is no burst
-                delay=QUIET_S,  # nothing yet: this is not the beginning
+                smoothing=0,  # mean rate, or work done before the bar appeared looks like a burst
+                delay=QUIET_S,  # no first draw at zero: the phase began earlier
             )
             self._bar.start_t -= time.monotonic() - self._phase_start
             self._bar.n = done
@@ -82,7 +82,7 @@ class JobProgress:
 
     def _line(self, done: int, total: int) -> str:
         elapsed = time.monotonic() - self._phase_start
-        if not total:  # not known, or nothing to count
+        if not total:  # the total is not known, or nothing is counted
             return f"{self._phase} {self._label}"
         rate = done / elapsed if elapsed > 0 else 0.0
         left = f", {(total - done) / rate:.0f} s left" if rate > 0 else ""
@@ -97,7 +97,7 @@ class JobProgress:
     def _counted(self) -> str:
         """ "B", " rows", or nothing if the phase does not tell."""
         noun = self._phase.split(" ")[-1]
-        # Files are read by bytes, and arrays item by item.
+        # A phase that reads counts bytes of a file or items of an array, not the noun in its name.
         known = noun in _NOUNS and not self._phase.startswith("reading ")
         return self._unit or (f" {noun}" if known else "")
 

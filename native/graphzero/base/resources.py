@@ -1,4 +1,4 @@
-"""What a long job may use: memory, threads, a place for what does not fit into memory."""
+"""What a long job may use: memory, threads, a directory for data that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphzero.base.text import size_text
 
 
 def make_resources(memory: int | None, threads: int | None, temp_dir: Path) -> _engine.Resources:
-    """None for memory is a quarter of what is available; for threads, one for each processor."""
+    """`memory` None is a quarter of the available memory; `threads` None is one per processor."""
     return _engine.Resources.make(
         memory=default_memory() if memory is None else memory,
         threads=len(os.sched_getaffinity(0)) if threads is None else threads,
@@ -25,12 +25,13 @@ def default_memory() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that can be used without swapping: of the machine, or of a control group if less."""
+    """Bytes that can be used without swapping, on the machine or in a control group if it has
+    less."""
     return min([_meminfo("MemAvailable"), *(left for left, _ in _limits())])
 
 
 def memory_limit_text() -> str:
-    """Says so if a control group allows less than the machine has; "" if not."""
+    """A remark for a message if a control group allows less than the machine has; else ""."""
     left, limit = min(_limits(), default=(0, 0))
     if not limit or left >= _meminfo("MemAvailable"):
         return ""
@@ -38,7 +39,7 @@ def memory_limit_text() -> str:
 
 
 def _limits() -> Iterator[tuple[int, int]]:
-    """What is left in each control group that limits this process, and its limit."""
+    """(bytes left, limit) of each control group that limits this process."""
     for group, limit_files, used_keys in _memory_groups():
         try:
             stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
@@ -54,8 +55,9 @@ def _limits() -> Iterator[tuple[int, int]]:
             yield max(limit - used, 0), limit
 
 
-# Files with limits, and what of memory.stat cannot be given back: also the pages of /dev/shm, which
-# count as cache. memory.high is no hard limit, but above it a process is slowed down to a crawl.
+# By version: the files with limits, and the entries of memory.stat that cannot be given back. Pages
+# of /dev/shm are among them, although the kernel counts them as cache. memory.high is no hard
+# limit, but above it a process slows down to a crawl.
 _GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _Names = tuple[tuple[str, ...], tuple[str, ...]]
@@ -67,8 +69,8 @@ _VERSION_2: _Names = (
 
 
 def _memory_groups() -> Iterator[tuple[Path, tuple[str, ...], tuple[str, ...]]]:
-    """The control groups that this process is in, with the names of their limits and of the memory
-    in use: every ancestor may have a limit of its own."""
+    """The control groups of this process and all their ancestors, because each may have a limit of
+    its own; with the names of the files with limits and of the entries for used memory."""
     for line in _OWN_GROUPS.read_text().splitlines():
         _, controllers, name = line.split(":", 2)
         if not controllers:
@@ -81,7 +83,7 @@ def _memory_groups() -> Iterator[tuple[Path, tuple[str, ...], tuple[str, ...]]]:
         while group != root:
             yield group, *names
             group = group.parent
-        yield root, *names  # in a container, the group that it is in
+        yield root, *names  # in a container, the container's own group
 
 
 def _meminfo(name: str) -> int:

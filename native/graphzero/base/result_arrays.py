@@ -1,5 +1,5 @@
-"""Arrays for results. Memory of large ones is kept when they die, for the results of the next call:
-malloc would return it to the system, which clears it again page by page (base/result_memory.h)."""
+"""Arrays for results. When a large one dies, its memory is kept for the results of the next call:
+malloc would return it to the system, which zeroes it again page by page (base/result_memory.h)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from graphzero import _engine
 
 _KEPT_FROM = 64 << 10
-"""Bytes; what is smaller malloc keeps by itself."""
+"""Bytes. malloc itself keeps the memory of smaller arrays."""
 
 
 def result_array(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -37,7 +37,7 @@ def counted_text(count: int, noun: str) -> str:
 
 
 def rate_text(byte_size: int, seconds: float) -> str:
-    """ " (1.5 MiB/s)", or nothing for what took less than a second: that was spent on starting."""
+    """ " (1.5 MiB/s)", or "" below one second, most of which was spent on starting."""
     return f" ({size_text(byte_size / seconds)}/s)" if seconds >= 1 else ""
 
 
@@ -50,8 +50,8 @@ def table_text(rows: Sequence[tuple[str, str]], indent: str = "  ") -> str:
 def line_text(text: str, most: int = 200) -> str:
     """Foreign text, fit to stand in one line of a log, a terminal or an error message.
 
-    What does not print is escaped: line breaks and terminal escapes could forge lines,
-    bidirectional controls could reorder them, and half characters (of names that are no UTF-8)
+    Characters that do not print are escaped: line breaks and terminal escapes could forge lines,
+    bidirectional controls could reorder them, and lone surrogates (of names that are not UTF-8)
     cannot be encoded.
     The result has at most `most` characters; a longer text is cut. The cost does not depend on the
     length of `text`.
@@ -76,7 +76,7 @@ def names_text(names: Iterable[str], most: int = 10) -> str:
 
 def _escaped(character: str) -> str:
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is no UTF-8
+    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is not UTF-8
         return f"\\x{code - 0xDC00:02x}"
     escape = character.encode("unicode_escape")
     return escape.decode()

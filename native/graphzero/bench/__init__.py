@@ -1,1 +1,1 @@
-"""What `graphzero bench` measures of a machine and a dataset, and what it says about it."""
+"""What `graphzero bench` measures on a machine with a dataset, and what it concludes."""

@@ -1,4 +1,4 @@
-"""What limits the batches of a machine and dataset, and what to change: read off the numbers."""
+"""Finds in the numbers what limits the rate of batches on a machine, and what to change."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from graphzero.bench.numbers import BenchNumbers, Served
 
 Cause = Literal["disk", "processor", "copying", "request round trip", "shared memory", "trainer"]
 
-# Workers of the daemon that are at work for this share of the time, or processors that are busy for
-# it, can do no more: the rest is lost between two batches.
+# Workers of the daemon or processors that are busy for this share of the time can do no more: the
+# rest of the time is lost between two batches.
 _FULL = 0.75
-# Where workers use less processor time than this share of their time, they wait for the disk.
+# Workers that use the processor for less than this share of their time wait for the disk.
 _COMPUTES = 0.6
-# A disk that gives this share of what the probe got from it is used up.
+# A disk that delivers this share of the rate of the probe can do no more.
 _DISK_FULL = 0.5
 # Other work on the machine beyond this share makes every number doubtful.
 _DISTURBED = 0.1
@@ -26,13 +26,13 @@ _DISTURBED = 0.1
 class Limit:
     cause: Cause
     found: str
-    """By what one sees it."""
+    """The numbers that show this limit."""
     do: tuple[str, ...]
-    """What to change, that which brings most first."""
+    """What to change, the most effective change first."""
 
 
 def limit_of(numbers: BenchNumbers) -> Limit:
-    """What to change first so that batches come faster."""
+    """The limit to remove first so that batches come faster."""
     most = max(numbers.served, key=lambda served: served.batches.median)
     work_ms = most.sampling_ms + most.gathering_ms
     workers = most.batches.median * work_ms / 1000 / numbers.processors
@@ -153,7 +153,7 @@ def _shared_memory(most: Served) -> Limit:
 
 
 def doubts(numbers: BenchNumbers) -> Iterator[str]:
-    """What makes the numbers less than they could be, or less sure."""
+    """Reasons why the numbers are lower than they could be, or less certain."""
     others = max(served.others for served in numbers.served)
     if others > _DISTURBED:
         yield (

@@ -22,8 +22,8 @@ from graphzero.embedded.typed_results import TypedSample
 from graphzero.files.column_file import ColumnFile
 
 _COPY_BYTES = 64 << 20  # more than any cache of a processor
-_GATHER_BYTES = 32 << 20  # of one call
-_MOST_FILE_BYTES = 1 << 30  # of the rows that are asked for
+_GATHER_BYTES = 32 << 20  # size of the rows of one call
+_MOST_FILE_BYTES = 1 << 30  # largest part of the file from which rows are gathered
 _TIMES = 5
 
 
@@ -49,7 +49,8 @@ def memory_rates(workload: Workload) -> MemoryRates:
 
 
 def _gather_rate(column: ColumnFile, threads: int) -> float:
-    """Bytes a second of rows that lie in memory: the first call of each brings them there."""
+    """Bytes per second of rows that lie in memory: the first call, which does not count, brings
+    them there."""
     reader = _engine.Column.open(column.matrix, _engine.ColumnPath.MAPPED, None, "bench")
     room = min(_MOST_FILE_BYTES, available_memory() // 4) // column.matrix.row_stride
     rows = np.random.default_rng(0).integers(
@@ -60,7 +61,8 @@ def _gather_rate(column: ColumnFile, threads: int) -> float:
 
 
 def _least_seconds(call: Callable[[], Any]) -> float:
-    """Of several calls after the first, which touches memory for the first time."""
+    """The shortest of several calls. The first call does not count, because it touches memory for
+    the first time."""
     call()
     taken = []
     for _ in range(_TIMES):
@@ -72,7 +74,7 @@ def _least_seconds(call: Callable[[], Any]) -> float:
 
 @dataclass
 class Made:
-    """What was made in some time."""
+    """Batches that were made in `seconds`, and their size in all."""
 
     batches: int = 0
     nodes: int = 0
@@ -131,7 +133,7 @@ class LocalMaker:
     def _sample(
         self, seeds: npt.NDArray[np.int64], threads: int, made: Made
     ) -> dict[str, npt.NDArray[np.int64]]:
-        """Nodes by type."""
+        """Draws one sample, adds its size to `made`, and returns its nodes by type."""
         result = self._graph.sample(
             self._workload.seeds_of_call(seeds),
             self._workload.fanout,

@@ -1,4 +1,4 @@
-"""What was measured: rates of several rounds, and all of it together, ready for JSON."""
+"""The results: rates of several rounds, and all numbers together, ready for JSON."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from graphzero.diagnosis.row_probe import RowRates
 
 @dataclass(frozen=True)
 class Rounds:
-    """One rate for each round. Rounds of what is compared alternate, so that a machine that is
-    slower for a minute is slower for all."""
+    """One rate for each round. Measurements that are compared take turns, so that a machine that is
+    slower for a minute slows down all of them."""
 
     rates: tuple[float, ...]
 
@@ -27,7 +27,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class MemoryRates:
-    """Bytes a second."""
+    """Rates in bytes per second."""
 
     copy: float
     """A plain copy of a large array, by one thread."""
@@ -40,37 +40,37 @@ class MemoryRates:
 
 @dataclass(frozen=True)
 class Latency:
-    """Of a request for one seed and its neighbours, in milliseconds."""
+    """Latency of a request for one seed and its neighbours, in milliseconds."""
 
     median_ms: float
     p99_ms: float
     grpc_ms: float
-    """A call that the daemon answers at once: what gRPC alone takes."""
+    """Latency of gRPC alone: of a call that the daemon answers at once."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """One trainer's worth of numbers about the daemon, while the trainers of a round ran."""
+    """Numbers of the daemon and its trainers while `trainers` trainers took batches."""
 
     trainers: int
     batches: Rounds
-    """A second, of all trainers."""
+    """Batches per second of all trainers together."""
     sampling_ms: float
-    """Of a worker, for a batch."""
+    """Time of a worker per batch."""
     gathering_ms: float
     memory_wait_ms: float
-    """For shared or working memory."""
+    """Time per batch of waiting for shared or working memory."""
     daemon_cpu_ms: float
-    """Processor time of the daemon for a batch."""
+    """Processor time of the daemon per batch."""
     trainer_cpu_ms: float
     waiting: float
     """Share of their time in which trainers waited for a batch."""
     busy: float
     """Share of all processors' time that daemon and trainers used."""
     others: float
-    """Share that other processes of the machine used meanwhile."""
+    """Share of all processors' time that other processes of the machine used."""
     rows_read: float
-    """From the disk, for a batch."""
+    """Reads from the disk per batch."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class BenchNumbers:
     disk: RowRates | None
     memory: MemoryRates
     sampling: dict[int, Rounds]
-    """Batches a second without their rows, by number of threads."""
+    """Batches per second without their rows, by number of threads."""
     embedded: Rounds
-    """Whole batches a second without a daemon, one made on each processor at a time."""
+    """Whole batches per second without a daemon, with one batch at a time on each processor."""
     served: tuple[Served, ...]
-    """With one trainer, and with two."""
+    """With one trainer and with two trainers."""
     request: Latency
     warm: bool
-    """Whether the daemon had read into memory what fits, before it was measured."""
+    """Whether the daemon had finished its warm start before it was measured."""
 
     def document(self) -> dict[str, Any]:
         """For JSON."""

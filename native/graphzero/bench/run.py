@@ -1,4 +1,4 @@
-"""All measurements of `graphzero bench`, one after the other; what is compared takes turns."""
+"""All measurements of `graphzero bench`, one after the other; compared ones take turns."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def run_bench(
     seconds: float,
     tell: Callable[[str], None],
 ) -> BenchNumbers:
-    """`seconds` is the time for each figure; all of them take about twelve times that, and what
-    processes need to start. `tell` is called with what is being measured."""
+    """`seconds` is the time for each figure. All figures take about twelve times as long, plus the
+    time that processes need to start. `tell` is called with the name of each measurement."""
     dataset = open_dataset(path)
     workload = choose_workload(dataset, fanout, batch_size)
     tell("the disk and the memory")
@@ -42,7 +42,7 @@ def run_bench(
         tell("trainers connect")
         trainers = stack.enter_context(Trainers(daemon, workload, _MOST_TRAINERS))
         maker = LocalMaker(workload)
-        maker.make_for(0)  # touches what it needs for the first time
+        maker.make_for(0)  # so that no measured call touches its memory for the first time
         sampled: dict[int, list[Made]] = {threads: [] for threads in {1, processors()}}
         whole: list[Made] = []
         for number in range(_ROUNDS):
@@ -81,8 +81,8 @@ def _rounds(made: list[Made]) -> Rounds:
 
 
 def _disk(dataset: Dataset) -> RowRates | None:
-    """Of the largest column; None if there is none, or if its disk does not answer, which
-    `graphzero doctor` tells more about."""
+    """Rates of the largest column; None if there is no column, or if its disk does not answer;
+    `graphzero doctor` then tells more."""
     columns = [found for found in dataset.columns.items() if found[1].num_rows]
     if not columns:
         return None

@@ -1,5 +1,5 @@
-"""Measured through a daemon that is started for it: batches of one and two trainers, and the
-latency of a small request."""
+"""Measured through a daemon that is started for the measurement: batches of one and two trainers,
+and the latency of a small request."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class BenchDaemon:
 
 @contextmanager
 def bench_daemon(data: Path, warm_seconds: float) -> Iterator[BenchDaemon]:
-    """A daemon of its own for a dataset, with the options that it has by default. It begins to be
-    measured when it has read into memory what fits, or after so many seconds."""
+    """Starts a daemon for the dataset, with default options. Waits until its warm start has read
+    the files, but at most `warm_seconds`."""
     with tempfile.TemporaryDirectory(prefix="graphzero-bench-") as temporary, ExitStack() as stack:
         socket, log = Path(temporary) / "s.sock", Path(temporary) / "log"
         output = stack.enter_context(log.open("wb"))
@@ -77,7 +77,7 @@ def _ended(process: subprocess.Popen[Any]) -> Iterator[subprocess.Popen[Any]]:
 
 
 class Trainers:
-    """Processes that take batches when they are told to; the first n of them at a time."""
+    """Processes that take batches on command; run() chooses how many of them."""
 
     def __init__(self, daemon: BenchDaemon, workload: Workload, count: int) -> None:
         self._daemon = daemon
@@ -113,7 +113,7 @@ class Trainers:
         self._stack.close()
 
     def run(self, count: int, seconds: float) -> None:
-        """A round: the first `count` trainers take batches for so long."""
+        """Runs one round: the first `count` trainers take batches for `seconds`."""
         chosen = self._processes[:count]
         before = _Counts.now(self._daemon)
         for process in chosen:
@@ -136,15 +136,15 @@ class Trainers:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What the daemon and the machine have spent so far."""
+    """What the daemon and the machine have done and spent so far."""
 
     seconds: float
     daemon_cpu: float
     machine_cpu: float
     made: int
-    """Batches, also those that no trainer has taken yet."""
+    """Batches that the daemon has made, also those that no trainer has taken yet."""
     stages: dict[str, float] = field(repr=False)
-    """Seconds."""
+    """Seconds spent in each stage of a request."""
     rows_read: int
 
     @classmethod
@@ -203,7 +203,7 @@ def _summary(count: int, rounds: Sequence[_Round]) -> Served:
 
 
 def small_requests(daemon: BenchDaemon, workload: Workload, seconds: float) -> Latency:
-    """One seed and five of its neighbours with their rows, one request after the other."""
+    """Requests for one seed and five of its neighbours with their rows, one after the other."""
     taken: list[float] = []
     with connect(daemon.address) as client, open_calls(daemon.address) as calls:
         ended = time.perf_counter() + seconds
@@ -232,6 +232,6 @@ def _process_cpu(pid: int) -> float:
 
 
 def _machine_cpu() -> float:
-    """Seconds that all processors have worked: user, nice, system, interrupts, and stolen ones."""
+    """Seconds that all processors have worked: user, nice, system, interrupts, and stolen time."""
     values = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
     return sum(values[:3] + values[5:8]) / _TICKS

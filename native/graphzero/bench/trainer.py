@@ -1,8 +1,9 @@
 """A trainer that only takes batches: `python -m graphzero.bench.trainer ADDRESS ORDER`.
 
-ORDER is a JSON object (see served.py). It says "ready", then for every line with a number of
-seconds takes batches for so long, reads one value of each page of them, as the first kernel of a
-model would, and prints what it saw as a line of JSON. It ends with its standard input.
+ORDER is a JSON object (see served.py). The trainer prints "ready". For every line of its standard
+input, a number of seconds, it takes batches for that time and prints its counts as a line of JSON.
+It reads one value of each page of a batch, as the first kernel of a model would. It ends with its
+standard input.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The batches that are measured: their seeds, their fanout, what is gathered for their nodes."""
+"""The batches that are measured: their seeds, their fanout and the columns of their nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphzero.files.column_keys import column_key, split_key
 from graphzero.files.dataset import Dataset
 from graphzero.files.paths import ORIGINAL_IDS
 
-# Of the seeds that are used in this process.
+# The most seeds that are used in this process.
 _MOST_SEEDS = 200_000
 _SPLIT = "train"
 
@@ -28,16 +28,17 @@ class Workload:
     path: Path
     type: str
     split: str | None
-    """Whose ids are the seeds; None for all nodes of the type."""
+    """The split whose ids are the seeds; None for all nodes of the type."""
     seeds: npt.NDArray[np.int64]
-    """Of them, those that are used in this process."""
+    """The seeds that are used in this process, at most _MOST_SEEDS."""
     fanout: tuple[int, ...]
     batch_size: int
     columns: dict[str, dict[str, ColumnFile]]
-    """What is gathered for the nodes of each type: all their columns, by name."""
+    """By type, then by name, the columns that are gathered for nodes: all of them."""
 
     def lists(self, seed: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Seeds of one batch after the other, without end, in an order that follows from `seed`."""
+        """Yields the seeds of one batch after the other, without end, in an order that follows from
+        `seed`."""
         random = np.random.default_rng(seed)
         while True:
             order = random.permutation(self.seeds)
@@ -45,7 +46,7 @@ class Workload:
                 yield order[first : first + self.batch_size]
 
     def seeds_of_call(self, seeds: npt.NDArray[np.int64]) -> Any:
-        """As Graph.sample() and loaders take them."""
+        """The seeds in the form that Graph.sample() and loaders take."""
         return (self.type, seeds) if self.type else seeds
 
     @property
@@ -57,7 +58,7 @@ class Workload:
 
 
 def choose_workload(dataset: Dataset, fanout: tuple[int, ...], batch_size: int) -> Workload:
-    """Seeds are those of the split "train", or nodes at random where there is none."""
+    """Seeds are the ids of the split "train", or random nodes if there is no such split."""
     schema = dataset.schema
     split: str | None
     found = next(

@@ -10,8 +10,8 @@ from graphzero.base.quantities import parse_count, parse_size
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:
-    """Where the daemon is, and how to introduce oneself there. Everything can stand in the
-    environment instead, and the token only there: command lines are for all to read."""
+    """Options for the daemon's address and for access to it. All of them can be set in the
+    environment instead, and the token only there: every user can read command lines."""
     parser.add_argument(
         "address",
         nargs="?",
@@ -22,7 +22,7 @@ def add_daemon(parser: argparse.ArgumentParser) -> None:
 
 
 def add_daemon_access(parser: argparse.ArgumentParser) -> None:
-    """How to introduce oneself to a daemon."""
+    """Options for access to a daemon: certificate, token, user."""
     parser.add_argument(
         "--root-certificate",
         type=Path,
@@ -32,7 +32,7 @@ def add_daemon_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plaintext-token",
         action="store_true",
-        help="send GRAPHZERO_TOKEN without TLS too; whoever holds the port gets it",
+        help="send GRAPHZERO_TOKEN without TLS; any process that listens on the port can read it",
     )
     parser.add_argument(
         "--server-uid",
@@ -74,7 +74,7 @@ def _argument(parse: Callable[[str], int], text: str) -> int:
 
 
 def add_work_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """What every command that writes a dataset takes about how it goes about it."""
+    """Options of every command that writes a dataset: memory, threads, output."""
     parser.add_argument(
         "--memory",
         type=size,

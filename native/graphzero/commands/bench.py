@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _INDENT = " " * 26
-# About what fits into the memory of any machine and is no toy: 8 M stored edges, 100 MB of rows.
+# Fits into the memory of any machine, but is no toy: 8 M stored edges, 100 MB of rows.
 _NODES, _EDGES = 200_000, 4_000_000
 
 
@@ -51,9 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=4.0,
         metavar="S",
-        help="for each figure, of which there are about ten (default 4)",
+        help="how long to measure each figure, of which there are about ten (default 4)",
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _fanout(text: str) -> tuple[int, ...]:

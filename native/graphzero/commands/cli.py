@@ -1,7 +1,7 @@
 """The `graphzero` command: finds the subcommand, runs it, turns errors into one line.
 
 A subcommand is a module in graphzero.commands with `configure(parser)` and `run(args) -> int`.
-Only the one that is asked for is imported, so that a conversion starts without NumPy.
+Only the module of the given subcommand is imported, so that a conversion starts without NumPy.
 """
 
 import argparse
@@ -39,8 +39,8 @@ EXIT_USAGE = 2  # the command line is at fault
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Knows its width. argparse makes a formatter for every argument it is told of, help or not,
-    and would import shutil to find the width: 9 ms of every command."""
+    """Finds its width itself. argparse makes a formatter for every argument that is added, even if
+    no help is printed, and would import shutil to find the width: 9 ms of every command."""
 
     def __init__(self, prog: str) -> None:
         try:
@@ -100,7 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _interrupt_on_sigterm() -> list[int]:
-    """Lets SIGTERM, which batch schedulers send, clean up as Ctrl-C does; it stands in the list."""
+    """Makes SIGTERM, which batch schedulers send, clean up as Ctrl-C does. A received SIGTERM is
+    appended to the list."""
     received: list[int] = []
 
     def stop(number: int, _: object) -> None:
@@ -113,7 +114,7 @@ def _interrupt_on_sigterm() -> list[int]:
 
 
 def _require_utf8(arguments: Sequence[str]) -> None:
-    """The engine takes names of files as UTF-8."""
+    """Raises InputError for arguments that are not UTF-8, as the engine expects of file names."""
     for argument in arguments:
         try:
             argument.encode()

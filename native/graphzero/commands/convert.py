@@ -36,16 +36,15 @@ blanks, a table (Parquet, Arrow, Feather, or a folder of such files), or an arra
 "id" or one row for each node in order (TABLE#NAME is one of its columns), or an array with a row
 for each node. Text may be compressed with gzip or Zstandard; lines that begin with # or % are
 comments, and a first line whose first field is not a number is a header. Text goes by the position
-of its columns, unless they are named: by --source, --target, --weight and --time, by --columns of
---nodes,
-by --edge-columns of --edges, or as FILE#COLUMN,COLUMN.
+of its columns, unless they are named: by --source, --target, --weight and --time, by --columns for
+--nodes, by --edge-columns for --edges, or as FILE#COLUMN,COLUMN.
 
 A TYPE is a type of numbers (float32, int64, bool, ...), q8 for floating values that are stored in
 one byte each and read as float32 (q8[float16]: as float16), date[s] for dates and times as whole
 seconds since 1970 (or D, ms, us, ns), or category for texts or integers as codes 0, 1, 2, ...
 Without one, several columns are float32, one of integers int64, one of texts a category, and dates
-of Parquet keep their unit. What is missing is NaN, -1 in a category, and else an error unless
---fill says what to put there.
+of Parquet keep their unit. A missing value becomes NaN, or -1 in a category; elsewhere it is an
+error unless --fill gives a value.
 """
 
 
@@ -121,19 +120,21 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
         "--order",
         choices=["degree", "community", "none"],
         default="none",
-        help="put nodes together that batches read together, or those first that rows name most "
-        "often; their ids before stay original ids (default none)",
+        help="community: place nodes that batches read together next to each other; degree: place "
+        "the most frequent neighbours first; previous ids are kept as original ids (default none)",
     )
-    named = "of a table, or as the first line of text names it"
-    graph.add_argument("--source", metavar="COLUMN", help=named)
-    graph.add_argument("--target", metavar="COLUMN", help=named)
+    named = "a column of the table, or a name in the first line of the text"
+    graph.add_argument("--source", metavar="COLUMN", help=f"ids of sources: {named}")
+    graph.add_argument("--target", metavar="COLUMN", help=f"ids of targets: {named}")
     graph.add_argument(
-        "--weight", metavar="COLUMN", help=f"{named} (default weight, if there is one)"
+        "--weight",
+        metavar="COLUMN",
+        help=f"weights of edges: {named} (default weight, if there is one)",
     )
     graph.add_argument(
         "--time",
         metavar="COLUMN",
-        help=f"when an edge came to be, for samples by time: integers or dates; {named}; implies "
+        help=f"times of edges, integers or dates, for samples by time: {named}; implies "
         "--edge-ids. Of a folder in OGB's layout with types: the times of nodes, such as node_year",
     )
     graph.add_argument(
@@ -149,14 +150,14 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
         const="auto",
         metavar="KIND",
         help="ids are any integers or texts: number the nodes 0 to N - 1 in the order of their ids "
-        "and store these (KIND auto, integer or text)",
+        "and store the original ids (KIND auto, integer or text)",
     )
     graph.add_argument(
         "--separate-ids",
         action="store_true",
         help="sources and targets are different things, such as users and items, also where their "
-        "ids are equal: original ids become user:7 and item:7, and other tables tell the side by "
-        "the name of their ids; implies --relabel",
+        "ids are equal: original ids become user:7 and item:7, and in other tables the name of the "
+        "id column says which side is meant; implies --relabel",
     )
 
 
@@ -164,7 +165,7 @@ def _add_type_options(types: argparse._ArgumentGroup) -> None:
     types.add_argument(
         "--no-reverse",
         action="store_true",
-        help="relations get no reverse, and one within a type stays directed",
+        help="add no reverse relations, and leave relations within one type directed",
     )
 
 
@@ -173,7 +174,7 @@ def _add_column_options(columns: argparse._ArgumentGroup) -> None:
         "--dtype",
         choices=(*FLOAT_TYPES, "int8"),
         metavar="TYPE",
-        help="of columns of floating values that have no TYPE of their own: "
+        help="type of floating columns without a TYPE of their own: "
         f"{', '.join(FLOAT_TYPES)}. q8 (or int8) stores features in one byte each, which are "
         "float32 when they are read (float16 with q8[float16])",
     )
@@ -196,7 +197,7 @@ def _add_column_options(columns: argparse._ArgumentGroup) -> None:
     columns.add_argument(
         "--id-column",
         metavar="COLUMN",
-        help="of tables of columns: the ids of nodes (default id, node_id, ...; of text the first)",
+        help="the column with node ids in tables (default id, node_id, ...; in text the first)",
     )
     columns.add_argument("--nan", metavar="VALUE", help="what NaN becomes in an integer column")
     columns.add_argument(
@@ -204,16 +205,16 @@ def _add_column_options(columns: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="[NAME=]VALUE",
-        help="what nodes without a row get; with NAME, what takes the place of everything that is "
-        "missing in that column: a number, date or category, or mean; may be repeated",
+        help="value for nodes without a row; with NAME, value for everything that is missing in "
+        "that column: a number, date or category, or mean; may be repeated",
     )
     columns.add_argument(
         "--missing",
         action="append",
         default=[],
         metavar="TEXT",
-        help="stands for a missing value in every column of text, as an empty field does (and NA, "
-        "NaN, NULL among numbers and dates); may be repeated",
+        help="a text that counts as a missing value in every column of text, as an empty field "
+        "does (and NA, NaN, NULL among numbers and dates); may be repeated",
     )
 
 

@@ -47,7 +47,7 @@ def print_work(report: ConversionReport | TypedConversionReport) -> None:
 
 def print_order(report: OrderReport) -> None:
     if report.order is None:
-        print("  order: as it was, because by communities batches would read no less")
+        print("  order: kept, because batches would not read less with communities together")
     elif report.communities is not None:
         print(
             f"  order: by community; communities of several nodes: {count_text(report.communities)}"
@@ -70,7 +70,7 @@ def column_text(column: ColumnReport) -> str:
     if column.categories is not None:
         parts.append(f"{count_text(column.categories)} categories")
     for word in column.words_for_nothing:
-        parts.append(f"{word!r} among them (--missing {word} takes it for none)")
+        parts.append(f"{word!r} among them (--missing {word} counts it as missing)")
     if column.unit is not None:
         parts.append(f"dates in {column.unit}")
     if column.unit is not None and column.times is not None:

@@ -1,4 +1,4 @@
-"""Where `graphzero convert` takes edges and columns from, as its arguments say."""
+"""The sources of edges and columns that the arguments of `graphzero convert` name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.typed_plan import TypedSource
 
 
-# Options about the one graph and the columns of a dataset without types.
+# Options that are only for datasets without types.
 _FLAT_OPTIONS = (
     "edges", "nodes", "column", "edge_column", "columns", "edge_columns", "split", "undirected",
     "direction", "num_nodes", "dedup", "edge_ids", "source", "target", "weight", "relabel",
@@ -27,7 +27,8 @@ _FLAT_OPTIONS = (
 
 
 def typed_source(args: argparse.Namespace) -> TypedSource | None:
-    """A description of tables, or a folder of a dataset with types; None: there is none."""
+    """The description of tables, or the folder of a dataset with types, that the arguments name;
+    None if they name neither."""
     source: TypedSource | None = None
     descriptions = [file for file in args.files if Path(file).suffix == ".toml"]
     folders = [file for file in args.files if Path(file).is_dir()]
@@ -64,7 +65,7 @@ def typed_source(args: argparse.Namespace) -> TypedSource | None:
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
-    """Where edges and columns come from: a folder, or what the options name."""
+    """Where edges and columns come from: a folder, or the files that the options name."""
     folders = [file for file in args.files if Path(file).is_dir()]
     if folders:
         if len(args.files) > 1 or args.edges:
@@ -95,7 +96,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         if Path(file).suffix == ".gl":
             edges.append(file)
         elif _is_dictionary(file, args.files):
-            continue  # comes along with its column
+            continue  # it is read together with its column
         elif Path(file).suffix == ".gd":
             columns.append(ColumnSource(Path(file).stem, file))
         else:
@@ -142,7 +143,7 @@ def _columns(args: argparse.Namespace, edges: list[str]) -> list[ColumnSource]:
 
 
 def parse_column(text: str, option: str = "--column") -> ColumnSource:
-    """ "y=labels.csv:int64"; a colon that no type follows is part of the file's name."""
+    """Parses "y=labels.csv:int64". A colon without a type after it is part of the file's name."""
     name, equals, path = text.partition("=")
     if not equals or not path:
         raise InputError(f"{option} {text!r}: expected NAME=FILE or NAME=FILE:TYPE")
@@ -158,7 +159,7 @@ def parse_column(text: str, option: str = "--column") -> ColumnSource:
 
 
 def parse_columns(text: str, option: str, table: str | None) -> ColumnSource:
-    """ "x=age,income:float32": columns of a table as one matrix."""
+    """Parses "x=age,income:float32": columns of a table as one matrix."""
     name, equals, names = text.partition("=")
     if not equals or not names:
         raise InputError(f"{option} {text!r}: expected NAME=COLUMN,COLUMN,... and maybe :TYPE")
@@ -170,7 +171,7 @@ def parse_columns(text: str, option: str, table: str | None) -> ColumnSource:
 
 
 def parse_fill(texts: Sequence[str]) -> tuple[str | None, dict[str, str]]:
-    """The value for all columns, and those of single ones: ["0", "x=mean"]."""
+    """Parses ["0", "x=mean"]: the value for all columns, and values of single columns by name."""
     general: str | None = None
     own = {}
     for text in texts:
@@ -185,7 +186,7 @@ def parse_fill(texts: Sequence[str]) -> tuple[str | None, dict[str, str]]:
 
 
 def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """["x=-1:1"]: the lowest and the highest value of columns, by name."""
+    """Parses ["x=-1:1"]: the lowest and the highest value of columns, by name."""
     ranges = {}
     for text in texts:
         name, _, ends = text.partition("=")
@@ -198,7 +199,7 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
 
 
 def parse_split(text: str) -> ColumnSource:
-    """ "train=train.csv"; ids have no type to choose."""
+    """Parses "train=train.csv"; a type is an error, because the type of ids cannot be chosen."""
     split = parse_column(text, "--split")
     if split.dtype is not None:
         raise InputError(f"--split {text!r}: found type {split.dtype}, expected NAME=FILE")

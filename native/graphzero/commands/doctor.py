@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a dataset, or a directory of datasets, as for graphzero-server --data; its disk is "
         "probed for two seconds",
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def _findings(data: Path | None) -> list[Finding]:
 
 
 def _text(finding: Finding) -> str:
-    """Its lines, which are no longer than a terminal is wide."""
+    """The lines of a finding, wrapped to _WIDTH columns."""
     head = f"{_MARKS[finding.level]:<8}{finding.subject}: {finding.found}"
     parts = [(head, " " * 8)]
     if finding.do:

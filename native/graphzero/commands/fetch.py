@@ -14,8 +14,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  graphzero fetch node-1:7171 /data/products        (a daemon; GRAPHZERO_TOKEN and TLS)\n"
         "  graphzero fetch /mnt/shared/products /data/products\n"
         "  graphzero fetch s3://bucket/products /data/products\n\n"
-        "Every block is compared with its checksum. A copy that was interrupted goes on where it\n"
-        "was when the command is given again; DIR is there when all of it is."
+        "Every block is compared with its checksum. Give the command again to resume an\n"
+        "interrupted copy. DIR appears only when the copy is complete."
     )
     parser.add_argument(
         "source",
@@ -24,14 +24,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "store",
     )
     parser.add_argument("path", metavar="DIR", help="the dataset to create")
-    parser.add_argument("--dataset", default="", metavar="NAME", help="where a daemon has several")
+    parser.add_argument(
+        "--dataset", default="", metavar="NAME", help="if the daemon serves several"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace DIR if it is a dataset")
     parser.add_argument(
         "--timeout",
         type=float,
         default=60.0,
         metavar="S",
-        help="how long a daemon may be away before it is given up (default 60 s)",
+        help="seconds that a daemon may be unreachable (default 60)",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     add_daemon_access(parser)

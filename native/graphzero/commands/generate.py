@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dtype",
         choices=["float32", "float16", "bfloat16", "q8", "q8[float16]", "int8"],
         default="float32",
-        help="of the features (default float32); q8 (or int8): one byte a value, read as float32",
+        help="type of features (default float32); q8 (or int8): one byte a value, read as float32",
     )
     parser.add_argument(
         "--memory",

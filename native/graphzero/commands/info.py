@@ -22,7 +22,10 @@ from graphzero.files.paths import GRAPH_FILE, categories_file, datasets, files_o
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "path", type=Path, metavar="PATH", help="a .gl or .gd file, a dataset, or several in one"
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="a .gl or .gd file, a dataset, or a directory of datasets",
     )
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="all details: sections, fingerprints, cache"
@@ -179,7 +182,7 @@ def _matrix(matrix: _engine.Matrix, path: Path) -> dict[str, Any]:
 
 
 def _quantisation(matrix: _engine.Matrix) -> dict[str, Any] | None:
-    """Without scales and offsets, of which there are as many as features."""
+    """Facts without scales and offsets, because each feature has its own."""
     if (found := matrix.quantisation) is None:
         return None
     return {
@@ -198,7 +201,7 @@ def _quantised_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _summary_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
-    """What one wants to know of data first."""
+    """The most important facts about a file, shown without --verbose."""
     if info["kind"] == "matrix":
         rows = [_shape_row(info), *_quantised_rows(info), *_meaning_rows(info)]
         text = values_text(info)
@@ -292,7 +295,7 @@ def _relation_text(relation: dict[str, Any]) -> str:
 
 
 def _times_text(times: tuple[int, int], unit: str | None) -> str:
-    """ "times from 2013-01-01T05 to 2013-12-31T23", or numbers if nobody said what they count."""
+    """ "times from 2013-01-01T05 to 2013-12-31T23", or numbers if their unit is not stated."""
     first, last = (_time_text(time, unit) for time in times)
     return f"times from {first} to {last}"
 
@@ -315,7 +318,7 @@ def _time_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _section_text(section: dict[str, Any]) -> str:
-    """Its name, and the number of the relation or type that it belongs to."""
+    """A section's name, and the number of its relation or type unless that is 0."""
     number = section["relation"]
     return f"{section['name']} {number}" if number else str(section["name"])
 
@@ -380,14 +383,14 @@ def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
 
 
 def _is_of_relation(column: Path) -> bool:
-    """Whether it lies in the directory of a relation, see files/column_keys.py."""
+    """Whether a column lies in the directory of a relation, see files/column_keys.py."""
     directory = column.absolute().parent
     in_dataset = (directory.parent / GRAPH_FILE).exists() and not (directory / GRAPH_FILE).exists()
     return in_dataset and is_column_directory(directory.name) and "." in directory.name
 
 
 def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the file says about its values."""
+    """Rows about the meaning of the values, from the description in the file."""
     rows = []
     if (shard := info["shard"]) is not None:
         rows.append(
@@ -405,13 +408,13 @@ def _meaning_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     if info["categories"]:
         column = Path(info["path"])
         dictionary = categories_file(column.parent, column.stem).name
-        rows.append(("meaning", f"codes of {dictionary}, -1 for none"))
+        rows.append(("meaning", f"codes of {dictionary}, -1 where missing"))
     if info["order"] is not None:
-        rows.append(("order", f"nodes by {info['order']}, from the ids before"))
+        rows.append(("order", f"nodes by {info['order']}"))
     return rows
 
 
 def _names_text(names: Sequence[str], most: int = 20) -> str:
-    """In their order; of many the first."""
+    """The first `most` names in their order, and how many more there are."""
     shown = ", ".join(line_text(name, 60) for name in names[:most])
     return f"{shown} and {count_text(len(names) - most)} more" if len(names) > most else shown

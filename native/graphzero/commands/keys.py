@@ -9,18 +9,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Read at a time of what was typed.
+# The most bytes that one read takes from the terminal.
 _MOST_BYTES = 1024
 
 
 class Keys:
-    """What is typed at the terminal, if there is one."""
+    """Keys that are typed at the terminal, if there is one."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
 
     def read(self, seconds: float) -> str:
-        """What is typed within that time; returns as soon as there is something."""
+        """Waits up to `seconds` for keys; returns as soon as some were typed."""
         if self._descriptor is None:
             time.sleep(seconds)
             return ""
@@ -34,7 +34,7 @@ class Keys:
 
 @contextmanager
 def keys() -> Iterator[Keys]:
-    """Makes the terminal give each key as it is pressed, and show none; puts it back at the end."""
+    """Makes the terminal deliver each key at once, without echo; restores it at the end."""
     descriptor = _terminal()
     if descriptor is None:
         yield Keys(None)
@@ -43,7 +43,7 @@ def keys() -> Iterator[Keys]:
     import tty
 
     before = termios.tcgetattr(descriptor)
-    tty.setcbreak(descriptor, termios.TCSANOW)  # Ctrl-C works as ever
+    tty.setcbreak(descriptor, termios.TCSANOW)  # Ctrl-C still interrupts
     try:
         yield Keys(descriptor)
     finally:
@@ -51,7 +51,8 @@ def keys() -> Iterator[Keys]:
 
 
 def _terminal() -> int | None:
-    """Of this process, unless it runs in the background, where touching it would stop it."""
+    """The terminal of this process; None in the background, where using it would stop the
+    process."""
     try:
         descriptor = sys.stdin.fileno()
         in_front = os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()

@@ -1,11 +1,11 @@
-"""Answers of the daemon as documents for programs."""
+"""Answers of the daemon as JSON documents."""
 
 from typing import Any
 
 
 def message_fields(message: Any) -> dict[str, Any]:
-    """Every field of a protobuf message, zeros included, and numbers as numbers, which protobuf's
-    own JSON writes as texts if they have 64 bits."""
+    """Every field of a protobuf message, zeros included. Numbers stay numbers, whereas protobuf's
+    own JSON writes those of 64 bits as texts."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, bytes):

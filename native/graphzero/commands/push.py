@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("uri", metavar="URI", help="s3://bucket/folder or the like, or a directory")
     parser.add_argument("--overwrite", action="store_true", help="replace a dataset that is there")
     parser.add_argument(
-        "--no-verify", action="store_true", help="do not read the files for damage before"
+        "--no-verify", action="store_true", help="do not check the files for damage first"
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 

@@ -1,4 +1,4 @@
-"""`graphzero quantise`: the columns of a dataset again, with a byte for each value."""
+"""`graphzero quantise`: writes a dataset again with a byte for each floating value."""
 
 import argparse
 
@@ -9,10 +9,10 @@ from graphzero.files.column_types import QUANTISED
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Write a dataset again with its floating columns stored as one byte a value, from a scale "
-        "and an offset for each feature. They are float32 when they are read, or float16, four "
-        "times as many rows fit into the same memory, and info says what was lost. Everything "
-        "else is copied."
+        "Write a dataset again with its floating columns stored as one byte a value, by a scale "
+        "and an offset for each feature. Reading makes float32 or float16 of them. Four times as "
+        "many rows fit into the same memory, and info says what was lost. Everything else is "
+        "copied."
     )
     parser.add_argument("dataset", metavar="DIR", help="the dataset to read")
     parser.add_argument("--out", required=True, metavar="DIR", help="the dataset to create")
@@ -21,8 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--column",
         action="append",
         metavar="NAME",
-        help="a column to quantise (TYPE/NAME in a dataset with types); may be repeated; default "
-        "all of floating values with several in a row",
+        help="a column to quantise (TYPE/NAME in a dataset with types); may be repeated "
+        "(default: all floating columns with several values a row)",
     )
     parser.add_argument(
         "--dtype",

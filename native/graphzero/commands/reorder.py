@@ -12,8 +12,8 @@ from graphzero.commands.convert_report import print_order
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "community: nodes that have many edges among them lie together, the hottest of them\n"
-        "first; nodes stay as they are if batches would read no less. degree: the nodes first\n"
-        "that rows name most often. Ids change; those before are kept as original ids. Edges keep\n"
+        "first; the order is kept if batches would not read less. degree: the most frequent\n"
+        "neighbours come first. The previous ids are kept as original ids. Edges keep\n"
         "their ids and splits their order. It takes 16 bytes of working memory for each node."
     )
     parser.add_argument("dataset", metavar="DATASET", help="the directory of a dataset")

@@ -1,4 +1,4 @@
-"""`graphzero sessions [ADDRESS] [--end ID]`: the trainers of a daemon; ends the session of one."""
+"""`graphzero sessions [ADDRESS] [--end ID]`: lists the sessions of a daemon, or ends some."""
 
 import argparse
 import json
@@ -20,8 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="end this session; may be given several times; for the daemon's user and root",
     )
-    parser.add_argument("--reason", default="", help="what to tell the trainer of --end")
-    parser.add_argument("--json", action="store_true", help="list them for programs")
+    parser.add_argument(
+        "--reason", default="", help="a message for the trainer whose session --end ends"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("path", metavar="DIR", help="the directory of a dataset")
     parser.add_argument("--parts", type=count, required=True, metavar="N")
-    parser.add_argument("--out", required=True, metavar="DIR2", help="gets a directory a part")
+    parser.add_argument("--out", required=True, metavar="DIR2", help="directory for the parts")
     parser.add_argument("--part", type=int, metavar="K", help="write only this one (default: all)")
     parser.add_argument(
         "--threshold",
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="copy this one to every part, however large; may be repeated",
+        help="copy this column to every part, however large; may be repeated",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace parts that are there")
     parser.add_argument("--quiet", action="store_true", help="print errors only")

@@ -18,15 +18,21 @@ from graphzero.commands.keys import Keys, keys
 from graphzero.commands.messages import message_fields
 
 _LONGEST_LINE = 500
-# Between looks at the keyboard and at the terminal's size.
+# Seconds between checks of the keyboard and of the terminal's size.
 _STEP_S = 0.25
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_daemon(parser)
-    parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="default 1 s")
+    parser.add_argument(
+        "--interval",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help="seconds between updates (default 1)",
+    )
     parser.add_argument("--once", action="store_true", help="print once, after one interval")
-    parser.add_argument("--json", action="store_true", help="print once, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON once")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +62,7 @@ def _print_once(args: argparse.Namespace) -> None:
 
 
 class _Live:
-    """The screen, until q is pressed. A daemon that goes away is waited for."""
+    """Shows the screen until q is pressed. If the daemon goes away, waits for it."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         from rich.console import Console
@@ -78,7 +84,7 @@ class _Live:
     def run(self) -> None:
         from rich.live import Live
 
-        self._ask()  # an address that makes no sense, or no daemon at all, is an error like others
+        self._ask()  # at the start, a wrong address or a missing daemon is an error
         if self._problem:
             raise InputError(self._problem)
         with (
@@ -97,7 +103,7 @@ class _Live:
                         self._ask()
 
     def _ask(self) -> None:
-        """Once more how the daemon is; opens a channel if there is none."""
+        """Asks the daemon for its numbers; opens a channel if there is none."""
         try:
             if self._calls is None:
                 self._calls = self._channel.enter_context(daemon_calls(self._args))
@@ -111,7 +117,7 @@ class _Live:
             self._problem = str(error)
 
     def _act_on(self, typed: Keys, seconds: float) -> bool:
-        """Waits for keys. True for the one that quits."""
+        """Waits for keys and acts on them. True if the user quits."""
         from graphzero.commands.top_screen import SORTS
 
         for key in typed.read(seconds):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Of the graphs that show how a rate has been lately.
+# The most points that are kept of each recent rate.
 _MOST_POINTS = 240
 
 
@@ -16,7 +16,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 def quantile_text(latency: Sequence[int], part: float) -> str:
-    """An upper bound: entries are powers of two, in microseconds."""
+    """Upper bound of a quantile: entry i of `latency` counts times of 2**(i - 1) to 2**i us."""
     total = sum(latency)
     if not total:
         return "-"
@@ -26,26 +26,27 @@ def quantile_text(latency: Sequence[int], part: float) -> str:
         if seen >= part * total:
             if power < 10:
                 return f"<{2**power} us"
-            return f"<{2**power // 1000} ms" if power < 20 else f"<{2**power // 10**6} s"
+            unit, text = (1000, "ms") if power < 20 else (10**6, "s")
+            return f"<{-(-(2**power) // unit)} {text}"
     return "-"
 
 
 @dataclass(frozen=True)
 class TrainerNumbers:
-    """One session since the answer before."""
+    """Numbers of one session since the previous answer of the daemon."""
 
     session: Any  # SessionStats
     rate: float
-    """Requests a second."""
+    """Requests per second."""
     bytes_rate: float
     wait_share: float
-    """Of the time in which its trainer waited for data, from 0 to 1."""
+    """Share of the time in which the trainer waited for data, from 0 to 1."""
     latency: list[int]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What one answer says beside the one before it."""
+    """Numbers between two answers of the daemon; rates are per second."""
 
     stats: Any  # GetStatsResponse
     seconds: float
@@ -54,21 +55,22 @@ class Numbers:
     bytes_rate: float
     nodes_rate: float
     wait_share: float
-    """Mean over trainers."""
+    """Mean over trainers of their share."""
     latency: list[int]
-    """Of all requests that were answered, from their last id on."""
+    """Histogram over all answered requests of the time since their last id arrived."""
     stage_seconds: dict[str, float]
-    """That requests spent in each stage."""
+    """Seconds that requests spent in each stage."""
     reads_rate: float
     read_bytes_rate: float
     read_latency: list[int]
     cache_share: float | None
-    """Rows of direct columns that were found in the row cache; None if none were asked for."""
+    """Share of the rows of direct columns that were found in the row cache; None if no such rows
+    were gathered."""
     trainers: list[TrainerNumbers]
 
 
 class History:
-    """The numbers now, and how some of them have been lately."""
+    """The current numbers, and recent values of some of them."""
 
     def __init__(self) -> None:
         self._before: Any = None
@@ -76,7 +78,7 @@ class History:
         self.lately: dict[str, deque[float]] = {}
 
     def add(self, stats: Any) -> None:
-        """The next answer. One of another daemon begins anew."""
+        """Adds the next answer. An answer of another daemon begins a new history."""
         if self._before is not None and self._before.instance_id != stats.instance_id:
             self._before = None
         if self._before is None:
@@ -91,7 +93,7 @@ class History:
 
 
 def _compare(stats: Any, before: Any) -> Numbers:
-    # By the daemon's clock: an answer may have taken its time.
+    # By the daemon's clock, because an answer may have been delayed.
     seconds = max(0.0, (stats.uptime_ms - before.uptime_ms) / 1000)
 
     def rate(name: str) -> float:
@@ -145,7 +147,7 @@ def _trainers(stats: Any, before: Any, seconds: float) -> list[TrainerNumbers]:
 
 
 def _since(counts: Sequence[int], before: Sequence[int]) -> list[int]:
-    """A histogram without what was in it before."""
+    """What was added to a histogram since `before`."""
     if not before:
         return list(counts)
     return [now - then for now, then in zip(counts, before, strict=True)]
@@ -186,7 +188,8 @@ def _columns(stats: Any) -> dict[tuple[str, str], Any]:
 
 
 def _columns_since(stats: Any, before: Any) -> Callable[[str], int]:
-    """Sums over columns. Those of a dataset that was replaced count from 0 again."""
+    """A function that sums the increase of a counter over all columns. The counters of a dataset
+    that was replaced begin at 0 again."""
     earlier = _columns(before)
 
     def since(name: str) -> int:

@@ -1,6 +1,6 @@
-"""The page of `graphzero top --once`: plain lines that stay as they are, for scripts and logs.
+"""The page of `graphzero top --once`: plain lines in a fixed layout, for scripts and logs.
 
-It fits into 80 columns; where there are 100 or more, it shows more of each session and column.
+It fits into 80 columns; with 100 or more, it shows more about each session and column.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WIDE = 100
 def page_lines(stats: Any, before: Any, columns: int) -> list[str]:
     """Rates are those since `before`; shares and latencies are those of the daemon's whole life.
     Names, which come last in a line, may be longer than `columns`."""
-    # By the daemon's clock: an answer may have taken its time.
+    # By the daemon's clock, because an answer may have been delayed.
     seconds = max(0.0, (stats.uptime_ms - before.uptime_ms) / 1000)
     wide = columns >= _WIDE
 

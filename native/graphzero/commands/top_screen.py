@@ -1,7 +1,7 @@
-"""What `graphzero top` shows in a terminal: lines for its size, made of what the daemon said.
+"""The lines that `graphzero top` shows in a terminal of a given size.
 
-From top to bottom: whether it works and who waits for whom, rates and how they have been lately,
-memory, trainers, what went wrong. Where lines are few, trainers keep the room.
+From top to bottom: whether the daemon works and who waits for whom, rates and their recent values,
+memory, trainers, failures and slow requests. A terminal with few lines shows trainers first.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from graphzero.commands.top_numbers import Numbers, TrainerNumbers, quantile_tex
 _WIDE = 108
 _LABEL = 10
 _LEAST_TRAINERS = 3
-_TINY, _SHORT, _TALL = 14, 20, 32  # lines of terminals that get less, or more, than usual
-# How large a share of a trainer's time may be spent on waiting until that is what holds it up.
+# Terminals with fewer lines than the first two show less; from the third on, they show more.
+_TINY, _SHORT, _TALL = 14, 20, 32
+# Share of their time that trainers wait: above the first, the daemon is too slow; below the second,
+# their models set the pace.
 _MUCH, _LITTLE = 0.5, 0.1
-_ALARM = 0.9  # of a memory's limit
+_ALARM = 0.9  # share of a memory's limit
 
 SORTS = {
     "rate": lambda t: -t.rate,
@@ -35,7 +37,7 @@ _STAGES = {"queue": "yellow", "memory": "red", "sampling": "cyan", "gathering": 
 
 @dataclass(frozen=True)
 class View:
-    """All that the screen depends on."""
+    """Everything that the screen depends on."""
 
     address: str
     columns: int
@@ -46,16 +48,16 @@ class View:
     problem: str = ""
     """Why there is no answer now; "" if there is one."""
     problem_s: float = 0.0
-    """For how long."""
+    """Seconds since the daemon stopped answering."""
     sort: str = "rate"
     paused: bool = False
     scrolled: int = 0
-    """Trainers above the first that is shown."""
+    """Number of trainers above the first one that is shown."""
     ascii: bool = False
 
 
 def screen(view: View) -> list[Text]:
-    """Exactly as many lines as there are, none longer than the terminal is wide."""
+    """Exactly as many lines as the terminal has, none longer than it is wide."""
     numbers = view.numbers
     head = [_title(view), _verdict(view)]
     if numbers is None:
@@ -86,7 +88,7 @@ def screen(view: View) -> list[Text]:
 
 
 def _begun(text: str, style: str) -> Text:
-    """A line whose first words have a style of their own; one of Text() is that of the whole."""
+    """A line whose first words have a style of their own; a style of Text() would hold for all."""
     return Text().append(text, style=style)
 
 
@@ -197,7 +199,7 @@ def _rates(view: View, numbers: Numbers) -> Iterator[Text]:
 
 
 def _graph_width(view: View) -> int:
-    """Of bars and of what has been lately; the words beside them take 60 columns."""
+    """Width of bars and of sparklines; the words beside them take 60 columns."""
     return max(8, min(60, view.columns - 60))
 
 
@@ -214,12 +216,12 @@ def _rate_line(
 def sparkline(
     points: Sequence[float], width: int, is_ascii: bool, most: float | None = None
 ) -> str:
-    """The latest points as bars, the highest of which is the largest point, or `most`."""
+    """The latest points as bars. A bar of full height is the largest point, or `most`."""
     bars = " .:-=+*#" if is_ascii else " ▁▂▃▄▅▆▇█"
     shown = list(points)[-width:]
     top = max(shown, default=0.0) if most is None else most
     steps = len(bars) - 1
-    # What is more than nothing is seen.
+    # A point above zero has at least the lowest bar.
     text = "".join(
         bars[max(int(point > 0), min(steps, round(ratio(point, top) * steps)))] for point in shown
     )
@@ -347,7 +349,7 @@ def _trainer(trainer: TrainerNumbers, wide: bool) -> Text:
 
 
 def _events(view: View, numbers: Numbers) -> Iterator[Text]:
-    """What went wrong lately, newest first, and what was slow."""
+    """Recent failures and slow requests, newest first."""
     stats = numbers.stats
     most = 8 if view.lines >= _TALL else 3
     found = sorted(

@@ -13,16 +13,16 @@ from graphzero.files.column_file import ROLES
 from graphzero.files.dtypes import DataType, widen
 from graphzero.files.paths import COLUMN_SUFFIX, ORIGINAL_IDS
 
-# Of a larger column, this many bytes are read, in pieces from all over it: `info` should answer at
-# once, whatever the size of the file.
+# Of a larger column only this many bytes are read, in pieces from all over it, so that `info`
+# answers at once, whatever the size of the file.
 _MOST_BYTES = 64 << 20
 _PIECES = 256
-# More distinct values than this are no classes.
+# Integers with more distinct values than this are not counted as classes.
 _MOST_CLASSES = 1000
 
 
 def summarize_values(matrix: _engine.Matrix, file_name: str) -> dict[str, Any]:
-    """Ready for JSON. `rows_read` says of how many rows the rest tells."""
+    """A summary, ready for JSON. `rows_read` is the number of rows that it is computed from."""
     array = _some_rows(matrix)
     summary: dict[str, Any] = {"rows_read": len(array)}
     are_texts = file_name == f"{ORIGINAL_IDS}{COLUMN_SUFFIX}" or ROLES[matrix.role] == "categories"
@@ -63,12 +63,12 @@ def values_text(info: dict[str, Any]) -> str:
         if values.get(name):
             parts.append(f"{count_text(values[name])} {what}")
     if parts and values["rows_read"] < info["shape"][0]:
-        parts.append(f"as {count_text(values['rows_read'])} rows all over it tell")
+        parts.append(f"from {count_text(values['rows_read'])} rows spread over the file")
     return ", ".join(parts)
 
 
 def _some_rows(matrix: _engine.Matrix) -> npt.NDArray[Any]:
-    """All rows, or some, read from the file: a view would end the process if the file is cut."""
+    """All rows, or some, read from the file: a view would end the process if the file was cut."""
     dtype = DataType[matrix.dtype.upper()]
     most = max(_PIECES, _MOST_BYTES // max(1, matrix.row_bytes))
     if matrix.rows <= most:

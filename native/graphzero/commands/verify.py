@@ -12,13 +12,16 @@ from graphzero.files.verify import Verified, show_bytes, verify_all
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "path", type=Path, metavar="PATH", help="a .gl or .gd file, a dataset, or several in one"
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="a .gl or .gd file, a dataset, or a directory of datasets",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     sound = True
-    for result in verify_all(args.path, show_bytes):  # also after the first that is damaged
+    for result in verify_all(args.path, show_bytes):  # continues after a damaged file
         _print(result)
         sound = sound and not result.problems
     return 0 if sound else EXIT_ERROR
@@ -26,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(result: Verified) -> None:
     if result.unreadable:
-        print(f"FAILED   {result.problems[0]}", flush=True)
+        print(f"FAILED   {result.problems[-1]}", flush=True)
     elif result.problems:
         print(f"DAMAGED  {result.path}")
         for problem in result.problems:

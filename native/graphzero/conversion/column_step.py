@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ColumnStep:
-    """What every column of a conversion is compiled with."""
+    """Compiles columns of a conversion into one directory, with the options that they share."""
 
     def __init__(
         self,
@@ -44,12 +44,12 @@ class ColumnStep:
         ids_below: int,
         name_node: Callable[[int], str] | None = None,
     ) -> ColumnReport:
-        """`rows` that the file must have, None: as many as there are; `ids_below`: the bound of the
-        ids of a split, and the length of a mask."""
+        """`rows`: how many rows the file must have; None: as many as the source has. `ids_below`:
+        the bound of the ids of a split, and the length of a mask."""
         from graphzero.conversion.compile_column import ColumnRequest, compile_column
 
         resources, is_split = self._resources, column.role == "ids"
-        # Original ids are no column that options are about.
+        # The user's options do not apply to original ids.
         options = ColumnOptions() if column.name == ORIGINAL_IDS else self._options
         column = column.with_general(options)
         out_file = str(self._directory / f"{column.name}{COLUMN_SUFFIX}")
@@ -84,8 +84,8 @@ class ColumnStep:
 
 
 def index_original_ids(directory: Path, resources: _engine.Resources) -> None:
-    """Gives original ids that do not ascend, as those of an ordered dataset, the order in which
-    they do."""
+    """Adds an index of rows by ascending id to original ids that do not ascend, such as those of an
+    ordered dataset."""
     from graphzero import _engine
     from graphzero.files.column_file import ColumnFile
     from graphzero.files.verify import ids_ascend
@@ -100,13 +100,14 @@ def index_original_ids(directory: Path, resources: _engine.Resources) -> None:
 
 
 def source_label(source: StrPath | EdgeStream | RowStream) -> str:
-    """What progress and messages call where something comes from."""
+    """What progress and messages call a source: its file name."""
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else source.name
     return Path(name).name
 
 
 def _check_split(column: ColumnSource, file: str, num_nodes: int) -> None:
-    """The list is short beside the graph, so it is looked at once more instead of on the way."""
+    """Raises InputError for ids that are no nodes, and for what looks like a mask. A split is small
+    beside the graph, so its file is read again instead of checked while it is written."""
     from graphzero.files.column_file import ColumnFile
 
     row = 0

@@ -1,4 +1,4 @@
-"""One column of a dataset, from whatever it is in -> a matrix file.
+"""One column of a dataset, from any kind of source -> a matrix file.
 
 NumPy is imported only for arrays: a conversion of text starts without it.
 """
@@ -35,19 +35,19 @@ class ColumnReport:
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
     filled: int  # rows that the source did not have
-    nans: int  # values that were missing, or NaN, and became the value given for them
+    nans: int  # missing or NaN values that the value given for them replaced
     seconds: float
     bytes: int  # of the file written
-    # Values that were missing or NaN, by the column of the table; "" where these have no names.
+    # Values that were missing or NaN, by column of the table; "" if columns have no names.
     missing: dict[str, int] = field(default_factory=dict)
-    categories: int | None = None  # how many there are, of a column of categories
-    words_for_nothing: tuple[str, ...] = ()  # categories such as "NA", which may mean none
+    categories: int | None = None  # their number, if the column has categories
+    words_for_nothing: tuple[str, ...] = ()  # categories such as "NA" that may mean a missing value
     unit: str | None = None  # of dates and times
-    times: tuple[int, int] | None = None  # the first and the last of them
-    rounded_times: int = 0  # that were finer than the unit
-    rounded_integers: int = 0  # that the type of the column does not hold exactly
+    times: tuple[int, int] | None = None  # the first and the last time
+    rounded_times: int = 0  # times that were finer than the unit
+    rounded_integers: int = 0  # integers that the type of the column does not hold exactly
     is_split: bool = False  # a list of ids
-    quantised: "Quantisation | None" = None  # what was lost, if values are stored as a byte each
+    quantised: "Quantisation | None" = None  # scales and errors, if values take one byte each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,29 +56,29 @@ class ColumnRequest:
 
     memory: int  # bytes that the work may use
     threads: int
-    temp_dir: str  # for what does not fit into that memory
+    temp_dir: str  # for data that does not fit into that memory
     role: str = "node"
-    num_rows: int | None = None  # that the file must have; None: the largest id + 1
+    num_rows: int | None = None  # rows that the file must have; None: the largest id + 1
     split_nodes: int = (
         2**63
     )  # nodes of the graph: bounds the ids of a split, and is the length of a mask
     dtype: str | None = None  # one of COLUMN_TYPES; None: arrays keep theirs, tables are guessed
-    float_dtype: str | None = None  # what floating values become where there is no dtype
-    columns: tuple[str, ...] | None = None  # of a table, that make the rows; None: all
-    id_column: str | None = None  # of a table, that tells whose a row is
+    float_dtype: str | None = None  # the type of floating values if there is no dtype
+    columns: tuple[str, ...] | None = None  # columns of a table that make a row; None: all
+    id_column: str | None = None  # column of a table with the id of each row
     text_has_ids: bool = True  # lines of text begin with an id; else line i is row i
     always_2d: bool = False  # a text with one value per line makes (n, 1)
     row_align: int | None = None  # each row is padded to a multiple of this many bytes
     nan: Number | None = None  # what NaN becomes in an integer column; None: that is an error
     fill: Number | None = None  # the values of a row that the source lacks; None: that is an error
-    fill_all: Number | None = None  # both of these at once, in floating columns too
-    fill_floats: bool = False  # `nan` takes the place of NaN in floating columns too
+    fill_all: Number | None = None  # stands for both `nan` and `fill`, in floating columns too
+    fill_floats: bool = False  # `nan` replaces NaN in floating columns too
     missing: tuple[str, ...] = ()  # texts that stand for a missing value
-    description: str = ""  # what the file is to say about the values of an array
+    description: str = ""  # the description to store with the values of an array
     on_error: str = "stop"  # "skip" leaves out bad lines of text, and counts them
     name_node: Callable[[int], str] | None = None  # what messages call a node
-    value_range: tuple[float, float] | None = None  # of a quantised column; None: as it is found
-    quantisation: "_engine.Quantisation | None" = None  # by which values were quantised before
+    value_range: tuple[float, float] | None = None  # of a quantised column; None: it is measured
+    quantisation: "_engine.Quantisation | None" = None  # by which values got their codes before
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -97,9 +97,9 @@ def compile_column(
 ) -> ColumnReport:
     """Compiles `source` into `out_file`, which must not exist.
 
-    A text table has a row id and values on each line. What the columns of a table become is said in
-    inputs/matrix_type.py. When it raises, an unfinished `out_file` may be left: write where nobody
-    looks.
+    A text table has a row id and values on each line. inputs/matrix_type.py says which type columns
+    of a table get. If it raises, an unfinished `out_file` may be left, so write to a place that
+    nobody reads yet.
     """
     from graphzero.conversion.inputs.texts import TextInput
 
@@ -159,7 +159,7 @@ def _compile_quantised(
     asked: str,
     report: Report | None,
 ) -> dict[str, Any]:
-    """As float32 into a file of its own first: the ranges are known only at the end."""
+    """Writes floats to a temporary file first, because the ranges are known only at the end."""
     from graphzero.conversion.inputs.matrix_type import quantises_rows_of
     from graphzero.conversion.inputs.texts import TextInput
     from graphzero.conversion.quantise_column import quantise_file
@@ -170,7 +170,7 @@ def _compile_quantised(
         request,
         dtype=None if request.dtype is None else unquantised(request.dtype),
         float_dtype=None if request.float_dtype is None else unquantised(request.float_dtype),
-        # Padding is for the file that stays.
+        # Pads only a file that may stay as it is.
         row_align=request.row_align if by_dtype else None,
     )
     with tempfile.TemporaryDirectory(dir=Path(out_file).parent, prefix=".quantise-") as directory:
@@ -199,7 +199,7 @@ def _compile_quantised(
 def _open(
     name: str, source: str, request: ColumnRequest
 ) -> "tuple[TextInput | RowStream, ColumnRequest]":
-    """A file that is no matrix. Plain text is for the engine to read."""
+    """Opens a file that is no matrix file. The engine itself reads plain text."""
     from graphzero.conversion.inputs.options import ReadOptions
     from graphzero.conversion.inputs.plain_text import plain_text
     from graphzero.conversion.plan import ColumnSource
@@ -234,14 +234,14 @@ def _open(
 def _matrix_rows(
     source: str, out_file: str, request: ColumnRequest
 ) -> "tuple[RowStream, ColumnRequest]":
-    """Another matrix file, which knows what its rows belong to and mean. The dictionary of its
-    categories comes along."""
+    """Opens another matrix file, which states the role and the description of its rows. Copies the
+    dictionary of its categories too."""
     from graphzero.conversion.inputs.streams import RowChunk, RowStream
     from graphzero.files.column_file import ColumnFile
     from graphzero.files.description import ColumnDescription
 
     matrix = ColumnFile(Path(source).absolute())
-    # Only a matrix of nodes has a row for each of them.
+    # Only a matrix of nodes has a row for each node.
     rows = request.num_rows if matrix.role == "node" else None
     stream = RowStream(
         source,
@@ -255,10 +255,10 @@ def _matrix_rows(
     if (own := matrix.matrix.quantisation) is not None:
         asked = request.dtype or request.float_dtype
         if asked in (None, quantised_type(own.delivered)) and request.value_range is None:
-            # Values that were made of codes become the same codes again.
+            # With the same scales, decoded values become the same codes again.
             request = replace(request, dtype=quantised_type(own.delivered), quantisation=own)
     if request.dtype not in (None, matrix.dtype.label):
-        about = ColumnDescription(about.columns)  # of other values
+        about = ColumnDescription(about.columns)  # unit and categories are those of other values
     if about.categories:
         _copy_categories(source, out_file)
     return stream, replace(request, role=matrix.role, num_rows=rows, description=about.to_json())
@@ -319,7 +319,7 @@ def _compile_text(
 
 
 def parse_number(value: Number, what: str) -> int | float:
-    """`what` it is for, in a message."""
+    """A number, or a text as a number. `what`: what messages call it."""
     if not isinstance(value, str):
         return value
     try:

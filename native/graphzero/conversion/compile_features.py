@@ -31,10 +31,11 @@ def write_features(
     array of; with `shape` and `dtype` given, it is an iterable of chunks of rows, such as the
     output of an encoder. Values are converted piece by piece, so memory stays bounded.
 
-    A value that an integer dtype cannot hold is refused, NaN too unless `nan` says what stands for
-    it. dtype="q8" stores floating values as one byte each, see quantise(); `value_range` is then
-    their lowest and highest value, unless those are to be found. `role` is "node", "edge" or "ids"
-    (a split: int64 in one dimension). `row_align` pads each row to a multiple of that many bytes.
+    A value that an integer dtype cannot hold is refused, and so is NaN unless `nan` gives a value
+    for it. dtype="q8" stores floating values as one byte each, see quantise(); `value_range` is
+    then their lowest and highest value; without it, these are measured. `role` is "node", "edge" or
+    "ids" (a split: int64 in one dimension). `row_align` pads each row to a multiple of that many
+    bytes.
     """
     from graphzero.conversion.matrix_arrays import MatrixSpec, dtype_name, pieces_of, write_pieces
 

@@ -1,7 +1,8 @@
 """Edges -> a topology file: `write_graph`, `convert_csv_to_gl`, and what `graphzero convert` uses.
 
-Starts fast, because small conversions are mostly start: NumPy is imported only for arrays, and
-records are NamedTuples since dataclasses imports half of the standard library.
+This module imports little, because small conversions spend most of their time starting: NumPy is
+imported only for arrays, and records are NamedTuples since dataclasses imports half of the standard
+library.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ StoredDirection = Literal["in", "out", "both"]
 
 
 class GraphOptions(NamedTuple):
-    """What to store of the edges: the options of `graphzero convert`, and what a source says."""
+    """How to store the edges: the options of `graphzero convert`, and what the source states."""
 
     undirected: bool = False
     direction: StoredDirection = "both"
     num_nodes: int | None = None
     dedup: bool = False
     edge_ids: bool = False
-    weight_name: str = ""  # what the weights are called where they come from
+    weight_name: str = ""  # name of the weights in the input
     node_times: npt.NDArray[np.int64] | None = None
-    time_unit: str = ""  # what times count; empty: nobody said
+    time_unit: str = ""  # unit of the times; empty: unknown
 
     @property
     def stated_unit(self) -> TimeUnit | None:
@@ -80,11 +81,11 @@ class GraphReport(NamedTuple):
     dropped: int  # repeats that dedup removed
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
-    weight_name: str | None = None  # what a text calls its third column, if that is no usual name
-    guessed_ends: tuple[str, str] | None = None  # first columns of a table that nothing names
+    weight_name: str | None = None  # name of a text's third column, if it is unusual for weights
+    guessed_ends: tuple[str, str] | None = None  # first columns, if nothing names the ends
     first_time: int | None = None  # of the earliest edge, if edges have times
     last_time: int | None = None
-    time_unit: str = ""  # what these count; empty: nobody said
+    time_unit: str = ""  # unit of these times; empty: unknown
 
 
 def compile_edges(
@@ -103,10 +104,10 @@ def compile_edges(
 
     `source` is a stream of edges or a file: text (also compressed), .npy, .npz, a table that
     pyarrow reads, or .gl. `names` are columns of a table or of text; `missing` are texts that stand
-    for a missing value. `checked` is read beside edges of text, and a line that is bad there is
-    skipped.
+    for a missing value. `checked` are values that are read with the edges of a text; a line with a
+    bad one is skipped.
 
-    When it raises, an unfinished `out_file` may be left: write where nobody looks.
+    If it raises, an unfinished `out_file` may be left, so write to a place that nobody reads yet.
     """
     target = os.fspath(out_file)
     from graphzero.conversion.inputs.locations import has_stream
@@ -169,17 +170,17 @@ def write_graph(
     tensors); edge i goes from src[i] to dst[i]. `weights` are finite and not negative.
 
     `times` are when each edge came to be, `node_times` when each node did: integers on any scale,
-    or datetime64, of which NaT is refused. `time_unit` (D, s, ms, us or ns since 1970) says what
-    integers count; dates say it themselves. Rows of such a graph are in the order of time.
+    or datetime64, of which NaT is refused. `time_unit` (D, s, ms, us or ns since 1970) is the unit
+    of integers; dates have their own unit. Rows of such a graph are in the order of time.
 
-    `undirected` stores the reverse of every edge too (a self-loop once). `direction` says whether
-    a directed graph stores its in-edges (for neighbour sampling), its out-edges (for walks) or
-    both. `dedup` keeps the first of the edges between the same two nodes; of edges with times, only
-    those at the same time are repeats. `edge_ids` stores i with each edge, for looking up edge
-    columns. Without `num_nodes` it is the number of node times, or the largest id plus one.
+    `undirected` stores the reverse of every edge too (a self-loop once). `direction` says whether a
+    directed graph stores its in-edges (for neighbour sampling), its out-edges (for walks) or both.
+    `dedup` keeps the first of the edges between the same two nodes; of edges with times, only those
+    at the same time are repeats. `edge_ids` stores i with each edge, for looking up edge columns.
+    Without `num_nodes`, the number of nodes is that of the node times, or the largest id plus one.
 
     The file appears at `path` complete or not at all. `memory` bounds the working memory in bytes
-    (default: a quarter of what is available); what exceeds it goes to a temporary file beside
+    (default: a quarter of what is available); data that exceeds it goes to a temporary file beside
     `path`. The result depends on neither `memory` nor `threads`.
     """
     import numpy as np
@@ -275,7 +276,7 @@ def _compile_text(
 
 
 def stream_input(stream: EdgeStream) -> _engine.EdgeInput:
-    """Edges that readers give, for the engine."""
+    """The edges of a reader, as the engine takes them."""
     if stream.texts:
         raise InputError(
             f"{stream.name}: found texts as node ids, expected integers; --relabel numbers them"

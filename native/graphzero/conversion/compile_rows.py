@@ -76,7 +76,7 @@ class _Job:
         self._done = 0
 
     def facts(self) -> dict[str, Any]:
-        """What was noticed on the way, for a ColumnReport."""
+        """Counts and messages of the work, for a ColumnReport."""
         read, matrix = self._stream.tally or ReadTally(), self._stream.matrix
         facts: dict[str, Any] = {
             "skipped": read.skipped + self._repeated,
@@ -100,7 +100,7 @@ class _Job:
         return facts
 
     def write_in_order(self) -> tuple[MatrixSpec, int]:
-        """Row i of the stream is row i of the file; missing ones at the end are filled."""
+        """Row i of the stream is row i of the file; missing rows at the end are filled."""
         stream, request = self._stream, self._request
         rows = stream.rows if request.num_rows is None else request.num_rows
         if rows is None:
@@ -134,7 +134,7 @@ class _Job:
             )
 
     def _fill_row(self) -> Array | None:
-        """A row for those that are missing."""
+        """The row that replaces missing rows; None: a missing row is an error."""
         if self._stream.matrix is not None:
             return self._stream.matrix.fill_row
         if self._request.fill is None:
@@ -193,7 +193,7 @@ class _Job:
         return self._spec(result.rows), result.filled
 
     def write_ids(self) -> MatrixSpec:
-        """A list of node ids, of values or of a mask."""
+        """A list of node ids, from values or from a mask."""
         stream = self._stream
         writer = _engine.MatrixWriter(
             self._out_file, rows=None, cols=1, ndim=1, dtype="int64", role="ids", row_stride=8
@@ -203,7 +203,7 @@ class _Job:
         for chunk in stream.open():
             is_mask |= chunk.ids is None and _is_mask(chunk.rows)
             ids = ids_of_split(chunk, stream, self._done)
-            # Of a mask the last row is checked below: it has as many as there are nodes.
+            # The ids of a mask need no check: its length must be the number of nodes, see below.
             if not is_mask and ids.size and (int(ids.min()) < 0 or int(ids.max()) >= nodes):
                 row = int(np.argmax((ids < 0) | (ids >= nodes)))
                 place = stream.place(chunk.number(row, self._done))

@@ -28,7 +28,7 @@ class NodeType:
     name: str
     count: int
     times: npt.NDArray[np.int64] | None = None
-    """When each began to exist; may be a mapped file. NaT is refused."""
+    """When each node began to exist; may be a mapped file. NaT is refused."""
 
 
 class RelationEdges(NamedTuple):
@@ -44,7 +44,8 @@ class RelationEdges(NamedTuple):
     """The reverse of every edge is among the edges."""
     direction: StoredDirection = "both"
     dedup: bool = False
-    """Keep the first of the edges between the same two nodes, with times at the same time."""
+    """Keep the first of the edges between the same two nodes (at the same time, if they have
+    times)."""
     edge_ids: bool = False
     weight_name: str = ""
 
@@ -76,13 +77,14 @@ def compile_typed_graph(
     time_unit: str = "",
     report: Report | None = None,
 ) -> list[RelationCounts]:
-    """Compiles a typed graph into `out_file`, which must not exist; what became of each relation.
+    """Compiles a typed graph into `out_file`, which must not exist; returns what became of each
+    relation.
 
-    `views` are names of reverse relations by the relation that they turn round; they cost no byte.
+    `views` maps a relation to the name of its reverse relation, which stores no edges of its own.
     `inverses` are pairs of relations that hold each other's edges reversed. Node ids of a relation
     are below the counts of its types.
 
-    When it raises, an unfinished `out_file` may be left: write where nobody looks.
+    If it raises, an unfinished `out_file` may be left, so write to a place that nobody reads yet.
     """
     numbers = {node_type.name: i for i, node_type in enumerate(types)}
     places = {relation.triple: i for i, relation in enumerate(relations)}

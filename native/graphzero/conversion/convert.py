@@ -38,7 +38,7 @@ class ConversionReport(NamedTuple):
     output_bytes: int
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
-    order: OrderReport | None = None  # if nodes were to be put into an order
+    order: OrderReport | None = None  # if an order of the nodes was asked for
 
 
 def convert(
@@ -54,8 +54,8 @@ def convert(
 ) -> ConversionReport:
     """Compiles everything into a new directory, which becomes `out` when all of it is complete.
 
-    The graph is stored as `graph_options` say, which Plan.graph_options() makes of the plan and of
-    what the user asks for; the plan's own fields about that are not looked at again.
+    `graph_options` say how the graph is stored. Plan.graph_options() makes them from the plan and
+    the user's options; of the plan's own fields about storage, only time_unit is read again.
     """
     started = time.monotonic()
     edges: StrPath | EdgeStream = plan.edges
@@ -141,7 +141,7 @@ def _times_file(
 
 
 class _Step:
-    """What every column of a conversion is compiled with."""
+    """Compiles the columns of a conversion, and knows which were already read with the edges."""
 
     def __init__(
         self,
@@ -164,10 +164,11 @@ class _Step:
             time_unit=graph_options.stated_unit,
         )
         self.name_node: Callable[[int], str] | None = None
-        self._with_edges: set[str] = set()  # columns of which bad lines are no edges either
+        self._with_edges: set[str] = set()  # columns whose bad lines are no edges either
 
     def check_names(self, columns: Sequence[ColumnSource]) -> None:
-        """Raises InputError for names that tables do not have; comes before what takes long."""
+        """Raises InputError for names that tables do not have. Called before the long work
+        begins."""
         for column in columns:
             if isinstance(column.source, str):
                 member = Location.parse(column.source).member
@@ -177,7 +178,8 @@ class _Step:
                     check_names(column, self.reading)
 
     def read_with_edges(self, plan: Plan) -> list[Wanted]:
-        """Values of the edges' own table: a line that is bad there is no edge either."""
+        """Columns from the table of edges itself: a line with a bad value there is no edge
+        either."""
         if self._work.on_error != "skip" or not _is_text(plan.edges):
             return []
         from graphzero.conversion.inputs.rows import open_rows
@@ -204,7 +206,7 @@ class _Step:
         if column.name in self._with_edges:
             from dataclasses import replace
 
-            result = replace(result, skipped=0, messages=())  # the graph's report has them
+            result = replace(result, skipped=0, messages=())  # the graph's report counts them
         return result
 
 
@@ -246,7 +248,7 @@ def _is_text(source: StrPath | EdgeStream | RowStream) -> bool:
 
 
 def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[str, ...]:
-    """What columns were taken for without being called so."""
+    """Notes on columns whose meaning was guessed."""
     notes: tuple[str, ...] = ()
     if graph.weight_name is not None:
         notes += (
@@ -265,8 +267,8 @@ def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[
 def _with_edge_ids(
     options: GraphOptions, columns: Sequence[ColumnSource], names: EdgeNames | None
 ) -> GraphOptions:
-    """Columns per edge are found by edge ids, and edges between the same nodes at the same time are
-    told apart by them, so these must be there."""
+    """Stores edge ids where they are needed: to find the rows of edge columns, and to tell apart
+    edges between the same nodes at the same time."""
     timed = names is not None and names.time is not None
     if timed or any(column.role == "edge" for column in columns):
         return options._replace(edge_ids=True)
@@ -279,7 +281,7 @@ def _sources(plan: Plan) -> list[StrPath | EdgeStream | RowStream]:
 
 
 def _sizes_of_files(plan: Plan) -> dict[str, int]:
-    """By the path. Raises OSError for a file that is not there."""
+    """Bytes of each input file, by path. Raises OSError for a file that is not there."""
     paths = {
         Location.parse(os.fspath(source)).path
         for source in _sources(plan)
@@ -294,8 +296,8 @@ def _size_of_streams(plan: Plan) -> int:
 
 
 def _check_sizes(plan: Plan, before: dict[str, int]) -> None:
-    """Ids and categories are collected before values are read: parts of a dataset would not fit
-    together if a file became another one in between."""
+    """Ids and categories are collected before values are read: the parts of a dataset would not
+    match if a file changed in between."""
     for path, size in _sizes_of_files(plan).items():
         if size != before[path]:
             raise InputError(

@@ -50,13 +50,14 @@ def with_new_ids(
     checked: Sequence[Wanted],
     report: Report | None,
 ) -> Relabelled:
-    """Gives everything new ids, and writes the original ones. `checked` is read beside edges of
-    text: a line that is bad there is skipped."""
+    """Gives everything new ids, and writes the original ones. `checked` are values that are read
+    with the edges of a text; a line with a bad one is skipped."""
     if graph_options.num_nodes is not None:
         raise InputError("--num-nodes and --relabel exclude each other: the ids tell the number")
     assert plan.relabel is not None
     edges, ends, notes = _edges_with_ids(plan, plan.relabel, names, reading, checked)
-    # Where sides are kept apart all ids become texts, and lists of them say their side themselves.
+    # With separate ids, all ids become texts such as "user:7", and lists of ids name the side
+    # themselves.
     texts = edges.texts or plan.separate_ids
     sides = Sides(*ends) if plan.separate_ids else None
     if sides is not None:
@@ -130,12 +131,12 @@ def _edges_with_ids(
     else:
         texts = None if relabel == "auto" else relabel == "text"
         table = edge_table(os.fspath(edges), names or EdgeNames(), reading, texts)
-        if plan.separate_ids:  # they become texts, and the two sides may be of different kinds
+        if plan.separate_ids:  # all ids become texts, and the two sides may differ in kind
             table = table._replace(texts=True)
         found = table_edges(table, checked=checked)
         ends = found.ends or ends
         label = Path(edges).name
-        # Where one id that is no integer makes all of them texts, the user may not have meant it.
+        # One id that is no integer makes all ids texts, which the user may not have meant.
         if found.texts and relabel == "auto" and not plan.separate_ids:
             notes += (f"{label}: its ids are texts",)
         if table.first_line:
@@ -151,7 +152,7 @@ def _edges_with_ids(
 
 
 def _ids_of_nodes(plan: Plan, texts: bool, reading: ReadOptions) -> RowStream:
-    """Of a table of nodes that has nothing else to take."""
+    """The ids of a table of nodes from which nothing else is taken."""
     table = open_table(str(plan.nodes), reading)
     column = id_column_of(table, plan.id_column, reading)
     if column is None:

@@ -99,7 +99,7 @@ def convert_typed(
 
 
 class _Making:
-    """Of the files of one dataset."""
+    """Makes the files of one dataset."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class _Making:
         )
 
     def _times(self, plan: TypePlan) -> npt.NDArray[np.int64] | None:
-        """Mapped, if their column is of that type."""
+        """The times of a type's nodes; mapped if their column is of type int64."""
         if plan.times is not None:
             if plan.name not in self._own_times:
                 workshop = self._workshop
@@ -265,8 +265,8 @@ def _refuse_repeated(names: list[str], what: str) -> None:
 
 
 def _check_sizes(source: TypedSource, before: dict[str, int]) -> None:
-    """Keys are collected before values are read: parts of a dataset would not fit together if a
-    file became another one in between."""
+    """Keys are collected before values are read: the parts of a dataset would not match if a file
+    changed in between."""
     for path, size in source.sizes().items():
         if size != before[path]:
             raise InputError(

@@ -64,17 +64,16 @@ def generate(
 ) -> GenerationReport:
     """Writes a synthetic dataset to the directory `out`, as `graphzero generate` does.
 
-    It has a power-law graph with planted classes, features `x` and labels `y` to learn them from,
-    and the splits train, valid and test. The same arguments give the same bytes on every machine;
-    memory (bytes of working memory), threads and progress (on stderr) do not change them.
+    It has a power-law graph with planted classes, features `x`, labels `y` that a model can learn
+    from them, and the splits train, valid and test. The same arguments give the same bytes on every
+    machine; memory (bytes of working memory), threads and progress (on stderr) do not change them.
 
     nodes, edges, dim, classes: 1,000,000, 20,000,000, 128 and 16 unless given. Edges are
     undirected ones, each of which is stored both ways; dim is the number of features of a node, of
     type `dtype`; "q8" (also "int8") stores them in one byte each, see quantise(). overwrite:
     replace the dataset at `out`.
     schema: makes a dataset with types, relations and times instead: "shop", or the path of a TOML
-    file, or a dict of what it would hold. scale: multiplies the numbers of nodes and edges of a
-    schema.
+    file, or a dict with its content. scale: multiplies the numbers of nodes and edges of a schema.
 
         >>> report = gz.generate("products", nodes=1_000, edges=10_000, dim=16)
         >>> report.num_edges
@@ -166,7 +165,7 @@ def generate_dataset(
     """Writes graph.gl, x.gd, y.gd, train.gd, valid.gd and test.gd into the directory `path`.
 
     The graph has a power-law degree distribution and planted classes. A node's class is its label
-    in `y`; its features in `x` and its neighbours both tell about it, the neighbours more. The
+    in `y`; its features in `x` and its neighbours both predict it, the neighbours better. The
     splits hold 60, 20 and 20 % of the nodes, as ascending ids.
 
     `report` is called with a phase, how much of it is done, and its total.

@@ -1,4 +1,4 @@
-"""Arguments of `graphzero.import_*`, checked and made what a conversion takes."""
+"""Checks the arguments of `graphzero.import_*`, and turns them into those of a conversion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def column_sources(
     dtypes: Mapping[str, str] | None,
     tables: Mapping[str, StrPath | None],
 ) -> list[ColumnSource]:
-    """`tables`: where columns that are given as lists of names come from, by the role."""
+    """`tables`: by role, the table that has the columns that are given as lists of names."""
     roles: list[tuple[Role, Mapping[str, ColumnInput] | None]] = [
         ("node", columns), ("edge", edge_columns), ("ids", splits),
     ]  # fmt: skip
@@ -84,7 +84,8 @@ def relabel_kind(relabel: Relabel | bool) -> Relabel | None:
 
 
 def check_paths(call: str, source: StrPath, out: StrPath) -> None:
-    """Arguments in the wrong order show: the first does not exist, and the second does."""
+    """Raises InputError if arguments are in the wrong order: the first does not exist, but the
+    second does."""
     for value in (source, out):
         if not isinstance(value, str | os.PathLike):
             raise TypeError(f"{call}: found {type(value).__name__}, expected a path")

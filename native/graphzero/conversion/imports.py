@@ -6,9 +6,9 @@ options they share:
 
 undirected: store every edge both ways. direction: "in", "out" or "both", of a directed graph.
 dedup: keep the first of the edges between two nodes. edge_ids: store the row number of each edge.
-dtype: what floating columns become, such as "float16" or "bfloat16"; "q8" (also "int8") stores
+dtype: the type of floating columns, such as "float16" or "bfloat16"; "q8" (also "int8") stores
 features in one byte each, which are float32 again when they are read; see quantise().
-ranges: of columns of q8, by name, the lowest and the highest value; else as they are found.
+ranges: the lowest and the highest value of q8 columns, by name; other ranges are measured.
 order: "community" or "degree" puts the nodes into an order that needs fewer reads, see reorder().
 overwrite: replace the dataset at `out`.
 memory, threads: limits of the work; the result does not depend on them.
@@ -106,9 +106,9 @@ def import_files(
     """From files: text (also gzip or Zstandard), Parquet, Arrow, .npy and .npz, as for
     `graphzero convert`.
 
-    columns, edge_columns: files with a row for each node or edge, by the name they get;
-    "FILE#AGE,INCOME" takes columns of a table, and a list of names columns of `nodes` or of the
-    table of edges: {"x": ["age", "income"], "city": ["city"]}.
+    columns, edge_columns: files with a row for each node or edge, by the name of the new column;
+    "FILE#AGE,INCOME" takes columns of a table, and a list of names takes columns of `nodes` or of
+    the table of edges: {"x": ["age", "income"], "city": ["city"]}.
     splits: files of node ids, or bool masks.
     dtypes: the type of a column, by its name: a type of numbers, "category", or "date[s]" for dates
     as seconds since 1970 (or D, ms, us, ns). Without one, several columns are float32, one of
@@ -117,14 +117,14 @@ def import_files(
     source, target, weight: columns of the edges, by their names in a table or in the first line of
     text. Without them text goes by position: source, target and maybe weight.
     time: the column that tells when an edge came to be, for samples by time: integers or dates.
-    Implies edge_ids. time_unit: what its integers count since 1970 (D, s, ms, us or ns), and what
-    dates are rounded down to; None: the unit that dates have, of text seconds.
-    relabel: ids are any integers or texts; number the nodes and store these. "integer" or "text"
-    says which, True looks at them.
+    Implies edge_ids. time_unit: the unit of its integers, which count from 1970 (D, s, ms, us or
+    ns), and the unit that dates are rounded down to; None: that of the dates, for text seconds.
+    relabel: ids are any integers or texts; number the nodes and store these ids. "integer" or
+    "text" states their kind, True detects it.
     separate_ids: sources and targets are different things, such as users and items, also where
     their ids are equal: original ids become "user:7" and "item:7". Implies relabel.
-    nan, fill: what NaN becomes in integer columns; what nodes without a row get. A dict of names
-    says what everything becomes that is missing in a column, "mean" too.
+    nan: the value for NaN in integer columns. fill: the value for nodes without a row; or a dict
+    with a value, or "mean", by name of a column, for everything that is missing in that column.
     missing: texts that stand for a missing value, beside the empty one.
     on_error: "skip" leaves out bad lines of text, and the report counts them.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
@@ -183,7 +183,7 @@ def import_tables(
     it: {"flights": {"file": "flights.csv", "time": "time_hour", "references": {"origin":
     "airports"}}, "airports": {"data": frame, "key": "faa", "features": ["lat", "lon"]}}. `data` is
     a table of pyarrow, pandas or Polars, or a dict of arrays.
-    time_unit: in which all times count, D, s, ms, us or ns since 1970; None: the finest that the
+    time_unit: the unit of all times, D, s, ms, us or ns since 1970; None: the finest unit that the
     tables have.
     missing_texts: texts that stand for a missing value, beside the empty one.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
@@ -274,12 +274,12 @@ def import_pyg(
 
     Node and edge tensors become columns of their names, of any shape. A mask such as `train_mask`
     becomes a column, so that batches have it, and the split `train`: both "train" and "train_mask"
-    name the seeds of a loader. e_id of a batch is the column of edge_index. What cannot be kept is
-    told by a warning, by name and with the reason.
-    weight_attr: the weights that samples can draw edges by, in float32; None for none. They are a
-    column too where that has more: another type, another name.
-    time: the attribute with the times of nodes and edges, for sampling by time; of edges also with
-    `edge_` before it. It stays a column.
+    name the seeds of a loader. e_id of a batch is the column of edge_index. A warning names what
+    cannot be kept, with the reason.
+    weight_attr: the weights that samples can draw edges by, in float32; None for none. They are
+    also a column if their type is not float32 or their name is not edge_weight.
+    time: the attribute with the times of nodes and edges, for sampling by time; for edges also the
+    attribute with `edge_` before that name. It stays a column.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_pyg(data, out)", data, out)
@@ -365,8 +365,9 @@ def import_networkx(
 ) -> ConversionReport:
     """From a networkx graph, directed or not, also with parallel edges, whose nodes are int or str.
 
-    columns: node attributes to take along, of numbers; no other is taken. Python's floats become
-    float64, which torch's layers do not take: dtype="float32" is what most models want.
+    columns: the node attributes to import, which must be numbers; others are left out. Python's
+    floats become float64, which torch's layers do not take: dtype="float32" is what most models
+    want.
     weight: the edge attribute that is the weight; an edge without it weighs 1, as in networkx.
     Nodes that are not 0 to N - 1 are numbered in sorted order, and their names stored as original
     ids. Options: dtype, ranges, order, overwrite, memory, threads, progress.

@@ -17,7 +17,7 @@ _ITEM_SIZES = {"bfloat16": 2} | {
     name: np.dtype(name).itemsize for name in MATRIX_DTYPES if name != "bfloat16"
 }
 _PIECE_BYTES = 8 << 20
-# As many as NumPy of any version takes.
+# Every version of NumPy takes this many.
 _MAX_DIMENSIONS = 32
 # Of floating types: the largest value, and a type that has room for more.
 _LARGEST = {
@@ -39,7 +39,7 @@ class MatrixSpec:
     role: str = "node"
     row_align: int | None = None  # bytes
     nan: float | None = None  # stands for NaN in an integer matrix
-    fill_floats: bool = False  # and in a floating one
+    fill_floats: bool = False  # `nan` replaces NaN in a floating matrix too
     name: str = "array"  # of the source, for messages
     place: Callable[[int], str] | None = None  # what messages call a row of it
     columns: tuple[str, ...] = ()  # names of the values of a row, for messages
@@ -56,7 +56,7 @@ class MatrixSpec:
 
     @property
     def row_shape(self) -> list[int]:
-        """As the engine takes it: for rows of several dimensions only."""
+        """The shape of a row as the engine takes it: empty unless rows have several dimensions."""
         return list(self.shape[1:]) if len(self.shape) > 2 else []
 
     @property
@@ -115,10 +115,10 @@ def pieces_of(array: Any) -> Iterator[Any]:
 
 @dataclass
 class Tally:
-    """What was noticed on the way."""
+    """How many NaN values there were."""
 
-    nans: int = 0  # that became another value
-    missing: int = 0  # values that are NaN, or were
+    nans: int = 0  # NaN values that were replaced
+    missing: int = 0  # all NaN values, replaced or not
 
 
 def write_pieces(
@@ -203,14 +203,14 @@ def _convert(piece: Any, spec: MatrixSpec, first_row: int, tally: Tally) -> Arra
 
 
 def _count_nans(values: Array) -> int:
-    # The least of them is NaN if any is, and found several times as fast as all NaNs are counted.
+    # The minimum is NaN if any value is, and is found several times as fast as NaNs are counted.
     if values.dtype.kind != "f" or not values.size or not np.isnan(values.min()):
         return 0
     return int(np.count_nonzero(np.isnan(values)))
 
 
 def _as_floats(values: Array, spec: MatrixSpec, first_row: int) -> Array:
-    """The values as floats (bfloat16 as its bits), once none is known to become infinite."""
+    """The values as floats (bfloat16 as its bits). Refuses a finite value that becomes infinite."""
     if spec.dtype == "bfloat16":
         doubles = np.ascontiguousarray(values, dtype=np.float64)
         result: Array = _engine.to_bfloat16(doubles.reshape(-1)).reshape(values.shape)
@@ -232,7 +232,7 @@ def _as_floats(values: Array, spec: MatrixSpec, first_row: int) -> Array:
 def _as_integers(
     values: Array, target: np.dtype[Any], spec: MatrixSpec, first_row: int, tally: Tally
 ) -> Array:
-    """The values as integers (or bool), once each is known to be a value of that type."""
+    """The values as integers (or bool). Refuses a value that the type cannot hold."""
     low, high = (0, 1) if target.kind == "b" else (np.iinfo(target).min, np.iinfo(target).max)
     misfit = f"which does not fit {target}"
     if values.dtype.kind != "f":

@@ -1,4 +1,4 @@
-"""Orders of nodes: what a conversion and `graphzero.reorder` can be asked for, and report."""
+"""Orders of nodes that a conversion and `graphzero.reorder` can make, and their report."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from graphzero.conversion.plan import WorkOptions
 
 Order = Literal["degree", "community"]
-# Of a conversion.
+# The orders that a conversion can make.
 ConvertOrder = Literal["degree", "community", "none"]
 
 
 class OrderReport(NamedTuple):
     """What became of the order of a dataset."""
 
-    order: Order | None  # None: nodes stay as they were, because batches would read no less
+    order: Order | None  # None: nodes stay as they were, because no read would be saved
     num_nodes: int
     num_edges: int
     communities: int | None  # of two nodes or more; None in an order by degree
-    # Blocks of 8 rows in which the nodes of a few batches lie, drawn for the purpose: before and
-    # after, then those in which rows lie that are too seldom asked for to stay in a cache.
+    # Blocks of 8 rows that hold the nodes of a few batches drawn for the estimate, before and
+    # after. `cold_blocks` are those with rows that are read too rarely to stay in a cache.
     blocks: tuple[int, int]
     cold_blocks: tuple[int, int]
     output_bytes: int
@@ -35,10 +35,10 @@ class OrderReport(NamedTuple):
 
 
 class Ordering(NamedTuple):
-    """The last step of a conversion."""
+    """Where a conversion writes, and its last step."""
 
-    directory: Path  # to write the dataset in
-    run: Callable[[], OrderReport | None]  # when it is complete; None: no order is wanted
+    directory: Path  # in which to write the dataset
+    run: Callable[[], OrderReport | None]  # when it is complete; None: no order is asked for
 
 
 def check_order(order: str) -> None:
@@ -50,13 +50,13 @@ def check_order(order: str) -> None:
 def in_order(
     directory: Path, order: ConvertOrder, work: WorkOptions, show_progress: ShowProgress
 ) -> Iterator[Ordering]:
-    """For a conversion into `directory` that may end with putting the dataset into order."""
+    """Lets a conversion into `directory` end with ordering the nodes, unless `order` is "none"."""
     if order == "none":
         yield Ordering(directory, lambda: None)
         return
     check_order(order)
     wanted: Order = order
-    # Its name is that of the dataset, for messages.
+    # Named like the dataset, for messages.
     unordered = directory.parent / f"{directory.name}.unordered" / directory.name
     unordered.mkdir(parents=True)
 

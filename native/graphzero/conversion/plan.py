@@ -1,4 +1,4 @@
-"""What a conversion is made of: where edges and columns come from, and how to go about it."""
+"""What a conversion is made of: where edges and columns come from, and options of the work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphzero.conversion.inputs.streams import EdgeStream, RowStream
 
 Role = Literal["node", "edge", "ids", "categories"]
-# "auto": texts if the edges have texts where their ids are, else integers.
+# "auto": texts if the ids of the edges are texts, else integers.
 Relabel = Literal["auto", "integer", "text"]
 
 
@@ -26,30 +26,30 @@ class ColumnSource(NamedTuple):
     source: str | RowStream  # a file, or its rows
     dtype: str | None = None  # one of COLUMN_TYPES
     role: Role = "node"
-    # Where these three are None, the options of all columns say it: see ColumnOptions.
+    # Where one of these three is None, ColumnOptions give its value.
     nan: Number | None = None
     fill: Number | None = None
     row_align: int | None = None
     text_has_ids: bool = True  # lines of text begin with an id; else line i is row i
-    columns: tuple[str, ...] | None = None  # of a table, that make the rows together; None: all
-    id_column: str | None = None  # of a table, that tells whose a row is; None: one of a usual name
+    columns: tuple[str, ...] | None = None  # columns of a table that make a row together; None: all
+    id_column: str | None = None  # column of a table with each row's id; None: a usual name
     fill_all: Number | None = None  # what missing values and missing rows become; also "mean"
-    description: str = ""  # what the file is to say about the values of an array
-    # Of values that were quantised before, by which they get the same codes again.
+    description: str = ""  # the description to store with the values of an array
+    # How the values were quantised before, so that they get the same codes again.
     quantisation: _engine.Quantisation | None = None
 
     def with_general(self, options: ColumnOptions) -> ColumnSource:
-        """What the column does not say itself, as the options of all columns say it."""
+        """The column, with the options of all columns where it has none of its own."""
         return self._replace(
             nan=options.nan if self.nan is None else self.nan,
-            # It is for nodes without a row, and a table of edges has a row for each.
+            # `fill` is for nodes without a row; a table of edges has a row for each edge.
             fill=options.fill if self.fill is None and self.role == "node" else self.fill,
             row_align=options.row_align if self.row_align is None else self.row_align,
         )
 
 
 def with_fill(columns: Sequence[ColumnSource], fill: Mapping[str, Number]) -> list[ColumnSource]:
-    """The columns, each with what is filled in where something is missing, by its name."""
+    """The columns, each with the value of `fill` for its name, which replaces what is missing."""
     known = {column.name for column in columns if column.role != "ids"}
     for name in fill:
         if name not in known:
@@ -67,7 +67,7 @@ class ColumnOptions(NamedTuple):
     nan: Number | None = None  # what NaN becomes in columns of integers
     fill: Number | None = None  # the values of nodes that the source has no row for
     dtype: str | None = None  # of columns with floating values: one of FLOAT_TYPES
-    # The lowest and the highest value of quantised columns, by name; others: as they are found.
+    # The lowest and the highest value of quantised columns, by name; other ranges are measured.
     ranges: Mapping[str, tuple[float, float]] = {}
 
     def check_ranges(self, columns: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ class Plan(NamedTuple):
     direction: StoredDirection | None = None
     dedup: bool = False
     edge_ids: bool = False
-    weight_name: str | None = None  # what the weights are called where they come from
+    weight_name: str | None = None  # name of the weights in the input
     relabel: Relabel | None = (
         None  # whether ids are original ones, to be numbered, and of which kind
     )
@@ -112,8 +112,8 @@ class Plan(NamedTuple):
     nodes: str | None = None  # a table of nodes, which has the ids of all
     id_column: str | None = None  # the column of that table with the ids
     separate_ids: bool = False  # sources and targets are different things, also with equal ids
-    node_times: RowStream | None = None  # of nodes in order, where num_nodes is known
-    time_unit: str = ""  # of these and of the times of edges
+    node_times: RowStream | None = None  # times of the nodes in order; needs num_nodes
+    time_unit: str = ""  # of node_times and of the times of edges
 
     def graph_options(
         self,
@@ -124,7 +124,7 @@ class Plan(NamedTuple):
         dedup: bool = False,
         edge_ids: bool = False,
     ) -> GraphOptions:
-        """What the user says, and else what the plan says."""
+        """The user's options, and those of the plan where the user gave none."""
         return GraphOptions(
             undirected=undirected or self.undirected,
             direction=direction or self.direction or "both",

@@ -1,4 +1,4 @@
-"""`quantise`: the columns of a dataset again, with a byte for each value."""
+"""`quantise`: writes a dataset again, with one byte for each value of its floating columns."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class QuantiseReport:
     columns: dict[str, Quantisation]
     """How values are stored and what was lost, column by column."""
     input_bytes: int
-    """Of these columns before."""
+    """Bytes of these columns before."""
     output_bytes: int
-    """And after."""
+    """Bytes of these columns after."""
     seconds: float
 
 
@@ -56,8 +56,8 @@ def quantise(
     nearest end. Such a column is float32 wherever it is read, or float16 with dtype="q8[float16]":
     only the file is smaller. NaN and infinite values are an error.
 
-    columns: those to quantise; None: all floating ones with several values in a row. Of a typed
-    dataset names are "type/column". Everything else is copied. overwrite: replace the dataset at
+    columns: those to quantise; None: all floating ones with several values in a row. In a typed
+    dataset, names are "type/column". Everything else is copied. overwrite: replace the dataset at
     `out`.
 
         >>> report = gz.quantise("products", "products-small", columns=["x"])
@@ -105,7 +105,8 @@ def quantise(
 def _chosen(
     columns: Mapping[str, ColumnFile], names: Sequence[str] | None
 ) -> dict[str, ColumnFile]:
-    """By name; those that were asked for, or all that it makes sense for."""
+    """The columns to quantise, by name: those in `names`, or else all floating columns with several
+    values in a row that are not quantised yet."""
     floating = {
         name: column
         for name, column in columns.items()
@@ -135,7 +136,8 @@ def _chosen(
 
 
 def _row_align(column: ColumnFile) -> int:
-    """Padded rows stay rows that begin at a multiple of what padding was for."""
+    """The alignment of padded rows, as the largest power of two that divides their stride; 0: no
+    padding."""
     matrix: _engine.Matrix = column.matrix
     padding = matrix.row_stride - matrix.stored_row_bytes
     return matrix.row_stride & -matrix.row_stride if padding else 0

@@ -1,4 +1,4 @@
-"""A matrix file of floating values -> one that stores a byte for each."""
+"""A matrix file of floating values -> a matrix file with one byte for each value."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def quantise_file(
 ) -> Quantisation:
     """Writes `out_file`, which must not exist; when it raises, an unfinished one may be left.
 
-    `asked`: one of QUANTISED. `label`: what messages call the source. `quantisation`: what an
-    earlier file said that the values came from, instead of a range.
+    `asked`: one of QUANTISED. `label`: what messages call the source. `quantisation`: instead of a
+    range, the scales and offsets of an earlier file that the values were decoded from.
     """
     column = ColumnFile(Path(source).absolute())
     low, high = _checked_range(value_range, label)

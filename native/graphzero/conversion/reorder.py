@@ -1,7 +1,7 @@
-"""`graphzero.reorder`: a dataset again, its nodes in an order that needs fewer reads.
+"""`graphzero.reorder`: writes a dataset again, with its nodes in an order that needs fewer reads.
 
 Everything follows the nodes: rows of the graph and of columns move, splits keep their nodes in
-their places, edges keep their ids. What a node was called before stays its original id.
+their places, edges keep their ids. The id that a node had before is kept as its original id.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from graphzero.files.description import ColumnDescription
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
 from graphzero.files.publish import StrPath, new_dataset
 
-# The least that the compilers work with, see compile/job.h.
+# The least memory that the compilers work with, see compile/job.h.
 _LEAST_MEMORY = 64 << 20
 
 
@@ -43,11 +43,11 @@ def reorder(
     """Writes a dataset again with its nodes in another order, so that batches find their rows in
     fewer blocks of a disk.
 
-    order: "community" puts nodes together that have many edges among them, and keeps the order
-    there is if that would need no fewer reads; "degree" puts the nodes first that rows name most
-    often. Ids of nodes change: `client.original_ids`, `find_nodes` and OriginalIds translate to and
-    from those that the dataset had before, or its old numbers if it had none. Splits keep their
-    order and edges their ids. Of a dataset with types each type is put into order.
+    order: "community" puts nodes together that have many edges among them, and keeps the present
+    order if the new one would not need fewer reads; "degree" puts the nodes first that rows name
+    most often. Ids of nodes change: `client.original_ids`, `find_nodes` and OriginalIds translate
+    to and from those that the dataset had before, or its old numbers if it had none. Splits keep
+    their order and edges their ids. Of a dataset with types each type is put into order.
 
     `out` appears complete or not at all; it may be `dataset` itself, with overwrite. The result
     depends on neither memory (16 bytes for each node at least) nor threads.
@@ -71,8 +71,9 @@ def reorder_into(
     *,
     own_source: bool = False,
 ) -> OrderReport:
-    """Fills `directory`, which is empty, with the dataset `source` in that order. Files of a source
-    of its own, which nobody else knows, are moved where they stay as they are."""
+    """Fills `directory`, which is empty, with the dataset `source` in that order. With
+    `own_source`, nobody else uses `source`, and files that stay unchanged are moved instead of
+    copied."""
     started = time.monotonic()
     dataset = open_dataset(source)
     graph = dataset.graph.topology
@@ -112,12 +113,13 @@ class _Reordering(NamedTuple):
     directory: Path
     order: Order
     numbers: _engine.NodeOrder
-    resources: _engine.Resources  # without what the numbers take
+    resources: _engine.Resources  # _write() deducts the memory of the numbers
     show_progress: ShowProgress
 
 
 def _check_memory(dataset: Dataset, resources: _engine.Resources) -> None:
-    """That the new numbers leave the compilers enough; NodeOrder.make() checks what it needs."""
+    """Raises InputError if the new numbers leave the compilers too little memory. NodeOrder.make()
+    checks the memory that it needs itself."""
     needed = 4 * dataset.graph.num_nodes + _LEAST_MEMORY
     if resources.memory < needed:
         raise InputError(
@@ -143,10 +145,10 @@ def _write(job: _Reordering) -> None:
         if schema.typed:
             kind, number = schema.owner_of(directory) or (kind, number)  # open_dataset() checks
         if name == ORIGINAL_IDS and column.role == "node":
-            continue  # below
+            continue  # written below
         path = _new_path(job.directory, key)
         of_nodes = kind == "type" and column.role in ("node", "ids")
-        if not of_nodes:  # by edge id or by code, which stay
+        if not of_nodes:  # its rows go by edge id or by code, which stay the same
             shutil.copyfile(column.path, path)
             continue
         with job.show_progress(path.name) as report:
@@ -182,7 +184,7 @@ def _new_path(directory: Path, key: str) -> Path:
 
 
 def _put(dataset: Dataset, directory: Path, put: Callable[[Path, Path], object]) -> None:
-    """All files as they are."""
+    """Puts all files into `directory` unchanged."""
     put(dataset.graph.path, directory / GRAPH_FILE)
     for key, column in dataset.columns.items():
         put(column.path, _new_path(directory, key))

@@ -24,8 +24,8 @@ def reorder_graph(
     resources: _engine.Resources,
     show_progress: ShowProgress,
 ) -> None:
-    """Compiles the same edges between the new numbers into `target`, which must not exist. What the
-    graph says of itself, and what is stored of it, stays."""
+    """Compiles the same edges between the new numbers into `target`, which must not exist. The
+    properties of the graph, and which sections it stores, stay the same."""
     times = [_moved_times(graph, n, numbers, resources, show_progress) for n in _types(graph)]
     with show_progress(target.name) as report:
         if graph.typed:

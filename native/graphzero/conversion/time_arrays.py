@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero.base.errors import InputError
+from graphzero.files.column_types import TIME_UNITS
 
-TIME_UNITS = ("D", "s", "ms", "us", "ns")
-"""What times can be counted in: FORMAT.md."""
-
-# Coarser units that NumPy has, and the one that counts them without a fraction.
+# Other units of NumPy, and a unit of the format that counts them without a fraction.
 _FINER = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}
 
 
@@ -25,10 +23,10 @@ def check_unit(unit: str) -> str:
 def time_array(
     values: npt.ArrayLike, what: str, unit: str = ""
 ) -> tuple[npt.NDArray[np.int64], str]:
-    """Times as int64, and what they count; "" for integers of which nobody said it.
+    """Times as int64, and their unit; "" for integers of unknown unit.
 
-    Without a `unit` that of dates is taken. Integers stay where they are, mapped files too. A
-    missing time is left to who reads them, and knows its place.
+    Without a `unit`, dates keep their own. Arrays of int64 are not copied, mapped files neither.
+    Missing times are not refused here, but by the reader of the times, which knows their place.
     """
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1 and array.dtype.kind == "f":
@@ -49,7 +47,7 @@ def _dates(array: npt.NDArray[Any], what: str, unit: str) -> tuple[npt.NDArray[n
     if not unit:
         unit = own if own in TIME_UNITS and step == 1 else _FINER.get(own, "ns")
     times = array.astype(f"datetime64[{unit}]", copy=False)
-    # What was rounded, or did not fit, is another time on the way back.
+    # A time that was rounded, or did not fit, differs after conversion back.
     unequal = np.flatnonzero((times.astype(array.dtype, copy=False) != array) & ~np.isnat(array))
     if unequal.size:
         raise InputError(

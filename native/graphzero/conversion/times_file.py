@@ -1,4 +1,4 @@
-"""Times of nodes that are no column of the dataset: in a file that goes when nobody needs them."""
+"""Times of nodes that are no column of the dataset, in a temporary file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TimesFile:
 
 
 def times_of(column: ColumnFile) -> npt.NDArray[np.int64]:
-    """A column as times: mapped, if it is of that type."""
+    """A column as times; mapped if it is of type int64."""
     import numpy as np
 
     if len(column.shape) != 1 or column.dtype.storage.kind not in "iuf":

@@ -1,7 +1,7 @@
 """Synthetic datasets with types, relations and times, of any size.
 
-A description says which types and relations there are, as TOML or a dict, or is the name of one
-that is built in:
+A description in TOML or as a dict says which types and relations there are. It may also be the name
+of a built-in description:
 
     classes = 8                                      # shared by all types
     time = { from = "2020-01-01", to = "2024-01-01" }
@@ -71,10 +71,10 @@ _TIMES = {
     "ascending": _engine.NodeTimes.ASCENDING,
     "random": _engine.NodeTimes.RANDOM,
 }
-# What part of the rows, or of the range of times, comes before valid and before test.
+# The part of the rows, or of the range of times, before valid and before test.
 _CUTS = (0.6, 0.8)
 
-# Visits and reviews in a shop: a review names one user and one item, and says little itself.
+# Visits and reviews in a shop: a review names one user and one item, and says little by itself.
 _SHOP: dict[str, Any] = {
     "classes": 8,
     "time": {"from": "2020-01-01", "to": "2024-01-01"},
@@ -131,7 +131,7 @@ class _Schema:
 def synthetic_source(
     schema: str | os.PathLike[str] | Mapping[str, Any], *, scale: float, seed: int, threads: int
 ) -> PlannedSource:
-    """`schema`: the name of one that is built in, a TOML file, or what it would hold. `scale`:
+    """`schema`: the name of a built-in schema, a TOML file, or a dict with its content. `scale`:
     multiplies all counts of nodes and edges."""
     name, facts = _facts_of(schema)
     parsed = _parse(Place(name), facts, scale)
@@ -295,7 +295,7 @@ def _scaled(count: int, scale: float) -> int:
     return count if scale == 1 else round(count * scale)
 
 
-# --- What is made of it ---
+# --- The plan that is made from it ---
 
 
 def _nodes(own: _Type) -> _engine.TypedNodes:
@@ -366,7 +366,7 @@ class _Planning:
         return RowStream(f"{name} of {own.name}", chunks, shape, dtype, rows=own.nodes)
 
     def _split(self, number: int, own: _Type, at: int) -> RowStream:
-        """By time where there is one, else at random."""
+        """Cut by time if the nodes have times, else at random."""
         values: Callable[[int, int], Any]
         if own.time is not None:
             first_time, last_time = self._schema.times

@@ -1,7 +1,7 @@
 """What a conversion to a dataset with types is made of, and what it reports.
 
 A TypedSource is what a user named: tables, a folder, an object of another library. It makes a
-TypedPlan, in which all ids are node ids, for which it may have to read and number keys first.
+TypedPlan, in which all ids are node ids; it may have to read and number keys for that.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ RelationName: TypeAlias = tuple[str, str, str]
 
 @dataclass
 class TypeTally:
-    """What was noticed while the rows of a type were read."""
+    """Counts of what was left out or rounded while the rows of a type were read."""
 
     dropped: int = 0  # rows without a key or time, which were left out
     unlabelled: int = 0  # rows that are in no split because they have no label
-    rounded_times: int = 0  # that were finer than the unit of the dataset
+    rounded_times: int = 0  # times that were finer than the unit of the dataset
 
 
 @dataclass
 class RelationTally:
-    """What was noticed while the edges of a relation were read: of the last time they were."""
+    """Counts of what was left out or rounded when the edges of a relation were last read."""
 
     empty: int = 0  # rows without a reference
     dangling: int = 0  # rows that refer to nothing
     untimed: int = 0  # edges without a time, which were left out
-    first_dangling: str = ""  # where the first of these is
+    first_dangling: str = ""  # where the first dangling reference is
     unlabelled: int = 0  # rows that are in no split because they have no label
-    rounded_times: int = 0  # that were finer than the unit of the dataset
+    rounded_times: int = 0  # times that were finer than the unit of the dataset
 
     def begin(self) -> None:
         self.__init__()  # type: ignore[misc]
@@ -59,8 +59,8 @@ class TypePlan:
     count: int
     columns: list[ColumnSource] = field(default_factory=list)  # splits too
     time: str | None = None  # the column that has their times
-    times: RowStream | None = None  # or these, which are no column
-    original_ids: RowStream | None = None  # None: there are none, or their file is written
+    times: RowStream | None = None  # or their times, if these are no column
+    original_ids: RowStream | None = None  # None: there are none, or their file is already written
     tally: TypeTally = field(default_factory=TypeTally)
     name_node: Callable[[int], str] | None = None  # what messages call a node
 
@@ -72,18 +72,18 @@ class RelationPlan:
     triple: RelationName
     edges: EdgeStream
     columns: list[ColumnSource] = field(default_factory=list)  # of edges, and lists of edge ids
-    view: str | None = None  # the name of its reverse
+    view: str | None = None  # the name of its reverse relation
     symmetric: bool = False  # every edge is stored both ways; within one type only
     dedup: bool = False
     edge_ids: bool = False
     direction: StoredDirection = "both"
-    weight_name: str = ""  # what the weights are called where they come from
+    weight_name: str = ""  # name of the weights in the input
     tally: RelationTally = field(default_factory=RelationTally)
 
 
 @dataclass(frozen=True)
 class TypedPlan:
-    """All of a dataset."""
+    """All types and relations of a dataset."""
 
     types: list[TypePlan]
     relations: list[RelationPlan]
@@ -94,7 +94,7 @@ class TypedPlan:
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where and with what a dataset is made."""
+    """The directory, resources and options with which a dataset is made."""
 
     directory: Path  # of the dataset in the making
     resources: _engine.Resources
@@ -115,12 +115,13 @@ class TypedSource(ABC):
 
     @abstractmethod
     def plan(self, workshop: Workshop) -> TypedPlan:
-        """May write files of original ids into the directories of types, which it then makes."""
+        """Makes the plan. May create the directories of types, and write files of original ids
+        there."""
 
 
 @dataclass(frozen=True)
 class PlannedSource(TypedSource):
-    """One whose ids are node ids from the start."""
+    """A source whose ids are node ids from the start."""
 
     name: str
     planned: TypedPlan
@@ -147,14 +148,14 @@ class TypeReport:
     times: tuple[int, int] | None = None  # the first and the last
     dropped: int = 0  # rows without a key or time, which were left out
     unlabelled: int = 0  # rows that are in no split because they have no label
-    rounded_times: int = 0  # that were finer than the unit of the dataset
+    rounded_times: int = 0  # times that were finer than the unit of the dataset
 
 
 @dataclass(frozen=True)
 class RelationReport:
     """What became of the edges of a relation."""
 
-    num_edges: int  # stored: of a symmetric relation both directions of each
+    num_edges: int  # stored edges; a symmetric relation stores both directions of each
     columns: dict[str, ColumnReport]
     view: RelationName | None = None  # its reverse
     symmetric: bool = False
@@ -164,8 +165,8 @@ class RelationReport:
     dangling: int = 0  # rows that refer to nothing
     untimed: int = 0  # edges without a time, which were left out
     unlabelled: int = 0  # edges that are in no split because they have no label
-    first_dangling: str = ""  # where the first of these is, and what it says
-    rounded_times: int = 0  # that were finer than the unit of the dataset
+    first_dangling: str = ""  # where the first dangling reference is, and what it says
+    rounded_times: int = 0  # times that were finer than the unit of the dataset
 
 
 @dataclass(frozen=True)
@@ -174,12 +175,12 @@ class TypedConversionReport:
 
     types: dict[str, TypeReport]
     relations: dict[RelationName, RelationReport]
-    time_unit: str  # "" if times are integers of the user's, or if there are none
+    time_unit: str  # "" if times are integers without a unit, or if there are none
     input_bytes: int
     output_bytes: int
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
-    order: OrderReport | None = None  # if nodes were to be put into an order
+    order: OrderReport | None = None  # if an order of the nodes was asked for
 
     @property
     def num_nodes(self) -> int:

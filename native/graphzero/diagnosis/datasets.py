@@ -17,13 +17,13 @@ from graphzero.files.dataset import Dataset
 from graphzero.files.dtypes import DataType
 from graphzero.files.reading import DatasetPlan, plan_reading, room_for_files
 
-# Labels and the like: what a shorter type would save is not worth a word.
+# Columns with fewer values per row are labels and the like: a shorter type would save too little.
 _FEATURE_VALUES = 8
 _HALF = "graphzero convert ... --dtype float16 (or bfloat16)"
 
 
 def dataset_findings(datasets: Sequence[Dataset], memory: MemoryDivision) -> Iterator[Finding]:
-    """For a daemon that has so much memory and serves these."""
+    """Findings for a daemon that serves these datasets with this memory."""
     plans = plan_reading(datasets, memory.available, "auto", "auto")
     rates, silence = None, ""
     try:
@@ -33,7 +33,7 @@ def dataset_findings(datasets: Sequence[Dataset], memory: MemoryDivision) -> Ite
     yield _fit(datasets, memory, rates)
     yield from _file_systems(datasets)
     if rates is not None:
-        yield _disk(datasets[0], rates)
+        yield _disk(_largest(datasets)[1], rates)
     elif silence:
         yield Finding(
             "problem",
@@ -52,7 +52,8 @@ def dataset_findings(datasets: Sequence[Dataset], memory: MemoryDivision) -> Ite
 
 
 def _largest(datasets: Sequence[Dataset]) -> tuple[str, ColumnFile]:
-    """The largest column of those that have any."""
+    """The largest column of all datasets, with its name. At least one dataset must have a
+    column."""
     columns = [
         (f"{dataset.name}/{name}", column)
         for dataset in datasets
@@ -104,8 +105,8 @@ def _file_systems(datasets: Sequence[Dataset]) -> Iterator[Finding]:
             )
 
 
-def _disk(dataset: Dataset, rates: RowRates) -> Finding:
-    kind = filesystem_of(dataset.path)
+def _disk(column: ColumnFile, rates: RowRates) -> Finding:
+    kind = filesystem_of(column.path)
     found = (
         f"{short_count_text(rates.from_disk)} rows/s at random, {size_text(rates.bytes_from_disk)}"
         f"/s ({rates.column}, on {kind or 'an unknown file system'})"
@@ -197,14 +198,14 @@ def _column(name: str, column: ColumnFile, from_disk: bool) -> Iterator[Finding]
 
 
 def _alignment(name: str, column: ColumnFile, from_disk: bool) -> Iterator[Finding]:
-    """Rows that are read around the page cache begin and end in the middle of disk blocks."""
+    """Advice if rows that are read around the page cache begin or end inside disk blocks."""
     if not from_disk or not column.stored_row_bytes:
         return
     reader = _engine.Column.open(column.matrix, _engine.ColumnPath.DIRECT, None, "probe")
     align, stride = reader.direct_align, column.matrix.row_stride
     if align <= 1 or stride % align == 0 or column.stored_row_bytes < align // 4:
         return  # aligned, or so short that padding would cost more than it saves
-    # On average: rows begin at multiples of the common divisor within a block.
+    # The average: within a block, rows begin at multiples of the greatest common divisor.
     covered = column.stored_row_bytes + align - math.gcd(stride, align)
     padded = -(-column.stored_row_bytes // align) * align
     yield Finding(

@@ -1,4 +1,4 @@
-"""What was found about one subject, what to do about it, and what that would bring."""
+"""`Finding`: what was found about one subject, what to do about it, and what that would bring."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Finding:
     """A command to run, or what to change; "" if nothing is to be done."""
     brings: str = ""
     factor: float = 1.0
-    """For the order: about how many times as fast, or as small, what it concerns becomes."""
+    """Sorts findings: about how many times as fast, or as small, the subject becomes."""
 
 
 def in_order_of_benefit(findings: Iterable[Finding]) -> list[Finding]:
-    """What is to be changed first comes first; what is fine comes last."""
+    """Problems first, then advice, then what is fine; each by falling factor."""
     return sorted(findings, key=lambda found: (_LEVELS.index(found.level), -found.factor))

@@ -16,17 +16,17 @@ from graphzero.base.text import size_text
 from graphzero.diagnosis.finding import Finding
 from graphzero.files.column_io import ENGINE_VARIABLE
 
-# What docker gives to a container that asks for nothing: not even one large batch fits.
+# Docker's default /dev/shm of a container: not even one large batch fits.
 _TINY_SHM = 64 << 20
 _LITTLE_MEMORY = 1 << 30
-_SESSIONS = 64  # --max-sessions, if nobody says otherwise
+_SESSIONS = 64  # the default of --max-sessions
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 _OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 _NEVER_OVERCOMMIT = "2"
 
 
 def machine_findings(memory: MemoryDivision, files: int) -> Iterator[Finding]:
-    """For a daemon that divides the memory in this way and opens so many data files."""
+    """Findings for a daemon that divides the memory in this way and opens `files` data files."""
     yield _memory(memory)
     yield _shared_memory(memory)
     yield from _overcommit()
@@ -54,7 +54,7 @@ def _shared_memory(memory: MemoryDivision) -> Finding:
     info = os.statvfs("/dev/shm")
     size, free = info.f_frsize * info.f_blocks, info.f_frsize * info.f_bavail
     found = f"/dev/shm has {size_text(size)}, {size_text(free)} free"
-    wanted = memory.available // 4  # what the daemon gives to batches if /dev/shm allows it
+    wanted = memory.available // 4  # the daemon's share for batches, if /dev/shm allows it
     if free >= memory.batches and size >= 2 * wanted:
         return Finding("ok", "shared memory", f"{found}; {size_text(memory.batches)} for batches")
     mebibytes = -(-2 * wanted >> 20)
@@ -83,7 +83,7 @@ def _overcommit() -> Iterator[Finding]:
 
 
 def _huge_pages() -> Finding:
-    """For files that lie in memory. Batches in /dev/shm are on small pages in any case."""
+    """Huge pages are for files in memory; batches in /dev/shm are always on small pages."""
     enabled = _chosen(_HUGE_PAGES / "enabled")
     if enabled in ("always", "madvise"):
         return Finding("ok", "huge pages", f"{enabled}; Linux {platform.release()}")

@@ -1,6 +1,6 @@
 """How fast rows of a column come from its disk and from memory: two seconds of real reads.
 
-By the engine, as the daemon reads: rows at random, hundreds at a time.
+The engine reads as for the daemon: random rows, hundreds at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graphzero import _engine
 from graphzero.base.resources import available_memory
 from graphzero.files.column_file import ColumnFile
 
-_FIRST_ROWS = 64  # a disk that turns takes half a second for them
+_FIRST_ROWS = 64  # take half a second on a rotating disk
 _MOST_ROWS = 8192
 _MOST_BYTES = 32 << 20
 _SECONDS = 1.0
@@ -29,24 +29,24 @@ _PATIENCE_S = 10.0
 class RowRates:
     column: str
     from_disk: float
-    """Rows a second."""
+    """Rows per second."""
     bytes_from_disk: float
-    """Bytes a second that were read for them."""
+    """Bytes per second that were read for these rows."""
     from_memory: float
-    """Rows a second, of rows that were read just before."""
+    """Rows per second, of rows that were read just before."""
     fallback: str
-    """Why the disk was not read around the page cache; "" if it was. Then `from_disk` may be the
-    rate of the page cache."""
+    """Why the disk was not read around the page cache; "" if it was. With a fallback, `from_disk`
+    may be the rate of the page cache."""
 
 
 class NoAnswer(Exception):
-    """The disk did not give back what was asked for in time, or not at all."""
+    """Reading from the disk failed, or did not end in time."""
 
 
 def probe_rows(name: str, column: ColumnFile) -> RowRates | None:
     """None if there is nothing to read. Takes about two seconds.
 
-    Raises NoAnswer. A read that hangs cannot be taken back: its thread is left behind.
+    Raises NoAnswer. A read that hangs cannot be cancelled: its thread is left behind.
     """
     if not column.num_rows or not column.row_bytes:
         return None
@@ -79,16 +79,16 @@ def _probe(name: str, column: ColumnFile) -> RowRates:
         steps.append(random.integers(0, column.num_rows, count))
         step = _seconds(direct, column, steps[-1])
         spent += step
-        # The next one takes about a quarter of the time.
+        # The next step then takes about a quarter of _SECONDS.
         count = max(1, min(most, int(count / max(step, 1e-6) * _SECONDS / 4)))
     rows = np.concatenate(steps)
-    # As many as can be had, because few would lie in the processor's caches, and not in memory; but
-    # no more than memory has room for the pages of, or they would push each other out for minutes.
+    # As many rows as possible, because few would lie in the processor's caches instead of memory;
+    # but only as many as have room for their pages, or pages would evict each other for minutes.
     room = available_memory() // 4 // (column.row_bytes + 2 * mmap.PAGESIZE)
     again = rows[-max(1, min(_MOST_BYTES // column.row_bytes, room)) :]
     for path in (_engine.ColumnPath.CACHED, _engine.ColumnPath.MAPPED):
         reader = _engine.Column.open(column.matrix, path, None, "probe")
-        warm = _seconds(reader, column, again)  # the first brings them into the page cache
+        warm = _seconds(reader, column, again)  # the first path brings rows into the page cache
     warm = min(warm, _seconds(reader, column, again))
     return RowRates(
         name,

@@ -23,26 +23,26 @@ class FeatureStore:
     whole file first and raises FormatError at the first damage.
 
     Rows come back as NumPy arrays of the stored type; bfloat16, which NumPy does not have, as
-    torch.bfloat16 tensors. A quantised file stores a byte for each value and gives out float32 or
-    float16: `dtype` is that type, and `quantisation` says how values are made.
+    torch.bfloat16 tensors. A quantised file stores a byte for each value, which is read as float32
+    or float16: `dtype` is that type, and `quantisation` says how values are computed.
 
     Thread-safe. Picklable: the copy opens the same absolute path again. get_data() and get_tensor()
     return views of the mapping: valid for as long as they are referenced, also when the store is
     gone or the file is replaced. They may be written to; the change is private to this process,
-    visible in later views, and never reaches the file. Of a quantised file, whose values are in no
-    file, both make copies: get_tensor() takes memory for all values.
+    visible in later views, and never reaches the file. For a quantised file, which does not contain
+    its values, both return copies: get_tensor() takes memory for all values.
 
-    `io` says how gather() reads rows; the bytes are the same:
+    `io` says how gather() reads rows; the result is the same:
       "mapped"  copies from the mapping (and sees what was written to views); a row that is not in
                 memory costs a page fault
       "cached"  reads through the page cache, hundreds of rows at a time
-      "direct"  the same around the page cache, with a cache for hot rows: for files larger than
+      "direct"  reads in the same way around the page cache, with a row cache: for files larger than
                 memory. `row_cache` is its size in bytes, by default a quarter of the memory that is
                 available; 0 for none
       "auto"    "direct" if the file does not fit into the available memory (also that of a control
-                group); else "mapped" while the rows asked for are in memory, and "cached" if not.
+                group); else "mapped" while the requested rows are in memory, and "cached" if not.
                 After get_data() or get_tensor(), "mapped": gather() then agrees with the views
-    The default is "auto", or what the environment variable GRAPHZERO_FEATURE_IO says.
+    The default is "auto", or the value of the environment variable GRAPHZERO_FEATURE_IO.
     """
 
     def __init__(
@@ -73,30 +73,30 @@ class FeatureStore:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and the dimensions of a row, as they were when the file was made."""
+        """Number of rows, then the dimensions of a row in the input of the conversion."""
         return self._file.shape
 
     @property
     def dtype(self) -> DataType:
-        """Type of the values as they are given out, which is that of the file unless it is
-        quantised."""
+        """Type of the values that are read; a quantised file stores bytes instead."""
         return self._file.dtype
 
     @property
     def quantisation(self) -> Quantisation | None:
-        """How values are made of bytes, and what was lost; None if they are stored as they are."""
+        """How stored bytes become values, and how exact they are; None if values are stored as
+        they are."""
         found = self._file.quantisation
         return None if found is None else Quantisation.of(found)
 
     @property
     def role(self) -> str:
         """What a row belongs to: "node"; "edge" (by edge id); "ids": the values are node ids;
-        "categories": row i is what code i of another column stands for."""
+        "categories": row i is the category of code i of another column."""
         return self._file.role
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the table's columns that a row was made of, if the file says."""
+        """Names of the table columns that rows were made of, if the file states them."""
         return self._file.description.columns
 
     @property
@@ -106,7 +106,8 @@ class FeatureStore:
 
     @property
     def has_categories(self) -> bool:
-        """Whether values are codes of categories, see graphzero.Categories; -1 is none."""
+        """Whether values are codes of categories, see graphzero.Categories; -1 stands for a missing
+        value."""
         return self._file.description.categories
 
     @property
@@ -127,8 +128,9 @@ class FeatureStore:
     def warm(self) -> None:
         """Reads the file into memory in order, as far as it is not there yet.
 
-        Later random access then finds it there, on huge pages where the kernel has them for files.
-        What lies in memory on small pages is read again for that, unless a process has mapped it.
+        Later random access then finds it there, on huge pages if the kernel supports them for
+        files. Parts that are in memory on small pages are read again to get huge pages, unless a
+        process has mapped them.
         """
         self._file.warm()
 
@@ -144,8 +146,8 @@ class FeatureStore:
     def get_tensor(self) -> Any:
         """The whole matrix as a view: instant for any size, also beyond memory.
 
-        Only what is touched is read, and `torch.from_numpy` takes it as it is. Of a quantised file
-        it is no view but an array in memory, and MemoryError if there is no room for it.
+        Only pages that are touched are read, and `torch.from_numpy` takes the array as it is. For a
+        quantised file the result is an array in memory; raises MemoryError if there is no room.
         """
         return self._file.as_users_type(self._file.view())
 
@@ -173,7 +175,7 @@ class FeatureStore:
         return self._file.as_users_type(found)
 
     def _writable(self, out: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """The memory of `out` as NumPy sees it, once it is known to fit."""
+        """`out` as a NumPy array of the same memory. Raises ValueError if it does not fit."""
         dtype = str(out.dtype).removeprefix("torch.")
         if dtype != self.dtype.label or tuple(out.shape) != shape:
             raise ValueError(

@@ -21,26 +21,26 @@ class Graph(LegacyCalls):
     """A graph on disk, mapped: opening costs the same for any size, and nothing is loaded.
 
     `filename` is a `.gl` file (version 1, or written by GraphZero 0.2) or a dataset directory,
-    which holds `graph.gl`. `symmetric=True` says of a file that cannot say it itself (one of
-    GraphZero 0.2) that the reverse of every edge is stored too, so that its out-edges also serve
-    as in-edges. `verify=True` reads the whole file first and raises FormatError at the first
-    damage.
+    which holds `graph.gl`. `symmetric=True` states, for a file of GraphZero 0.2, which cannot state
+    it itself, that the reverse of every edge is stored too, so that its out-edges also serve as
+    in-edges. `verify=True` reads the whole file first and raises FormatError at the first damage.
 
-    Of a graph with types, ids count from 0 in each type; what is asked about one relation names it
-    by its triple, or by its name if no other has it.
+    In a graph with types, ids count from 0 in each type; an argument `relation` is a triple, or a
+    name that only one relation has.
 
-    `io` says how sampling, walks and negatives read; what they draw is the same:
-      "mapped"  through the mapping; what is not in memory costs a page fault
-      "staged"  hop by hop and step by step, hundreds of places at a time: for files larger than
+    `io` says how sampling, walks and negatives read the file; the draws are the same:
+      "mapped"  through the mapping; a page that is not in memory costs a page fault
+      "staged"  hop by hop and step by step, with hundreds of reads at a time: for files larger than
                 memory
       "auto"    "staged" if the file does not fit into the available memory (also that of a control
                 group), else "mapped"
-    The default is "auto", or what the environment variable GRAPHZERO_TOPOLOGY_IO says.
+    The default is "auto", or the value of the environment variable GRAPHZERO_TOPOLOGY_IO.
 
-    Thread-safe. Picklable: the copy opens the same absolute path again. Arrays that its methods
-    return are views of the mapping: valid for as long as they are referenced, also when the Graph
-    is gone or the file is replaced. They may be written to; the change is private to this process,
-    visible to later reads through this object unless they are staged, and never reaches the file.
+    Thread-safe. Picklable: the copy opens the same absolute path again. Arrays that get_...()
+    methods return are views of the mapping: valid for as long as they are referenced, also when the
+    Graph is gone or the file is replaced. They may be written to; the change is private to this
+    process, visible to later reads through this object unless they are staged, and never reaches
+    the file.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class Graph(LegacyCalls):
 
     @property
     def types(self) -> dict[str, int]:
-        """Types of nodes and how many there are; {"": num_nodes} of a graph without types."""
+        """Number of nodes by type; {"": num_nodes} for a graph without types."""
         return {found.name: found.count for found in self._file.schema.types}
 
     @property
     def relations(self) -> list[RelationName]:
-        """(source type, name, target type) of each relation, views included; [("", "", "")] of a
+        """(source type, name, target type) of each relation, views included; [("", "", "")] for a
         graph without types."""
         return self._file.schema.relation_names
 
     @property
     def time_unit(self) -> str:
-        """Of all times, D, s, ms, us or ns since 1970 in UTC; "" if the file does not say."""
+        """Unit of all times: D, s, ms, us or ns since 1970 in UTC; "" if the file does not say."""
         return self._file.schema.time_unit
 
     @property
@@ -119,10 +119,11 @@ class Graph(LegacyCalls):
     def warm(self) -> None:
         """Reads the file into memory in order, as far as it is not there yet.
 
-        Later random access then finds it there, on huge pages where the kernel has them for files.
-        What lies in memory on small pages is read again for that, unless a process has mapped it.
-        If reads are staged, where rows begin is kept in memory from then on, about a byte for each
-        node: every hop and every step of a walk then waits for one read instead of two.
+        Later random access then finds it there, on huge pages if the kernel supports them for
+        files. Parts that are in memory on small pages are read again to get huge pages, unless a
+        process has mapped them. If reads are staged, row starts are kept in memory from then on,
+        about a byte for each node: every hop and every step of a walk then waits for one read
+        instead of two.
         """
         self._file.warm()
 
@@ -137,9 +138,9 @@ class Graph(LegacyCalls):
     ) -> npt.NDArray[np.integer[Any]]:
         """Targets of the edges that leave the node (or sources of those that enter it): a view.
 
-        The default is "out" because GraphZero 0.2, whose call this is, knows no other; that of
-        sample() is "in", because graph networks aggregate along in-edges.
-        Its type is the stored one: int32 or uint32 for graphs whose ids fit, else int64. The
+        The default is "out" because this is a call of GraphZero 0.2, which has no other direction.
+        The default of sample() is "in", because graph networks aggregate along in-edges.
+        The array has the stored type: int32 or uint32 for graphs whose ids fit, else int64. The
         values are checked, so that a damaged file raises FormatError instead of giving ids that
         do not exist.
         """
@@ -172,10 +173,11 @@ class Graph(LegacyCalls):
     def get_times(
         self, node_id: SupportsIndex, *, direction: Direction = "out", relation: Any = None
     ) -> npt.NDArray[np.int64]:
-        """Since when a sample may have the edges that get_neighbours() gives, in its order: a view.
+        """The times since which a sample may have the edges of get_neighbours(), in its order: a
+        view.
 
-        It is the later of the edge's own time and that of the neighbour. Raises ValueError where
-        neither has one.
+        Each is the later of the edge's own time and the neighbour's time. Raises ValueError if
+        neither edges nor neighbours have times.
         """
         row, stored, number = self._row(node_id, direction, relation)
         times = self._file.topology.slot_times(row, stored, number)

@@ -17,7 +17,7 @@ _MOST_DEPENDENCY = 2**32 - 1
 @dataclass(frozen=True)
 class Labor:
     """LABOR sampling: every node has a random number, and a target takes its k neighbours with the
-    smallest ones. Targets agree on whom they take: same fanout, far fewer different nodes.
+    smallest numbers. Targets prefer the same neighbours: same fanout, far fewer different nodes.
 
     The mean over the drawn edges of a node is unbiased, as it is with independent draws. With
     weights, the sum of `edge_scale` times x is unbiased for the sum of weight times x over all
@@ -25,14 +25,16 @@ class Labor:
     """
 
     layer_dependency: bool = False
-    """One number for all hops: fewer nodes still, but the hops are no longer unbiased together."""
+    """A node has one number for all hops: fewer nodes still, but the hops are no longer unbiased
+    together."""
     batch_dependency: int = 1
-    """kappa, of loaders: from one batch to the next, one node in so many gets a new number, so that
-    a batch finds most of its nodes in the caches that the one before has filled. 1: all are new."""
+    """kappa, for loaders: from one batch to the next, one node in kappa gets a new number, so that
+    a batch finds most of its nodes in the caches that the previous batch has filled. 1: all nodes
+    get new numbers."""
     batch: int = 0
-    """Number of the batch over all epochs, which a loader counts."""
+    """Number of the batch over all epochs; a loader sets it."""
     run_seed: int | None = None
-    """Seed of the run that the batches are of, which a loader gives; None: that of the call."""
+    """Seed of the run that the batch belongs to; a loader sets it. None: the seed of the call."""
 
     def __post_init__(self) -> None:
         kappa = whole_number(self.batch_dependency, "batch_dependency", least=1)
@@ -43,7 +45,7 @@ class Labor:
             raise ValueError(f"batch is {batch}, expected less than 2**63")
 
     def request(self, seed: int) -> _engine.LaborRequest:
-        """As the engine takes it, for a sample with this seed."""
+        """The engine's form of these options, for a sample with this seed."""
         return _engine.LaborRequest(
             run_seed=seed if self.run_seed is None else self.run_seed,
             batch=self.batch,
@@ -52,7 +54,8 @@ class Labor:
         )
 
     def of_batch(self, run_seed: int, batch: int) -> Labor:
-        """For a batch of a loader. Without dependency its numbers follow from its own seed."""
+        """The options for a batch of a loader. Without dependency between batches, the random
+        numbers follow from the batch's own seed."""
         if self.batch_dependency == 1:
             return self
         return replace(self, run_seed=run_seed, batch=batch)
@@ -62,7 +65,8 @@ Sampler: TypeAlias = Literal["neighbour", "labor"] | Labor
 
 
 def labor_of(sampler: Any) -> Labor | None:
-    """None for independent draws. Raises ValueError for what is no sampler."""
+    """The Labor of an argument `sampler`; None for independent draws. Raises ValueError for other
+    values."""
     if isinstance(sampler, Labor):
         return sampler
     if sampler == "labor":
@@ -73,7 +77,7 @@ def labor_of(sampler: Any) -> Labor | None:
 
 
 def labor_of_loader(sampler: Any) -> Labor | None:
-    """labor_of(), of a loader, which says itself which batch of which run it asks for."""
+    """labor_of() for a loader, which sets `batch` and `run_seed` itself."""
     labor = labor_of(sampler)
     if labor is not None and (labor.batch, labor.run_seed) != (0, None):
         raise ValueError(

@@ -1,8 +1,8 @@
 """The calls of GraphZero 0.2 that `sample()` and `random_walk()` have replaced.
 
-They keep their names, arguments and results, so that programs written for it go on as they are; all
-follow out-edges, as they did. get_degree(), get_neighbours(), and of FeatureStore get_data() and
-get_tensor(), are of GraphZero 0.2 too, and have no successor.
+They keep their names, arguments and results, so that programs for GraphZero 0.2 run unchanged; all
+follow out-edges, as before. get_degree(), get_neighbours(), FeatureStore.get_data() and
+FeatureStore.get_tensor() are calls of GraphZero 0.2 too, and have no successor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from graphzero.embedded.sampling import resolve_seed
 
 
 class LegacyCalls(LinkSamplingMixin):
-    """Calls of GraphZero 0.2, for programs that use them. New ones have random_walk(), sample()."""
+    """Calls of GraphZero 0.2, for programs that use them. New programs call random_walk() and
+    sample()."""
 
     def batch_random_walk_uniform(
         self, start_nodes: Ids, walk_length: int, *, seed: int | None = None
@@ -48,9 +49,9 @@ class LegacyCalls(LinkSamplingMixin):
     ) -> Any:
         """K out-neighbours of each node: (len(start_nodes), K).
 
-        A node with fewer gives all of them once, then further uniform draws with replacement; one
-        without any is repeated itself: every entry is a valid row to average over. With
-        return_counts, also min(K, degree) for each node, as a second array.
+        A node with fewer than K neighbours gives each of them once, then uniform draws with
+        replacement; a node without neighbours gives itself. So every entry is a valid row to
+        average over. With return_counts, returns min(K, degree) for each node as a second array.
         """
         ids = id_array(start_nodes, None, "start_nodes")
         if K < 0:

@@ -18,17 +18,17 @@ ExcludeSeedEdges: TypeAlias = bool | Literal["both", "pair", "own"]
 
 @dataclass(frozen=True)
 class Negatives:
-    """Pairs that are to be told from links, drawn by the engine.
+    """Pairs that a model should tell from links, drawn by the engine.
 
     kind: "targets" draws further targets for the source of each link (PyG's triplet), "pairs" draws
     both ends (PyG's binary).
-    amount: for each link; a whole number for targets. The total is rounded up.
+    amount: negatives per link; a whole number for "targets". The total is rounded up.
     weights: "uniform", or "degree": sources by their out-degree, targets by their in-degree.
-    reject: draw again what is an edge of the graph, or a node with itself.
-    candidates: nodes that targets are drawn from, uniformly: ids, of which one that occurs twice is
-    twice as likely, or a bool mask over the nodes; of a client also the name of a split or bool
-    column, which is the way to give many: ids travel with every request. None: all nodes. Ids are
-    those of the graph, also beside links in original ids: find_nodes() translates.
+    reject: draw a pair again if it is an edge of the graph, or a node with itself.
+    candidates: nodes that targets are drawn from uniformly: ids, where an id that occurs twice is
+    twice as likely, or a bool mask over the nodes. With a client also the name of a split or bool
+    column; use that for many candidates, because ids are sent with every request. None: all nodes.
+    Ids are numbers of nodes, even if links are given as original ids: find_nodes() translates.
     source_candidates: the same for the sources of pairs.
     """
 
@@ -87,8 +87,8 @@ class Negatives:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What the ends of negatives are drawn from, as a request has it: ids, the name of a column, or
-    None for all nodes."""
+    """The nodes that ends of negatives are drawn from, in the form of a request: ids, the name of a
+    column, or None for all nodes."""
 
     targets: Int64Array | str | None = None
     sources: Int64Array | str | None = None
@@ -97,7 +97,8 @@ class Candidates:
     def of(
         cls, negatives: Negatives | None, num_nodes: int, num_sources: int | None = None
     ) -> Candidates:
-        """`num_nodes` is how many may be targets; `num_sources`, if that is another number."""
+        """`num_nodes` is the number of nodes that may be targets, `num_sources` of those that may
+        be sources, if it differs."""
         if negatives is None:
             return cls()
         if not isinstance(negatives, Negatives):
@@ -119,7 +120,8 @@ class Candidates:
         return self.targets is None and self.sources is None
 
     def ids(self) -> tuple[Int64Array | None, Int64Array | None]:
-        """Of targets and of sources. Raises ValueError for a name, which a graph does not know."""
+        """Ids of target and of source candidates. Raises ValueError for the name of a column,
+        because a graph has no columns."""
         for given in (self.targets, self.sources):
             if isinstance(given, str):
                 raise ValueError(
@@ -130,7 +132,7 @@ class Candidates:
 
 
 def _as_candidates(given: Any, what: str) -> Any:
-    """A name, an array of ids or a mask, in memory of its own."""
+    """A name as it is, or a copy of an array of ids or of a mask."""
     if given is None or isinstance(given, str):
         return given
     array = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
@@ -140,7 +142,7 @@ def _as_candidates(given: Any, what: str) -> Any:
 
 
 def _same_candidates(one: Any, other: Any) -> bool:
-    """Whether two that _as_candidates() has made are the same."""
+    """Whether two results of _as_candidates() are equal."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.dtype == other.dtype and np.array_equal(one, other)
     return type(one) is type(other) and not isinstance(one, np.ndarray) and bool(one == other)
@@ -164,32 +166,32 @@ def _candidate_ids(given: Any, num_nodes: int, what: str) -> Int64Array | str | 
 
 @dataclass(frozen=True)
 class LinkRequest:
-    """Links, and what belongs to them."""
+    """Links with their negatives, times, and edges to leave out."""
 
     sources: Int64Array
     targets: Int64Array
     num_links: int
-    """How many of the sources and targets, from the first on, are links; the rest are negatives
-    that the caller gives."""
+    """The first num_links of the sources and targets are links; the rest are negatives that the
+    caller gives."""
     negative_kind: NegativeKind | None
     num_negatives: int
-    """To be drawn: in all, for "targets" a multiple of num_links."""
+    """Number of negatives to draw for all links together; for "targets" a multiple of num_links."""
     negative_weights: NegativeWeights
     reject: bool
     exclude: ExcludeSeedEdges
-    """False: nothing. True: edges from the source to the target of a link; "both": and those from
-    its target to its source. These are left out of the whole sample. "pair": all edges between the
-    ends of a link, of the trees of that link only if there are times. "own": of those, the ones
-    that did not exist before the time of the link, which needs times."""
+    """Edges to leave out. False: none. True: edges from the source to the target of a link; "both":
+    also edges from its target to its source; both out of the whole sample. "pair": all edges
+    between the ends of a link, with times only out of the trees of that link. "own": like "pair",
+    but only edges that did not exist before the time of the link; needs times."""
     candidates: Candidates = Candidates()
     relation: int = 0
-    """The number of the relation that the links are of."""
+    """The number of the links' relation."""
     times: Int64Array | None = None
-    """One for each link and for each negative that the caller gives: nothing later is in the trees
-    of their ends, and negatives that are drawn exist then."""
+    """One for each link and for each negative that the caller gives: the trees of its ends contain
+    nothing later, and negatives drawn for a link exist at its time."""
     edge_ids: Int64Array | None = None
-    """Ids of the links' own edges, one for each, which are left out of their trees, and nothing
-    else is. Needs times."""
+    """Ids of the links' own edges, one for each link: only these are left out of their trees. Needs
+    times."""
 
     def __post_init__(self) -> None:
         given = max(len(self.sources), len(self.targets))
@@ -228,16 +230,6 @@ class LinkRequest:
                 "many for each"
             )
 
-    def excluded(self) -> tuple[Int64Array, Int64Array] | None:
-        """Sources and targets of the edges that the whole sample must not have, in a graph without
-        types."""
-        if self.exclude is False or self.times is not None:
-            return None
-        sources, targets = self.sources[: self.num_links], self.targets[: self.num_links]
-        if self.exclude is True:
-            return sources, targets
-        return np.concatenate([sources, targets]), np.concatenate([targets, sources])
-
 
 def link_request(
     sources: Int64Array,
@@ -251,10 +243,10 @@ def link_request(
     times: Int64Array | None = None,
     edge_ids: Int64Array | None = None,
 ) -> LinkRequest:
-    """For links as given; with num_links, what follows those are negatives as given.
+    """A request for these links. With num_links, pairs after the first num_links are negatives.
 
-    `exclude` is None for the default: links with times leave out their own edges, which give the
-    answer away; others nothing.
+    `exclude` None is the default: without times nothing is left out; with times the links' own
+    edges are left out, because they give the answer away.
     """
     if exclude is None:
         exclude = "own" if times is not None and edge_ids is None else False

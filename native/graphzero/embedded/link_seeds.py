@@ -1,4 +1,4 @@
-"""The seeds of a sample around links: their ends, and those of negatives, which are drawn here.
+"""The seeds of a sample around links: the ends of links and of negatives, which are drawn here.
 
 The daemon and `Graph.sample_links` both call `draw_links`.
 """
@@ -31,26 +31,26 @@ class LinkSeeds:
     """The seeds of a sample around links, and where each end is among them."""
 
     by_type: TypedIds
-    """By the number of their type, in schema order."""
+    """Seeds by the number of their type, in schema order."""
     source_index: Int64Array
-    """Local ids among the nodes of the source type: of the links, then of negative pairs."""
+    """Local ids of sources among the nodes of the source type: of links, then of negative pairs."""
     target_index: Int64Array
-    """Local ids among those of the target type: of the links, then of the negatives; those of link
-    i come together."""
+    """Local ids of targets among the nodes of the target type: of links, then of negatives.
+    Negative targets of one link are adjacent."""
     times: Int64Array | None = None
-    """Of each seed, if links have times."""
+    """Time of each seed, if links have times."""
     link_of_tree: tuple[Int64Array, Int64Array] | None = None
-    """Seeds that belong to a link, as their numbers over all types, and the numbers of the links:
-    its ends, and the ends of negatives drawn for it. Only if links have times."""
+    """(numbers of seeds over all types, numbers of their links). A link's seeds are its ends, and
+    the ends of negatives drawn for it. Only if links have times."""
 
     @property
     def seeds(self) -> Int64Array:
-        """Of a graph without types."""
+        """The seeds in a graph without types."""
         ((_, seeds),) = self.by_type
         return seeds
 
     def indices(self) -> dict[str, Int64Array]:
-        """By the names that they have in a batch."""
+        """Both indices by their names in a batch."""
         return {"source_index": self.source_index, "target_index": self.target_index}
 
 
@@ -62,11 +62,11 @@ def draw_links(
     seed: int,
     threads: int | None = None,
 ) -> LinkSeeds:
-    """Draws the negatives. Seeds are the sorted different ends of each type, or all of them, if
-    disjoint or with times.
+    """Draws the negatives. Seeds are the different ends of each type, sorted; if the sample is
+    disjoint or has times, they are all ends, repeats included.
 
-    Disjoint seeds are sources, then targets; negative targets come link by link in rounds, so that
-    (position - number of links) % number of links is the link.
+    Disjoint seeds are sources, then targets. Negative targets come in rounds, one of each link, so
+    that (position - number of links) % number of links is the link.
     """
     relation = graph.schema.relations[request.relation]
     negatives = request.num_negatives
@@ -87,7 +87,7 @@ def draw_links(
     by_type: TypedIds
     if disjoint or request.times is not None:
         _fill(source_index, np.arange)
-        before = num_sources if one_type else 0  # seeds of the target type that are sources
+        before = num_sources if one_type else 0  # seeds of the same type before the targets
         _fill(target_index, _counting_from(before))
         if request.negative_kind == "targets" and negatives:
             _order_by_round(targets[-negatives:], target_index[-negatives:], request.num_links)
@@ -104,7 +104,7 @@ def draw_links(
     result = LinkSeeds(by_type, source_index, target_index)
     if request.times is None:
         return result
-    # Sources come before targets unless the order of their types says otherwise.
+    # Seeds are in the order of their types: targets come first if their type does.
     first = (0, num_sources) if relation.source <= relation.target else (num_targets, 0)
     return replace(result, **_times_of_seeds(request, num_sources, num_targets, first))
 
@@ -112,8 +112,8 @@ def draw_links(
 def _times_of_seeds(
     request: LinkRequest, num_sources: int, num_targets: int, first: tuple[int, int]
 ) -> dict[str, Any]:
-    """The fields of LinkSeeds that only links with times have; `first` are the numbers of the first
-    source and of the first target over all seeds."""
+    """The fields of LinkSeeds for links with times. `first` has the numbers, over all seeds, of the
+    first source and of the first target."""
     assert request.times is not None
     given_times, num_links = request.times, request.num_links
     times = _engine.work_ids(num_sources + num_targets)
@@ -130,7 +130,7 @@ def _times_of_seeds(
     )
     for offset, given, count in sides:
         _copy(given_times[:given], times[offset : offset + given])
-        # Negatives that are drawn come in rounds over the links.
+        # Drawn negatives come in rounds over the links.
         _fill(
             times[offset + given : offset + count],
             lambda begin, end: given_times[np.arange(begin, end) % num_links],
@@ -144,7 +144,7 @@ def _times_of_seeds(
 
 @dataclass(frozen=True)
 class LinkExclusions:
-    """Arguments of draw_typed()."""
+    """Arguments of draw_typed() that leave out edges."""
 
     exclude: list[ExcludedPairs] = field(default_factory=list)
     exclude_in_trees: list[ExcludedInTrees] = field(default_factory=list)
@@ -152,14 +152,14 @@ class LinkExclusions:
 
 
 def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> LinkExclusions:
-    """The edges that a sample around links must not have: those of the links, in their relation and
-    wherever else it shows: its view, or what it is a view of, and its declared inverse."""
+    """The edges that a sample around links must not have: those of the links in their relation, in
+    its view (or the relation that it is a view of) and in its declared inverse."""
     if request.exclude is False and request.edge_ids is None:
         return LinkExclusions()
     found = schema.relations[request.relation]
     both = request.exclude in ("both", "pair", "own")
-    # The reverse of an undirected edge is the edge. In graphs without types and times, callers say
-    # whether they want that.
+    # An undirected edge is its own reverse. In graphs without types and times, callers choose with
+    # `exclude` whether reverses are left out.
     both |= found.symmetric and (schema.typed or request.times is not None)
     places = _same_edges(schema, request.relation, both=both and found.source == found.target)
     ends = request.sources[: request.num_links], request.targets[: request.num_links]
@@ -171,7 +171,7 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
         ways = [_turned(ends, turned) for other, turned in places if other == number]
         edge_ids = request.edge_ids
         if edge_ids is not None and schema.relations[number].base != found.base:
-            edge_ids = None  # an inverse numbers its edges in its own way
+            edge_ids = None  # an inverse has edge ids of its own
         in_trees.append(
             ExcludedInTrees(
                 number,
@@ -185,8 +185,8 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
 
 
 def _same_edges(schema: Schema, relation: int, *, both: bool) -> list[tuple[int, bool]]:
-    """Relations that have the same edges, and whether the ends are exchanged there; with `both`,
-    each way round."""
+    """Relations that have the same edges, each with whether its source and target are exchanged;
+    with `both`, each relation both ways."""
     own = schema.relations[relation]
     base = schema.relations[own.base]
     found = []
@@ -215,8 +215,8 @@ def _merged(pairs: list[ExcludedPairs]) -> list[ExcludedPairs]:
     ]
 
 
-# How many ids are copied before the call looks again whether it is to stop. Arrays of this size are
-# made on the way, without counting against the memory of the request: they are small.
+# Ids that are copied between two checks whether the call must stop. Temporary arrays of this size
+# do not count against the memory of the request, because they are small.
 _COPIED_AT_ONCE = 1 << 17
 
 
@@ -229,7 +229,7 @@ def _counting_from(first: int) -> Callable[[int, int], Int64Array]:
 
 
 def _joined(pieces: list[tuple[Int64Array, Int64Array | None]]) -> Int64Array:
-    """Arrays after each other; of one with numbers, the items at these places."""
+    """Concatenates arrays; of an array with `places`, only the items at these places."""
     sizes = [len(values if places is None else places) for values, places in pieces]
     joined = _engine.work_ids(sum(sizes))
     at = 0
@@ -246,7 +246,7 @@ def _items_at(values: Int64Array, places: Int64Array | None) -> Callable[[int, i
 
 
 def _fill(to: Int64Array, items: Callable[[int, int], Int64Array]) -> None:
-    """Puts items(begin, end) at these places, a piece at a time."""
+    """Fills to[begin:end] with items(begin, end), a piece at a time."""
     for begin in range(0, len(to), _COPIED_AT_ONCE):
         _engine.check_stopped()
         end = min(begin + _COPIED_AT_ONCE, len(to))
@@ -254,12 +254,12 @@ def _fill(to: Int64Array, items: Callable[[int, int], Int64Array]) -> None:
 
 
 def _order_by_round(targets: Int64Array, index: Int64Array, links: int) -> None:
-    """Reorders targets that come link by link; index[i] becomes the place of the i-th of them."""
+    """Reorders targets from link by link to rounds; index[i] becomes the new place of target i."""
     each = len(targets) // links
     first = int(index[0])
     by_link = _engine.work_ids(len(targets))
     _copy(targets, by_link)
-    # Not turn by turn: that would be a loop in Python over millions of them for a single link.
+    # Without a loop over rounds: a single link can have millions of them.
 
     def in_rounds(begin: int, end: int) -> Int64Array:
         at = np.arange(begin, end)
@@ -281,13 +281,13 @@ def _draw_negatives(
     seed: int,
     threads: int | None,
 ) -> None:
-    """Fills the arrays; `sources` is empty where only targets are drawn."""
+    """Fills the arrays; `sources` is empty if only targets are drawn."""
     given: Int64Array = np.empty(0, np.int64)
     if request.negative_kind == "targets":
         given = _engine.work_ids(request.num_negatives)
         each = request.num_negatives // request.num_links
         _fill(given, lambda begin, end: request.sources[np.arange(begin, end) // each])
-        sources = given  # the engine writes back what it was given
+        sources = given  # the engine writes the given sources back
     times = None
     if request.times is not None:
         times = _engine.work_ids(request.num_negatives)
@@ -312,7 +312,7 @@ def _draw_negatives(
 
 
 def _times_of_drawn(request: LinkRequest, numbers: Int64Array) -> Int64Array:
-    """Negative targets come link by link, pairs in rounds over the links."""
+    """Times of drawn negatives: targets are drawn link by link, pairs in rounds over the links."""
     assert request.times is not None
     if request.negative_kind == "targets":
         return request.times[numbers // (request.num_negatives // request.num_links)]

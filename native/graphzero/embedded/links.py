@@ -53,26 +53,29 @@ class LinkSamplingMixin(SamplingMixin):
         threads: int | None = None,
         max_edges: int = _engine.DEFAULT_MAX_EDGES,
     ) -> Any:
-        """Samples around the ends of links and of negatives, which are drawn for them.
+        """Samples around the ends of links, and of negatives that are drawn for them.
 
-        Gives SampledLinks, or a TypedSample of a graph with types.
+        Returns SampledLinks, or a TypedSample for a graph with types.
 
-        relation: what the links are of, in a graph with types. Sources are then nodes of its source
-        type, targets of its target type, and source_index and target_index are positions in n_id of
-        these types.
-        time: of each link, or one for all. Nothing later is in the trees of its ends, and negatives
-        exist at the time of their link: at that of link i modulo links, if they are pairs.
+        relation: the relation of the links, in a graph with types. Sources are then nodes of its
+        source type, targets of its target type, and source_index and target_index are positions in
+        n_id of these types.
+        time: the time of each link, or one for all. The trees of its ends contain nothing later,
+        and negatives exist at the time of their link; the link of negative pair i is i modulo the
+        number of links.
         exclude_seed_edges: which edges to leave out, because a model would see the answer in them.
           False   none
-          True    those from source to target of a link of this call, "both" their reverses too; in
-                  the whole sample
+          True    edges from source to target of a link of this call, "both" their reverses too; out
+                  of the whole sample
           "pair"  all edges between the ends of a link; with times only in the trees of that link
-          "own"   of those, the ones that did not exist before its time: earlier ones are history
+          "own"   like "pair", but only edges that did not exist before the link's time: earlier
+                  ones are history
           None    "own" with times, else False
-        It holds for the relation, its view, or what it is a view of, and its declared inverse.
-        link_edge_ids: of links with times that come after their edges: the ids of these, which are
-        left out in place of anything else.
-        The rest is as in sample().
+        This holds in the relation, in its view (or the relation that it is a view of) and in its
+        declared inverse.
+        link_edge_ids: for links whose times come after their edges: the ids of these edges; only
+        they are left out.
+        The other arguments are as in sample().
         """
         schema = self._file.schema
         number = _relation_number(schema, relation)

@@ -1,4 +1,4 @@
-"""What sampling and walking give, embedded and through a daemon.
+"""Results of sampling and of random walks, embedded and through a daemon.
 
     SampleResult          the fields that every sample has
     ├── SampledSubgraph   Graph.sample(): NumPy arrays that own their memory
@@ -27,8 +27,8 @@ class SampleResult:
     """A subgraph that was drawn, as arrays or tensors. Local ids are positions in n_id."""
 
     n_id: Any
-    """int64: global ids. The seeds as given come first, repeats included: n_id[:batch_size]. Then
-    the others as they were found."""
+    """int64: global ids. The seeds as given come first, repeats included: n_id[:batch_size]. The
+    other nodes follow in the order in which they were found."""
     edge_index: Any
     """int64, (2, edges): local source and target of each edge, hop by hop."""
     e_id: Any
@@ -44,24 +44,24 @@ class SampleResult:
     seed_time: Any
     """int64: the time of each seed; None unless the sample was drawn by time."""
     edge_scale: Any
-    """float32: what each edge counts for, so that the sum of edge_scale times x over the drawn
-    edges of a node is unbiased for that of weight times x over all; None unless the sample is a
-    LABOR sample by weight."""
+    """float32: a factor for each edge. The sum of edge_scale times x over the drawn edges of a node
+    is an unbiased estimate of the sum of weight times x over all its edges. None unless the sample
+    is a LABOR sample by weight."""
     batch_size: int
     """Number of seeds."""
     num_sampled_nodes: list[int]
-    """Nodes that are new: the seeds, then each hop. Zeros are kept."""
+    """Number of seeds, then of new nodes in each hop. Zeros are kept."""
     num_sampled_edges: list[int]
-    """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
+    """Number of edges of each hop. Zeros are kept. Empty if the edges are not the drawn ones."""
     seed: int
-    """Draws the same sample again."""
+    """With this seed, the same call draws the same sample again."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledSubgraph(SampleResult):
     """What `Graph.sample` drew: the fields of SampleResult as NumPy arrays.
 
-    `Batch` is its twin that a daemon makes; the same seed draws the same.
+    `Batch` is the corresponding result of a daemon; the same seed draws the same sample.
     """
 
     n_id: Int64Array
@@ -87,22 +87,22 @@ class SampledLinks(SampledSubgraph):
     """
 
     num_links: int = 0
-    """How many entries of source_index and target_index, from the first on, are links; the rest are
+    """The first num_links entries of source_index and target_index are links; the rest are
     negatives."""
 
     @property
     def sample(self) -> SampledSubgraph:
-        """This object itself, for code from when the sample was a field of it."""
+        """This object itself, for older code, which found the sample in this field."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """What `random_walk` drew, of a Graph (NumPy arrays) or of a client (tensors as in a Batch)."""
+    """Result of random_walk() of a Graph (NumPy arrays) or of a client (tensors as in a Batch)."""
 
     nodes: Any
     """int64, (walks, length + 1), start included. After a dead end the last node is repeated."""
     lengths: Any
-    """int64: steps that each walk really took: nodes[i, : lengths[i] + 1] is the walk."""
+    """int64: steps that each walk took before a dead end: nodes[i, : lengths[i] + 1] is walk i."""
     seed: int
-    """Draws the same walks again."""
+    """With this seed, the same call draws the same walks again."""

@@ -122,19 +122,20 @@ class SamplingMixin:
         each node that has edges draws exactly that many. `weighted` draws in proportion to the edge
         weights; edges of weight zero are never taken.
 
-        sampler: "labor", or a gz.Labor with options, makes nodes of a hop agree on whom they draw:
-        the same fanout, far fewer different nodes. With weights the sample has edge_scale.
+        sampler: "labor", or a gz.Labor with options, makes nodes of a hop prefer the same
+        neighbours: the same fanout, far fewer different nodes. With weights the sample has
+        edge_scale.
 
-        seeds: ids of nodes; of a graph with types {type: ids} or (type, ids), and the result is a
+        seeds: ids of nodes; for a graph with types {type: ids} or (type, ids), and the result is a
         TypedSample, which reads like PyG's HeteroData.
-        fanout: of a graph with types one list for all relations, or one for each,
+        fanout: for a graph with types one list for all relations, or one for each,
         {(source, name, target): list}, with default_fanout for the others.
 
-        time: the time of each seed (integers on the graph's scale, or dates), or one for all of
-        them; "own" for the time that each has in the graph. Nothing later is in the seed's tree,
-        and disjoint is implied. time_strict leaves out what is exactly as late; time_window, what
-        is older than that long before; temporal_strategy "last" takes the latest edges instead of
-        any.
+        time: the time of each seed (integers on the graph's scale, or dates), or one for all seeds;
+        "own" for the time that each seed has in the graph. The seed's tree contains nothing later,
+        and disjoint is implied. time_strict also leaves out edges and nodes of exactly that time;
+        time_window leaves out those that are older than the seed's time minus the window;
+        temporal_strategy "last" takes the latest edges instead of random ones.
 
         direction "in" follows edges from target to source, as graph networks aggregate, and is the
         default; edge_index is (source, target) either way. Raises ValueError if the file does not
@@ -142,11 +143,11 @@ class SamplingMixin:
         if a hop would draw more than max_edges.
 
         disjoint: every seed has a tree of its own, whose nodes are shared with no other; `batch`
-        tells them apart.
+        has the seed of each node.
         subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
         each, "induced" all edges between the nodes that were found.
-        exclude: sources and targets of edges that the sample must not have; they are left out
-        before anything is drawn. Of a graph with types {relation: (sources, targets)}.
+        exclude: (sources, targets) of edges that the sample must not have; they are left out before
+        anything is drawn. For a graph with types {relation: (sources, targets)}.
         """
         schema = self._file.schema
         by_type = seeds_of_types(schema, seeds)
@@ -190,14 +191,14 @@ class SamplingMixin:
     ) -> Walks:
         """Walks of `length` steps along out-edges, one per start.
 
-        p and q are those of node2vec: going back to the previous node counts 1/p, to a node that
-        the previous one has an edge to 1, to any other 1/q; with `weighted`, times the edge's
-        weight. A step goes back to the start with probability `restart`. A walk that finds no edge
-        to follow ends there.
+        p and q are those of node2vec: a step back to the previous node has weight 1/p, to a node
+        that the previous one has an edge to 1, to any other node 1/q; with `weighted`, times the
+        edge's weight. A step goes back to the start with probability `restart`. A walk ends at a
+        node without an edge to follow.
 
-        metapath: relations of a graph with types that steps follow one after the other, from their
-        sources to their targets, and then from the first again. Starts are nodes of the first
-        one's source type; column i of `nodes` has nodes of the type where step i - 1 ended.
+        metapath: relations of a graph with types. Steps follow them one after the other, from
+        source to target, and begin again with the first. Starts are nodes of the first relation's
+        source type; column i of `nodes` has nodes of the type where step i - 1 ended.
         """
         schema = self._file.schema
         ids = id_array(starts, None, "starts")
@@ -250,8 +251,8 @@ def temporal_rule(
     window: Any,
     strategy: TemporalStrategy,
 ) -> Temporal | None:
-    """None for a sample that is not by time, which the other arguments make no sense for. Of one
-    that is, `times` is None for each seed's own."""
+    """None for a sample that is not by time; the other arguments are then errors. For a sample by
+    time, `times` None stands for each seed's own time."""
     if strategy not in ("uniform", "last"):
         raise ValueError(f'temporal_strategy is {strategy!r}, expected "uniform" or "last"')
     if is_temporal:
@@ -265,7 +266,7 @@ def temporal_rule(
 
 
 def _excluded(schema: Schema, exclude: Any) -> list[ExcludedPairs]:
-    """{relation: (sources, targets)}; of a graph without types (sources, targets)."""
+    """Parses {relation: (sources, targets)}, or (sources, targets) for a graph without types."""
     if exclude is None:
         return []
     if not schema.typed:

@@ -1,4 +1,4 @@
-"""Samples and walks of an open topology, step by step: drawn first, placed afterwards.
+"""Samples and walks of an open topology. A sample is drawn first, then copied to its place.
 
 `Graph` (sample_calls.py) and the daemon both call these. The draws depend on the file, the
 arguments and the seed, never on threads or processes.
@@ -13,7 +13,6 @@ import numpy as np
 
 from graphzero import _engine
 from graphzero.base.result_arrays import result_array
-from graphzero.embedded.labor import Labor
 from graphzero.embedded.results import Int64Array, SampledSubgraph
 from graphzero.files.topology_file import Direction, TopologyFile
 
@@ -25,58 +24,18 @@ SUBGRAPHS: dict[str, _engine.Subgraph] = {
     "induced": _engine.Subgraph.INDUCED,
 }
 
-_SEED_BITS = 63  # fits a signed 64-bit integer wherever a seed may travel
+_SEED_BITS = 63  # fits into a signed 64-bit integer
 
 
 def sampling_direction(direction: Direction | None) -> Direction:
-    """The direction that a call follows edges in, checked; None is the default."""
+    """The checked direction in which a call follows edges; None stands for "in"."""
     if direction not in (None, "in", "out"):
         raise ValueError(f'direction is {direction!r}, expected "in", "out" or None')
     return "in" if direction is None else direction
 
 
-def draw(
-    graph: TopologyFile,
-    ids: Int64Array,
-    fanout: Sequence[int],
-    *,
-    replace: bool,
-    weighted: bool,
-    direction: Direction | None,
-    seed: int,
-    max_edges: int,
-    threads: int | None = None,
-    disjoint: bool = False,
-    subgraph: str = "directional",
-    exclude: tuple[Int64Array, Int64Array] | None = None,
-    labor: Labor | None = None,
-) -> _engine.NeighbourSample:
-    """The first half of `Graph.sample`: afterwards sizes are known, and copy_to() places it."""
-    resolved = sampling_direction(direction)
-    if subgraph not in SUBGRAPHS:
-        raise ValueError(f"subgraph is {subgraph!r}, expected one of {', '.join(SUBGRAPHS)}")
-    return _engine.sample_neighbours(
-        graph.topology,
-        ids,
-        as_fanout(fanout),
-        adjacency=graph.stored_adjacency(resolved),
-        expand_targets=resolved == "in",
-        replace=replace,
-        weighted=weighted,
-        seed=seed,
-        max_edges=max_edges,
-        threads=thread_count(threads),
-        disk=graph.disk,
-        disjoint=disjoint,
-        subgraph=SUBGRAPHS[subgraph],
-        exclude_sources=None if exclude is None else exclude[0],
-        exclude_targets=None if exclude is None else exclude[1],
-        labor=None if labor is None else labor.request(seed),
-    )
-
-
 def place(drawn: _engine.NeighbourSample, seed: int, threads: int | None = None) -> SampledSubgraph:
-    """The second half of `Graph.sample`: the arrays, in memory of their own."""
+    """The second half of `Graph.sample`: copies the sample into new arrays."""
     edges = drawn.num_edges
     result = SampledSubgraph(
         n_id=result_array(drawn.num_nodes, np.int64),
@@ -117,7 +76,7 @@ def walk_into(
     threads: int | None = None,
     metapath: Sequence[int] = (),
 ) -> None:
-    """`Graph.random_walk` into arrays that the caller gives; `metapath` are relations' numbers."""
+    """`Graph.random_walk` into the caller's arrays; `metapath` has numbers of relations."""
     if metapath or graph.schema.typed:
         if not metapath:
             raise ValueError(
@@ -157,7 +116,7 @@ def walk_into(
 
 
 def as_fanout(fanout: Iterable[int], what: str = "fanout") -> list[int]:
-    """Edges per node for each hop, checked; `what` is the caller's name for it."""
+    """Edges per node for each hop, checked; `what` names the argument in messages."""
     try:
         hops = list(fanout)
     except TypeError:
@@ -181,7 +140,7 @@ def _edges_of_hop(hop: int, edges: Any, what: str) -> int:
 
 
 def resolve_seed(seed: int | None) -> int:
-    """The seed as given, or a fresh one: different in every call and every process."""
+    """The given seed, or a fresh one that differs in every call and every process."""
     if seed is None:
         return secrets.randbits(_SEED_BITS)
     try:
@@ -194,7 +153,7 @@ def resolve_seed(seed: int | None) -> int:
 
 
 def thread_count(threads: int | None) -> int:
-    """As the engine takes it: 0 is its whole budget."""
+    """The number for the engine; 0, its whole budget, for None."""
     if threads is None:
         return 0
     if threads < 1:

@@ -1,7 +1,7 @@
-"""Arguments of samples by type, relation and time: as users give them, to what the engine takes.
+"""Converts arguments by type, relation and time from the users' forms to the engine's.
 
-`Graph` and clients share them. A graph without types has one type and one relation, so that the
-same code serves both; only the forms differ in which users write seeds and fanouts.
+`Graph` and clients share this code. A graph without types has one type and one relation, so the
+same code serves both kinds of graphs; only the forms of seeds and fanouts differ.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from graphzero.base.ids import Ids, id_array
 from graphzero.base.numbers import whole_number
 from graphzero.embedded.results import Int64Array
 from graphzero.embedded.sampling import as_fanout
+from graphzero.files.column_types import NO_TIME
 from graphzero.files.schema import Schema, type_text
 
-# {type: ids}, or (type, ids); of a graph without types just ids.
+# {type: ids}, or (type, ids); for a graph without types just ids.
 Seeds: TypeAlias = Mapping[str, Ids] | tuple[str, Ids] | Ids
-# Edges per hop, for all relations or by relation, which its name stands for if it is the only one.
+# Edges per hop, for all relations or by relation: its triple, or a name that only one relation has.
 Fanout: TypeAlias = Iterable[int] | Mapping[Any, Iterable[int]]
-# One time for each seed, or one for all; "own"; of a client also the name of a column.
+# One time for each seed, or one for all; "own"; with a client also the name of a column.
 Times: TypeAlias = Any
-# What is no time: NumPy's NaT.
-NO_TIME = -(2**63)
 
 TypedIds: TypeAlias = list[tuple[int, Int64Array]]
 """Seeds by the number of their type, in schema order."""
 
 
 def seeds_of_types(schema: Schema, seeds: Seeds, what: str = "seeds") -> TypedIds:
-    """Raises InputError, TypeError and the like for what is none. Ranges of ids are not checked."""
+    """The ids of seeds by type. Raises InputError, TypeError or ValueError for other forms. Does
+    not check that nodes with these ids exist."""
     given = seeds_by_type(schema, seeds, what)
     return [
         (number, id_array(_on_cpu(ids), None, f"{what}{type_text(schema, number)}"))
@@ -44,7 +44,7 @@ def seeds_of_types(schema: Schema, seeds: Seeds, what: str = "seeds") -> TypedId
 
 
 def seeds_by_type(schema: Schema, seeds: Seeds, what: str = "seeds") -> dict[int, Any]:
-    """What was given for each type that was named, by its number, in schema order."""
+    """The seeds that the user gave, by the number of their type, in schema order."""
     if isinstance(seeds, tuple) and len(seeds) == 2 and isinstance(seeds[0], str):
         seeds = {seeds[0]: seeds[1]}
     if isinstance(seeds, Mapping):
@@ -67,8 +67,8 @@ def fanout_of_relations(
 ) -> list[list[int]]:
     """Edges per hop of every relation, views included.
 
-    A relation that a mapping leaves out is an error unless there is a default: who forgets one
-    would train on a part of the graph without noticing.
+    A relation that a mapping leaves out is an error unless there is a default: a user who forgot
+    one would train on a part of the graph without noticing.
     """
     if not isinstance(fanout, Mapping):
         if default is not None:
@@ -105,12 +105,12 @@ def fanout_of_relations(
 
 @dataclass(frozen=True, eq=False)
 class SeedTimes:
-    """Where the times of seeds come from: exactly one of these."""
+    """Where the times of seeds come from: exactly one field is set."""
 
     values: Int64Array | None = None
-    """One for each seed, of all types in schema order."""
+    """One time for each seed, all types in schema order."""
     own: bool = False
-    """Each seed's own, as the graph has it."""
+    """Each seed's own time in the graph."""
     columns: tuple[str, ...] = ()
     """Names of columns, one for each type that has seeds. Only a daemon has columns."""
 
@@ -118,7 +118,8 @@ class SeedTimes:
 def seed_times(
     schema: Schema, time: Times, seeds: Sequence[tuple[int, Sized]], what: str = "time"
 ) -> SeedTimes | None:
-    """None for a sample that is not by time. Of the seeds, types and numbers count."""
+    """None for a sample that is not by time. Of `seeds`, only the types and the number of seeds of
+    each type are used."""
     if time is None:
         return None
     if isinstance(time, str):
@@ -152,14 +153,14 @@ def seed_times(
 
 
 def time_array(time: Any, count: int, unit: str, what: str = "time") -> Int64Array:
-    """`count` times on the graph's scale; one that is given alone stands for all of them."""
+    """`count` times on the graph's scale; a single time stands for all of them."""
     array = np.asarray(_on_cpu(time))
     if array.dtype == object:
         array = _dates_of_objects(array, what)
     if array.dtype.kind == "M":
         array = _in_unit(array, "datetime64", unit, what)
     elif array.size == 0 and array.ndim == 1:
-        array = np.empty(0, np.int64)  # an empty list is of floats
+        array = np.empty(0, np.int64)  # NumPy makes floats of an empty list
     elif array.dtype.kind not in "iu":
         raise TypeError(f"{what}: found {array.dtype}, expected integers or dates")
     if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
@@ -180,7 +181,7 @@ def time_array(time: Any, count: int, unit: str, what: str = "time") -> Int64Arr
 
 
 def time_window(schema: Schema, window: Any) -> int:
-    """How far back a sample may look, on the graph's scale; 0 for as far as there is."""
+    """How far back a sample may look, on the graph's scale; 0 for no limit."""
     if window is None:
         return 0
     if isinstance(window, timedelta | np.timedelta64):
@@ -193,15 +194,15 @@ def time_window(schema: Schema, window: Any) -> int:
 
 
 def _in_unit(array: npt.NDArray[Any], kind: str, unit: str, what: str) -> npt.NDArray[np.int64]:
-    """Dates or spans as numbers of the graph's unit. Nothing is rounded: whether an edge may be
-    seen would depend on it."""
+    """Dates or spans as numbers of the graph's unit. Nothing is rounded, because rounding could
+    decide whether a sample has an edge."""
     if not unit:
         raise ValueError(
             f"{what}: found {array.dtype}, but the graph does not say in which unit its times "
             "count; give them as int64 on its scale"
         )
     times = array.astype(f"{kind}[{unit}]")
-    # What was rounded, or did not fit, is another time on the way back.
+    # A time that was rounded, or did not fit, differs when it is converted back.
     unequal = np.flatnonzero((times.astype(array.dtype) != array) & ~np.isnat(array))
     if unequal.size:
         value = array.reshape(-1)[unequal[0]]

@@ -1,11 +1,11 @@
-"""What sampling gives of a graph with types: fields by type and relation, as in HeteroData of PyG.
+"""Samples of a graph with types: fields by type and relation, as in PyG's HeteroData.
 
     TypedResult           the fields that every typed sample has
     ├── TypedSample       Graph.sample(): NumPy arrays that own their memory
     └── TypedBatch        Client.sample() and loaders: torch tensors where torch is installed, with
                           the columns of nodes and edges beside them (client/typed_batch.py)
 
-Fields of a type are items by its name, those of a relation by its triple.
+sample[name] has the fields of a type, sample[triple] those of a relation.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ _DICT = "_dict"
 class Fields:
     """Fields of one type or relation: attributes (`fields.x`) and items (`fields["x"]`).
 
-    Those that a sample may lack (e_id of a graph without edge ids) are None, but no items.
+    A field that the sample lacks (e_id of a graph without edge ids) is None as an attribute, and no
+    item.
     """
 
     _optional: tuple[str, ...] = ()
     _facts: tuple[str, ...] = ()
 
     def __init__(self, owner: str, tensors: dict[str, Any]) -> None:
-        """`owner` is what messages call it."""
+        """`owner` names the type or relation in messages."""
         self._owner = owner
         self._tensors: dict[str, Any] | None = tensors
 
     def keys(self) -> list[str]:
-        """Names of the tensors: the topology's, then the columns."""
+        """Names of the tensors: those of the topology, then the columns."""
         return list(self._held())
 
     def __iter__(self) -> Iterator[str]:
@@ -54,7 +55,7 @@ class Fields:
         self._held()[name] = tensor
 
     def __getattr__(self, name: str) -> Any:
-        # Only for what is not an ordinary attribute; private names are never fields.
+        # Called only for names that are no ordinary attributes; private names are never fields.
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._optional and name not in self._held():
@@ -71,7 +72,7 @@ class Fields:
             self[name] = value
 
     def facts(self) -> dict[str, Any]:
-        """What it has beside tensors."""
+        """The values beside tensors, such as batch_size, by name."""
         return {name: getattr(self, name) for name in self._facts}
 
     def _held(self) -> dict[str, Any]:
@@ -93,10 +94,11 @@ class Fields:
 
 
 class NodeFields(Fields):
-    """Of the nodes of one type in a sample, and their columns. Local ids are positions in n_id.
+    """Fields of the nodes of one type in a sample, and their columns. Local ids are positions in
+    n_id.
 
     n_id: int64, ids within the type. The seeds of the type as given come first, repeats included:
-    n_id[:batch_size]. Then the others as they were found.
+    n_id[:batch_size]. The other nodes follow in the order in which they were found.
     batch: int64, the number of the seed that each node was found from, counted over the seeds of
     all types in schema order; None unless disjoint.
     """
@@ -114,7 +116,7 @@ class NodeFields(Fields):
     ) -> None:
         super().__init__(owner, tensors)
         self.num_sampled_nodes = num_sampled_nodes
-        """Nodes that are new: the seeds, then each hop. Zeros are kept."""
+        """Number of seeds, then of new nodes in each hop. Zeros are kept."""
         self.batch_size = batch_size
         """Number of seeds of this type."""
 
@@ -127,13 +129,14 @@ class NodeFields(Fields):
 
 
 class EdgeFields(Fields):
-    """Of the edges of one relation in a sample, and their columns.
+    """Fields of the edges of one relation in a sample, and their columns.
 
     edge_index: int64, (2, edges): local source, a position in n_id of the source type, and local
-    target, one in n_id of the target type, hop by hop.
+    target, a position in n_id of the target type, hop by hop.
     e_id: int64, input row of each edge; None if the relation stores no edge ids.
     edge_weight: float32; None if the relation stores no weights.
-    edge_scale: float32, what each edge counts for; None unless a LABOR sample by weight.
+    edge_scale: float32, a factor for each edge (see SampleResult); None unless the sample is a
+    LABOR sample by weight.
     """
 
     _optional = _EDGE_FIELDS
@@ -144,7 +147,8 @@ class EdgeFields(Fields):
     ) -> None:
         super().__init__(owner, tensors)
         self.num_sampled_edges = num_sampled_edges
-        """Edges of each hop. Zeros are kept. Empty if the edges are not those that were drawn."""
+        """Number of edges of each hop. Zeros are kept. Empty if the edges are not the drawn
+        ones."""
 
     @property
     def num_edges(self) -> int:
@@ -156,14 +160,14 @@ class TypedResult:
 
         sample["user"].n_id                             fields of a type
         sample["user", "rates", "movie"].edge_index     fields of a relation
-        sample["rates"], sample["user", "movie"]        if only one relation is called so, leads so
-        sample.x_dict, sample.edge_index_dict           one field of all that have it, by name
+        sample["rates"], sample["user", "movie"]        the same, if only one relation matches
+        sample.x_dict, sample.edge_index_dict           one field of all types or relations, by name
 
     All types and relations are there, empty ones too.
     """
 
     seed: int
-    """Draws the same sample again."""
+    """With this seed, the same call draws the same sample again."""
     source_index: Any = None
     """int64: local ids of the sources of links, then of negative pairs; None without links."""
     target_index: Any = None
@@ -203,17 +207,17 @@ class TypedResult:
 
     @property
     def num_sampled_nodes(self) -> dict[str, list[int]]:
-        """Of each type: nodes that are new, the seeds first, then each hop."""
+        """For each type: number of seeds, then of new nodes in each hop."""
         return {name: fields.num_sampled_nodes for name, fields in self._nodes.items()}
 
     @property
     def num_sampled_edges(self) -> dict[RelationName, list[int]]:
-        """Of each relation: edges of each hop."""
+        """For each relation: number of edges of each hop."""
         return {name: fields.num_sampled_edges for name, fields in self._edges.items()}
 
     def __getitem__(self, which: Any) -> Any:
-        """NodeFields of a type's name; EdgeFields of a triple, or of what only one triple has: its
-        name, or its two ends."""
+        """NodeFields for the name of a type; EdgeFields for a triple, or for a name or a pair of
+        end types that only one triple has."""
         if isinstance(which, str) and which in self._nodes:
             return self._nodes[which]
         if isinstance(which, tuple) and which in self._edges:
@@ -230,7 +234,7 @@ class TypedResult:
         return which in self._nodes or which in self._edges
 
     def __getattr__(self, name: str) -> Any:
-        # Only for what is not an ordinary attribute.
+        # Called only for names that are no ordinary attributes.
         if name.startswith("_"):
             raise AttributeError(name)
         if not name.endswith(_DICT):
@@ -241,7 +245,7 @@ class TypedResult:
         return self.collect(name.removesuffix(_DICT))
 
     def collect(self, name: str) -> dict[Any, Any]:
-        """One field of all types, or of all relations, that have it, by type or triple.
+        """One field of all types or relations that have it, by type or triple.
 
         Raises AttributeError if none has it.
         """
@@ -264,20 +268,20 @@ class TypedResult:
 
 
 class TypedSample(TypedResult):
-    """What `Graph.sample` and `Graph.sample_links` drew of a graph with types, as NumPy arrays.
+    """What `Graph.sample` and `Graph.sample_links` drew from a graph with types, as NumPy arrays.
 
-    `TypedBatch` is its twin that a daemon makes; the same seed draws the same.
+    `TypedBatch` is the corresponding result of a daemon; the same seed draws the same sample.
     """
 
     link_relation: RelationName | None = None
-    """The relation that source_index and target_index are links of; None without links."""
+    """The relation of the links in source_index and target_index; None without links."""
     num_links: int = 0
-    """How many entries of source_index and target_index, from the first on, are links; the rest are
+    """The first num_links entries of source_index and target_index are links; the rest are
     negatives."""
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Of an array, a tensor, or what holds one as `array`."""
+    """Shape of an array or tensor, or of the one that an object holds in its field `array`."""
     return tuple(getattr(value, "array", value).shape)
 
 

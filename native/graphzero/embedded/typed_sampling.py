@@ -1,7 +1,7 @@
-"""Samples of an open topology by type, relation and time: drawn first, placed afterwards.
+"""Samples of an open topology by type, relation and time: drawn first, then copied to their place.
 
-`Graph` and the daemon both call these. Types and relations are numbers of the schema; a graph
-without types has one of each, number 0.
+`Graph` and the daemon both call these. Types and relations are given by their numbers in the
+schema; a graph without types has one of each, number 0.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from graphzero.embedded.typed_results import EdgeFields, NodeFields, TypedSample
 from graphzero.files.schema import Schema
 from graphzero.files.topology_file import Direction, TopologyFile
 
-# Relation, sources and targets of edges that a sample must not have.
+# (relation, sources, targets) of edges that a sample must not have.
 ExcludedPairs: TypeAlias = tuple[int, Int64Array, Int64Array]
 
 
 @dataclass(frozen=True, eq=False)
 class Temporal:
-    """Makes a sample temporal, and so disjoint: nothing later than its seed's time is in it."""
+    """Makes a sample temporal, and so disjoint: a tree contains nothing later than its seed's
+    time."""
 
     times: Int64Array | None
-    """One for each seed, of all types in schema order; None: each seed's own, as the graph has."""
+    """One time for each seed, all types in schema order; None: each seed's own in the graph."""
     last: bool = False
     """Takes the latest edges instead of random ones."""
     strict: bool = False
-    """Only what is before the seed's time; else also what is at it."""
+    """Takes only edges and nodes before the seed's time; otherwise also those at that time."""
     window: int = 0
-    """How far back; 0: as far as there is."""
+    """How far back a tree may look, on the graph's scale; 0 for no limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +50,9 @@ class ExcludedInTrees:
     sources: Int64Array
     targets: Int64Array
     trees: Int64Array
-    """Each the number of a seed, over all types in schema order."""
+    """Each tree is given by the number of its seed, over all types in schema order."""
     edge_ids: Int64Array | None = None
-    """Only the edges with these ids; None: all between the pairs."""
+    """Leaves out only the edges with these ids; None: all edges between the pairs."""
 
 
 def draw_typed(
@@ -75,12 +76,12 @@ def draw_typed(
 ) -> _engine.NeighbourSample:
     """`fanout` has a list for every relation, views included.
 
-    spare_history: of exclude_in_trees, edges that existed before the time of the tree's seed stay.
+    spare_history: keep edges of exclude_in_trees that existed before the time of the tree's seed.
     """
     if subgraph not in SUBGRAPHS:
         raise ValueError(f"subgraph is {subgraph!r}, expected one of {', '.join(SUBGRAPHS)}")
     if not graph.schema.typed:
-        graph.stored_adjacency(sampling_direction(direction))  # says what to do if there is none
+        graph.stored_adjacency(sampling_direction(direction))  # raises with advice if it is missing
     return _engine.sample_typed(
         graph.topology,
         seeds,
@@ -116,7 +117,7 @@ def place_typed(
     seed: int,
     threads: int | None = None,
 ) -> TypedSample:
-    """The arrays of a sample, in memory of their own."""
+    """Copies the sample into new arrays."""
     return TypedSample(
         {
             found.name: _placed_nodes(drawn, number, found.name, thread_count(threads))

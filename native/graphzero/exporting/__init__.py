@@ -1,1 +1,1 @@
-"""Datasets back into files that other programs read."""
+"""Writes datasets as files that other programs read."""

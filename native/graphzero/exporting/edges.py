@@ -25,9 +25,10 @@ class Edges(NamedTuple):
 
 
 def edges_of(part: Part) -> Iterator[Edges]:
-    """In pieces that are worth a call; of a symmetric relation, the half with source <= target."""
+    """Yields edges in pieces of about _EDGES_AT_ONCE; of a symmetric relation, only the edges with
+    source <= target."""
     topology = part.dataset.graph.topology
-    # Whose tuples have no type.
+    # Any, because the tuples that it returns have no type.
     reader: Any = _engine.EdgeReader(topology, part.relation_number or 0)
     pieces: list[Edges] = []
     while (found := reader.next()) is not None:
@@ -54,7 +55,7 @@ def _joined(pieces: list[Edges]) -> Edges:
 
 
 def count_edges(part: Part) -> int:
-    """Rows of the output: arrays have to be made in their whole length."""
+    """Number of rows in the output; .npy arrays are created in their full length."""
     if not part.symmetric:
         return part.relation.num_edges
     return sum(len(edges.src) for edges in edges_of(part))

@@ -1,9 +1,9 @@
-"""A dataset back into files that other programs read: Parquet tables or .npy arrays.
+"""Writes a dataset as files that other programs read: Parquet tables or .npy arrays.
 
-Edges come in the order of the file, and columns per edge in the order of the edges. Of an
-undirected graph every edge comes once. bfloat16, which neither format has, becomes float32. What
-such files cannot say is in `graphzero.json` beside them, and importing the folder gives the dataset
-again; without types, edge ids then count the rows of the export.
+Edges come in the order of the file, and columns per edge in the order of the edges. An edge of an
+undirected graph comes once. bfloat16, which neither format has, becomes float32. Facts that such
+files cannot express are in `graphzero.json` beside them, so that importing the folder gives the
+dataset again; in a dataset without types, edge ids then are the row numbers of the export.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExportReport(NamedTuple):
     num_nodes: int
     num_edges: int  # rows: an undirected edge counts once
     undirected: bool
-    files: dict[str, int]  # bytes of each
+    files: dict[str, int]  # size of each file in bytes, by path
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
 
@@ -51,13 +51,13 @@ def export_dataset(
     """Writes a dataset to a new directory `out`, which appears complete or not at all.
 
     "parquet": edges.parquet (source, target, weight, columns per edge), nodes.parquet (id, columns
-    per node), and a file for each split. Of a relabelled dataset, ids are the original ones unless
+    per node), and a file for each split. For a relabelled dataset, ids are the original ones unless
     `original_ids` is false.
     "npy": edge_index.npy, edge_weight.npy, num_nodes.npy, and a file for each column and split. Ids
-    are 0 to N - 1; original ones are a file of their own.
-    A dataset with types has a directory for each type, with nodes.parquet, and for each relation,
-    with edges.parquet, or with arrays.
-    import_folder() makes the dataset again from either.
+    are 0 to N - 1; original ids are in a file of their own.
+    A dataset with types becomes a directory for each type, with nodes.parquet or arrays, and for
+    each relation, with edges.parquet or arrays.
+    import_folder() makes the dataset again from either format.
     """
     started = time.monotonic()
     opened = open_dataset(Path(dataset))
@@ -91,7 +91,7 @@ def export_dataset(
 
 
 def _write(part: Part, writer: Writer, report: Report | None) -> int:
-    """Returns the number of edges."""
+    """Writes one part; returns the number of its edges."""
     done = 0
     with writer:
         if part.relation_number is not None:

@@ -1,7 +1,7 @@
-"""`graphzero.json` of an export: what its files cannot say, so that they can be imported again.
+"""`graphzero.json` of an export: facts that its files cannot express, needed to import them again.
 
-A float32 file may be a bfloat16 column, an array of ids a split or a column, a pair of numbers one
-edge or a half of one. Programs other than this one need not look at it.
+A float32 file may be a bfloat16 column, an array of ids may be a split or a column, a pair of ids
+may be a directed edge or an undirected one. Other programs can ignore the manifest.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from graphzero.files.dtypes import DataType
 
 MANIFEST = "graphzero.json"
 VERSION = 1
-# How edges and nodes are called in the files: by original ids, or by 0 to N - 1, with the original
-# ones in a column of their own or without any.
+# The ids of nodes in the files: "original" ids; or 0 to N - 1, with original ids in a "column" of
+# their own or with "none".
 NodeIds: TypeAlias = Literal["original", "column", "none"]
 Parsed = TypeVar("Parsed")
 
@@ -39,8 +39,8 @@ class ExportedColumn(NamedTuple):
     dtype: str
     row_bytes: int  # from one row to the next, in the .gd file
     row_shape: list[int] | None = None  # of rows with several dimensions
-    description: str | None = None  # what the file says about its values, JSON
-    quantisation: dict[str, Any] | None = None  # how its values were made of bytes
+    description: str | None = None  # the description in the file, as JSON
+    quantisation: dict[str, Any] | None = None  # how stored bytes become values
 
     @classmethod
     def of(cls, column: ColumnFile) -> ExportedColumn:
@@ -54,17 +54,17 @@ class ExportedColumn(NamedTuple):
         )
 
     def engine_quantisation(self) -> _engine.Quantisation | None:
-        """Raises ValueError or TypeError for what is none."""
+        """Raises ValueError or TypeError if `quantisation` has wrong entries."""
         return None if self.quantisation is None else _engine.Quantisation(**self.quantisation)
 
     @property
     def stored_type(self) -> str:
-        """As a conversion is asked for it."""
+        """The type that a conversion must be asked for to store the column like this again."""
         return self.dtype if self.quantisation is None else quantised_type(self.dtype)
 
 
 def _facts(found: _engine.Quantisation) -> dict[str, Any]:
-    """Floats of JSON are read back to the bit."""
+    """The entries for JSON, which keeps floats bit for bit."""
     return {
         "delivered": found.delivered,
         "scales": found.scales,
@@ -76,7 +76,7 @@ def _facts(found: _engine.Quantisation) -> dict[str, Any]:
 
 
 class Manifest(NamedTuple):
-    """Of one export."""
+    """Manifest of the export of a dataset without types."""
 
     format: str  # "parquet" or "npy"
     num_nodes: int
@@ -87,11 +87,11 @@ class Manifest(NamedTuple):
     edge_ids: bool
     ids: NodeIds
     columns: dict[str, ExportedColumn]
-    weight_name: str | None = None  # what the weights are called in the dataset
-    weight_column: str | None = None  # what they are called here, if their usual name is taken
-    time_unit: str | None = None  # of all times, if they have one
-    edge_times: str | None = None  # what the times of edges are called here, if they have any
-    node_times: str | None = None  # the column of times of nodes, if they have any
+    weight_name: str | None = None  # name of the weights in the dataset
+    weight_column: str | None = None  # their name in the export, if the usual one is taken
+    time_unit: str | None = None  # unit of all times, if it is stated
+    edge_times: str | None = None  # name of the edges' times in the export, if there are any
+    node_times: str | None = None  # name of the nodes' times in the export, if there are any
 
     def write(self, directory: Path) -> None:
         write_facts(directory, VERSION, said(self))
@@ -103,8 +103,8 @@ def write_facts(directory: Path, version: int, facts: dict[str, Any]) -> None:
 
 
 def said(facts: Any) -> dict[str, Any]:
-    """Of a named tuple, without what is None: an older release refuses a fact that it does not
-    know."""
+    """The fields of a named tuple that are not None: an older release refuses facts that it does
+    not know."""
     found = {name: value for name, value in facts._asdict().items() if value is not None}
     if "columns" in found:
         found["columns"] = {name: said(column) for name, column in found["columns"].items()}
@@ -112,7 +112,7 @@ def said(facts: Any) -> dict[str, Any]:
 
 
 def version_of(folder: Path) -> Any:
-    """Of the export in a folder; None if that cannot be read."""
+    """Version of the export in a folder; None if it cannot be read."""
     try:
         return json.loads((folder / MANIFEST).read_bytes())["graphzero_export"]
     except (ValueError, TypeError, KeyError, OSError):
@@ -120,8 +120,8 @@ def version_of(folder: Path) -> Any:
 
 
 def read_facts(folder: Path, version: int, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
-    """What `parse` makes of the facts. Raises InputError for those that are damaged, or of another
-    version."""
+    """The result of `parse` for the facts in the manifest. Raises InputError if they are damaged,
+    or of another version."""
     file = folder / MANIFEST
     try:
         facts = json.loads(file.read_bytes())
@@ -137,7 +137,7 @@ def read_facts(folder: Path, version: int, parse: Callable[[dict[str, Any]], Par
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Of a dataset without types."""
+    """Reads the manifest of a dataset without types."""
     return read_facts(folder, VERSION, _from_facts)
 
 

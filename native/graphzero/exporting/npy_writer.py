@@ -1,7 +1,7 @@
 """An export as .npy arrays.
 
-No two of its files have one name: a Dataset leaves out columns called edge_index or num_nodes,
-which are reserved, and weights, times and ids of edges take names that no column has.
+No two files get the same name: a Dataset leaves out columns called edge_index or num_nodes, which
+are reserved, and weights, times and ids of edges get names that no column has.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from graphzero.files.paths import ORIGINAL_IDS
 
 
 class _NpyFile:
-    """A .npy file that is filled in any order. Written and not mapped: a store to a mapping that
-    finds no room on the disk, or no file any more, ends the process."""
+    """A .npy file that is filled in any order. It is not mapped: a store to a mapping kills the
+    process if the disk is full or the file was cut."""
 
     def __init__(self, file: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        np_format: Any = np.lib.format  # which has no types
+        np_format: Any = np.lib.format  # Any, because the module has no types
         self._path = file
         self._dtype = dtype
         self._file = file.open("xb", buffering=0)
@@ -38,7 +38,7 @@ class _NpyFile:
         self._offset = self._file.tell()
         size = math.prod(shape) * dtype.itemsize
         if size > 0:
-            # At once, so that a disk without room for all of it is known before the work begins.
+            # Allocates the whole file, so that a lack of space shows before the work begins.
             with self._named():
                 os.posix_fallocate(self._file.fileno(), self._offset, size)
 
@@ -49,7 +49,8 @@ class _NpyFile:
         self._file.close()
 
     def write(self, first: int, values: Array) -> None:
-        """Puts values, in their order in memory, at the first-th one of the file."""
+        """Writes values, in their order in memory, to positions first, first + 1, ... of the
+        file."""
         own = np.ascontiguousarray(values, self._dtype).reshape(-1)
         data = memoryview(cast(Any, own.view(np.uint8)))
         place = self._offset + first * self._dtype.itemsize
@@ -60,7 +61,7 @@ class _NpyFile:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Errors of the system say of which file."""
+        """Adds the name of the file to system errors."""
         try:
             yield
         except OSError as error:
@@ -76,7 +77,7 @@ class NpyWriter(Writer):
         super().__init__(part)
         self._rows = 0 if part.relation_number is None else count_edges(part)
         self._at = 0
-        with ExitStack() as files:  # which are closed if one of them cannot be made
+        with ExitStack() as files:  # closes the files if one of them cannot be created
             if part.relation_number is not None:
                 self._open_edges(files)
             self._stack = files.pop_all()

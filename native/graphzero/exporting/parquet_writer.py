@@ -42,7 +42,8 @@ class ParquetWriter(Writer):
             self.add_edges(Edges(empty, empty, weights, empty, times))
 
     def _require_distinct(self, place: str, reserved: Iterable[str], names: Iterable[str]) -> None:
-        """Before anything is written: two of one name would overwrite each other."""
+        """Raises InputError before anything is written: two things of the same name would overwrite
+        each other."""
         taken = set(reserved)
         for name in names:
             if name in taken:
@@ -97,7 +98,7 @@ class ParquetWriter(Writer):
                 found[self.node_time_name] = self._times(part.node_times[ids])
             return found | {name: _meant(column, ids) for name, column in nodes.items()}
 
-        # Also of a graph without nodes.
+        # Writes the file even for a graph without nodes.
         writer = self._append(None, "nodes", rows(np.empty(0, np.int64)))
         row_bytes = sum(column.row_bytes for column in nodes.values()) + 16
         for ids in ranges_of(part.num_nodes, row_bytes):
@@ -121,7 +122,7 @@ class ParquetWriter(Writer):
             writer = self._stack.enter_context(parquet.ParquetWriter(file, table.schema))
         try:
             writer.write_table(table)
-        except OSError as error:  # pyarrow's does not say of what
+        except OSError as error:  # pyarrow's error does not name the file
             name_of_file = str(self._directory / f"{name}.parquet")
             raise OSError(error.errno, os.strerror(error.errno or 0), name_of_file) from error
         return writer
@@ -144,10 +145,11 @@ def _texts_or_integers(categories: Categories, codes: Any) -> Any:
 
 
 def dates(values: Array, unit: str, where: str) -> Any:
-    """Times that count a unit since 1970, as Arrow has them. `where` they are, for a message."""
+    """Times that count `unit` since 1970, as Arrow timestamps. `where` names their file in a
+    message."""
     import pyarrow
 
-    # Parquet counts milliseconds at least, and a date of Arrow has 32 bits.
+    # Parquet has no unit coarser than milliseconds, and a date of Arrow has only 32 bits.
     factor = {"D": 86_400_000, "s": 1_000}.get(unit, 1)
     if factor > 1:
         limit = (2**63 - 1) // factor
@@ -172,6 +174,6 @@ def _arrow(values: Any) -> Any:
         return pyarrow.array(values, pyarrow.string())
     if values.ndim == 1:
         return pyarrow.array(values)
-    # Rows of several dimensions too are one list: their shape is in the manifest.
+    # A row of several dimensions becomes one list too; its shape is in the manifest.
     flat = pyarrow.array(np.ascontiguousarray(values).reshape(-1))
     return pyarrow.FixedSizeListArray.from_arrays(flat, math.prod(values.shape[1:]))

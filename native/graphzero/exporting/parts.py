@@ -1,5 +1,5 @@
-"""What an export writes into one directory: the nodes of a type, the edges of a relation, or both
-of a dataset without types."""
+"""What an export writes into one directory: the nodes of a type, or the edges of a relation; for a
+dataset without types, both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 class NodeNames:
-    """What stands for a node of a type in the output."""
+    """The ids of a type's nodes in the output: original ids, or 0 to N - 1."""
 
     def __init__(self, ids: OriginalIds | None, original: bool) -> None:
         self.original = ids if original else None
@@ -36,7 +36,7 @@ class NodeNames:
 
 @dataclass(frozen=True)
 class Part:
-    """`type_number` and `relation_number` are None where there are no nodes, or no edges."""
+    """`type_number` is None for a part without nodes, `relation_number` for one without edges."""
 
     dataset: Dataset
     directory: Path  # to write into
@@ -75,7 +75,8 @@ class Part:
 
     @property
     def writes_edge_ids(self) -> bool:
-        """Without types, edge ids count the rows of an export."""
+        """False for a dataset without types: there the row numbers of an export are the edge
+        ids."""
         return self.has_edge_ids and self.dataset.schema.typed
 
     @property
@@ -93,7 +94,8 @@ class Part:
 
     @cached_property
     def time_column(self) -> str | None:
-        """The column that has the times of nodes; None: they have none, or no column has them."""
+        """The column with the times of nodes; None if nodes have no times, or no column has
+        them."""
         if self.node_times is None:
             return None
         for name, column in self.columns.items():
@@ -107,11 +109,12 @@ class Part:
 
     @property
     def edge_columns(self) -> dict[str, ColumnFile]:
-        """Without edge ids in the graph, nobody knows which row is whose."""
+        """Empty if the graph stores no edge ids: then the edge of a row is not known."""
         return self.of_role("edge") if self.has_edge_ids else {}
 
     def free_name(self, usual: str) -> str:
-        """What something is called that is no column, where a column may have its usual name."""
+        """A name for something that is no column: `usual`, with a prefix if a column has that
+        name."""
         name = usual
         while name in self.columns:
             name = f"graph_{name}"
@@ -128,8 +131,8 @@ def _equal(column: ColumnFile, times: npt.NDArray[np.int64]) -> bool:
 
 
 def parts_of(dataset: Dataset, directory: Path, *, original: bool) -> list[Part]:
-    """Of a dataset with types, those of types and then those of relations, in their directories.
-    `original`: nodes are called by their original ids."""
+    """The parts of a dataset; with types, a part for each type, then one for each stored relation.
+    `original`: the output has original ids."""
     names = [
         NodeNames(dataset.original_ids_by_type.get(number), original)
         for number in range(len(dataset.schema.types))

@@ -1,4 +1,5 @@
-"""`graphzero.json` of an export with types: what the files of its directories cannot say."""
+"""`graphzero.json` of an export with types: facts that the files of its directories cannot
+express."""
 
 from __future__ import annotations
 
@@ -32,11 +33,11 @@ class ExportedType(NamedTuple):
     num_nodes: int
     ids: NodeIds
     columns: dict[str, ExportedColumn]
-    times: str | None = None  # the column of times of nodes, if they have any
+    times: str | None = None  # name of the nodes' times in the export, if there are any
 
 
 class ExportedRelation(NamedTuple):
-    """A relation that is stored."""
+    """A stored relation (not a view)."""
 
     source: str
     name: str
@@ -46,12 +47,13 @@ class ExportedRelation(NamedTuple):
     dedup: bool
     columns: dict[str, ExportedColumn]
     edge_id_bound: int
-    edge_ids: str | None = None  # what these are called here, if there are any
+    # Names of edge ids, weights and times in the export, if there are any.
+    edge_ids: str | None = None
     weights: str | None = None
     times: str | None = None
-    weight_name: str | None = None  # what the weights are called in the dataset
-    view: str | None = None  # the name of its reverse
-    inverse: int | None = None  # the number of the relation that has the same edges in reverse
+    weight_name: str | None = None  # name of the weights in the dataset
+    view: str | None = None  # name of its view, which has the edges in reverse
+    inverse: int | None = None  # number of the stored relation that has the same edges in reverse
 
     @property
     def triple(self) -> tuple[str, str, str]:
@@ -59,7 +61,7 @@ class ExportedRelation(NamedTuple):
 
 
 class TypedManifest(NamedTuple):
-    """Of one export."""
+    """Manifest of the export of a dataset with types."""
 
     format: str  # "parquet" or "npy"
     types: list[ExportedType]

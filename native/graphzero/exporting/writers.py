@@ -19,10 +19,10 @@ _BYTES_AT_ONCE = 8 << 20
 
 
 class Writer(ABC):
-    """Of one part. Takes its edges inside its context, columns after it.
+    """Writes one part. add_edges() is called inside the context, write_columns() after it.
 
-    `weight_name`, `time_name` and `id_name` are what weights, times and ids of edges are called,
-    unless a column has that name.
+    `weight_name`, `time_name` and `id_name` are the names of weights, times and ids of edges in the
+    output: the usual ones, unless a column has such a name.
     """
 
     usual_weight_name: str
@@ -52,18 +52,18 @@ class Writer(ABC):
 
     @property
     def other_weight_name(self) -> str | None:
-        """Where the usual one is taken."""
+        """The name of the weights if the usual one is taken; else None."""
         has_other = self.part.has_weights and self.weight_name != self.usual_weight_name
         return self.weight_name if has_other else None
 
     @property
     def _writes_node_times(self) -> bool:
-        """Whether times of nodes are written that no column has."""
+        """Whether times of nodes must be written, because no column has them."""
         return self.part.node_times is not None and self.part.time_column is None
 
     @property
     def node_times(self) -> str | None:
-        """What has the times of nodes in the output; None: they have none."""
+        """Name of the times of nodes in the output; None if nodes have no times."""
         if self.part.node_times is None:
             return None
         return self.part.time_column or self.node_time_name

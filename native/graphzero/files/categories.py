@@ -52,7 +52,7 @@ class Categories:
 
     @property
     def are_texts(self) -> bool:
-        """Whether they are texts; else integers."""
+        """Whether the categories are texts; otherwise they are integers."""
         return len(self._file.shape) == 2
 
     def gather(self, codes: Ids) -> list[Any]:

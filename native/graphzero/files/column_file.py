@@ -34,16 +34,16 @@ from graphzero.files.dtypes import DataType
 from graphzero.files.paths import require_sound
 from graphzero.files.warm import warm_file
 
-_BYTES_AT_ONCE = 8 << 20  # of pieces()
-# By the numbers that files use for them.
+_BYTES_AT_ONCE = 8 << 20  # size of one of pieces()
+# Indexed by the numbers that files use for roles.
 ROLES = ("node", "edge", "ids", "categories")
 
 
 class ColumnFile:
     """Thread-safe. `verify`, `io` and `row_cache` are those of FeatureStore.
 
-    Arrays have the type of `dtype`, where bfloat16 is int16; as_users_type() makes torch tensors of
-    those.
+    Arrays have the type `dtype`, except that bfloat16 is held as int16; as_users_type() makes a
+    torch tensor of such an array.
     """
 
     def __init__(
@@ -63,32 +63,32 @@ class ColumnFile:
         if verify:
             require_sound(self.matrix)
         self.dtype = DataType[self.matrix.dtype.upper()]
-        """Of the values as they are read; a quantised file stores others."""
+        """Type of the values that are read; a quantised file stores bytes instead."""
         self.quantisation = self.matrix.quantisation
-        """How values are made of what is stored; None: they are stored as they are."""
+        """How stored bytes become values; None if values are stored as they are."""
         self.shard = self.matrix.shard
         """Which rows the file has, if it is one part of a column; else None."""
         self._array: npt.NDArray[Any] | None = None
         if self.quantisation is None:
             self._array = self.matrix.tensor()
         self.num_rows = self.matrix.rows if self.shard is None else self.shard.total_rows
-        """Of the whole column, also if the file has one part of it."""
+        """Rows of the whole column, even if the file has one part of it."""
         self.shape = (self.num_rows, *self.matrix.row_shape)
         self.row_values = self.matrix.cols
         """Number of values in a row."""
         self.row_bytes = self.row_values * self.dtype.storage.itemsize
-        """Size of a row that was read. In the file there may be padding after it, or, if it is
-        quantised, a byte for each value."""
+        """Size of a row in memory, after it was read. In the file, padding may follow a row, and a
+        quantised row has one byte for each value."""
         self.stored_row_bytes = self.matrix.stored_row_bytes
-        """Size of a row in the file, and in a cache of rows; without padding."""
+        """Size of a row in the file and in the row cache, without padding."""
         self.byte_size = self.matrix.file_bytes
         self.role = ROLES[self.matrix.role]
         self.description = parse_description(str(path), self.matrix.description)
         self.planned: _engine.ColumnPath | None = None
-        """The path that read_by() was told; None before."""
+        """The path that read_by() was given; None before that call."""
         self._reader: _engine.Column | None = None
         self.sharded: _engine.ShardedColumn | None = None
-        """Of a part that a daemon serves: what gathers rows of all parts."""
+        """Gathers rows of all parts, if a daemon serves this file as one part."""
         self._gave_views = False
 
     def read_by(
@@ -97,8 +97,8 @@ class ColumnFile:
         cache: _engine.RowCache | None,
         remote_cache: _engine.RowCache | None = None,
     ) -> None:
-        """Makes `reader` read in that way from now on; the daemon plans for all its files.
-        `remote_cache` keeps rows of other parts, if the file is one part."""
+        """Makes `reader` read in this way from now on. The daemon calls it, with its plan for all
+        files. `remote_cache` keeps rows of other parts, if the file is one part."""
         self._reader = _engine.Column.open(self.matrix, reading.path, cache, reading.reason)
         self.planned = reading.path
         if self.shard is not None:
@@ -106,11 +106,11 @@ class ColumnFile:
 
     @property
     def reader(self) -> _engine.Column:
-        """What gathers rows, on the path that was chosen; opened when first needed.
+        """Gathers rows on the path that was chosen; opened when first needed.
 
         No lock is taken: a forked child would wait for ever for one that another thread of its
-        parent held. Two threads that are first at the same time both open one, and one of the two
-        stays.
+        parent held. If two threads are first at the same time, both open a reader, and one of the
+        two readers stays.
         """
         reader = self._reader
         adaptive = reader is not None and reader.path == _engine.ColumnPath.ADAPTIVE
@@ -134,13 +134,13 @@ class ColumnFile:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the content in hex, of one part that of the whole column; "" for a file of
+        """Hash of the content in hex; for one part, the hash of the whole column; "" for a file of
         GraphZero 0.2, which has none."""
         return self.file_fingerprint if self.shard is None else self.shard.whole_fingerprint.hex()
 
     @property
     def file_fingerprint(self) -> str:
-        """That of the file itself, which tells parts of a column apart."""
+        """Hash of this file alone, which tells parts of a column apart."""
         return self.matrix.fingerprint.hex() if self.matrix.version else ""
 
     def require_whole(self) -> None:
@@ -158,8 +158,8 @@ class ColumnFile:
         """All rows, mapped. What is written to a view shows in later views and gathers of this
         object, but never reaches the file.
 
-        The values of a quantised file are in no file: they are made in memory of their own, all of
-        them, for each call. Raises MemoryError where there is no room for that.
+        A quantised file does not contain its values: each call computes all of them in new memory.
+        Raises MemoryError if there is no room for that.
         """
         self.require_whole()
         if self._array is not None:
@@ -192,9 +192,9 @@ class ColumnFile:
         self.reader.gather(rows, _flat_bytes(out), threads=threads)
 
     def pieces(self) -> Iterator[Any]:
-        """All rows in order as users get them, a few megabytes at a time, copied from the file:
-        without what was written to views, and with an OSError if the file is cut short meanwhile.
-        """
+        """All rows in order, as as_users_type() gives them, a few megabytes at a time. They are
+        copied from the file: writes to views do not show, and a file that is cut short meanwhile
+        raises OSError."""
         self.require_whole()
         step = self._rows_at_once()
         for first in range(0, self.num_rows, step):

@@ -15,7 +15,7 @@ from graphzero.base.numbers import one_of
 from graphzero.base.resources import available_memory
 from graphzero.base.text import size_text
 
-# What `io` is if nobody says: of FeatureStore, and of the daemon without --feature-io.
+# Default of `io` of FeatureStore, and of the daemon without --feature-io.
 IO_VARIABLE = "GRAPHZERO_FEATURE_IO"
 # Forces "io_uring" or "pread"; the engine reads it.
 ENGINE_VARIABLE = "GRAPHZERO_IO_ENGINE"
@@ -27,8 +27,8 @@ _FORCED = {
     "cached": _engine.ColumnPath.CACHED,
     "direct": _engine.ColumnPath.DIRECT,
 }
-# Of the available memory: what "auto" trusts the page cache to hold of a single file, and what a
-# row cache may use if nobody says how much.
+# Shares of the available memory: the largest file that "auto" trusts the page cache to hold, and
+# the default size of a row cache.
 _CACHEABLE_SHARE = 0.75
 _ROW_CACHE_SHARE = 0.25
 
@@ -51,12 +51,12 @@ def checked_io(io: str) -> ColumnIo:
 
 
 def room_for_a_file() -> int:
-    """How much memory the page cache may well give to one file."""
+    """How many bytes of one file the page cache can be trusted to hold."""
     return int(available_memory() * _CACHEABLE_SHARE)
 
 
 def choose_reading(io: ColumnIo, byte_size: int, room: int) -> ColumnReading:
-    """For a column of `byte_size` bytes when `room` bytes of memory are there for it."""
+    """How to read a column of `byte_size` bytes if `room` bytes of memory are free for it."""
     if io != "auto":
         return ColumnReading(_FORCED[io], "as asked for")
     sizes = f"{size_text(byte_size)}, room for {size_text(room)}"
@@ -71,7 +71,7 @@ def default_row_cache() -> int:
 
 
 def path_text(path: _engine.ColumnPath) -> str:
-    """For people: what happens when a row is asked for."""
+    """The name of a path in messages."""
     return {
         _engine.ColumnPath.MAPPED: "mapped",
         _engine.ColumnPath.CACHED: "cached",
@@ -83,7 +83,7 @@ def path_text(path: _engine.ColumnPath) -> str:
 def engine_problem() -> str:
     """What is wrong with the way this process reads files; "" if nothing is."""
     engine = _engine.io_engine()
-    if engine.name == "io_uring" or ENGINE_VARIABLE in os.environ:  # that is no surprise
+    if engine.name == "io_uring" or ENGINE_VARIABLE in os.environ:  # the user chose the engine
         return ""
     return (
         f"rows are read by a pool of threads, which is slower than io_uring: {engine.reason}; "

@@ -1,4 +1,4 @@
-"""Where the columns of a type or relation lie, and what they are called among all of a dataset.
+"""Where the columns of a type or relation lie, and the keys that name them within a dataset.
 
 The columns of a type lie in a directory of its name below the dataset's, those of a relation in
 `SOURCE.NAME.TARGET`. In the three names every byte outside [A-Za-z0-9_-] is percent-encoded, so
@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from graphzero.base.errors import InputError
 
 MAX_NAME_BYTES = 255
-# Of one entry of a directory, on every file system of Linux.
+# Longest name of a directory entry on every file system of Linux.
 _MAX_ENTRY_BYTES = 255
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-# What encode_name() writes, one such name or three.
+# Matches what encode_name() writes; a directory has one such name or three.
 _ENCODED = r"(?:[A-Za-z0-9_-]|%[0-9A-F]{2})+"
 _DIRECTORY = re.compile(rf"{_ENCODED}(?:\.{_ENCODED}\.{_ENCODED})?", re.ASCII)
 
@@ -29,7 +29,7 @@ def encode_name(name: str) -> str:
 
 
 def decode_name(text: str) -> str:
-    """What encode_name() was given. Raises InputError for what it would not have written."""
+    """Inverse of encode_name(). Raises InputError for text that encode_name() never writes."""
     try:
         encoded = re.sub(r"%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
         name = encoded.encode("latin-1").decode()
@@ -41,13 +41,13 @@ def decode_name(text: str) -> str:
 
 
 def type_directory(name: str) -> str:
-    """Of the columns of a type; "" is the only type of a graph without any, whose columns lie in
-    the dataset's own directory."""
+    """The directory of a type's columns. "" is the only type of a graph without types, whose
+    columns lie in the dataset's own directory."""
     return encode_name(name)
 
 
 def relation_directory(source: str, name: str, target: str) -> str:
-    """Of the columns of a relation; "" as for types."""
+    """The directory of a relation's columns; "" in a graph without types."""
     parts = [encode_name(part) for part in (source, name, target)]
     return ".".join(parts) if any(parts) else ""
 
@@ -68,7 +68,7 @@ def is_column_directory(name: str) -> bool:
 
 
 def check_schema_name(name: str, what: str) -> None:
-    """Raises InputError for a name that no type or relation can have; `what` says whose it is."""
+    """Raises InputError for a name that no type or relation can have; `what` begins the message."""
     size = len(name.encode(errors="replace"))
     if not 1 <= size <= MAX_NAME_BYTES:
         raise InputError(f"{what}: found a name of {size} bytes, expected 1 to {MAX_NAME_BYTES}")
@@ -81,7 +81,7 @@ def check_schema_name(name: str, what: str) -> None:
 
 
 def check_directory(directory: str, parts: Sequence[str]) -> None:
-    """Raises InputError where names, `parts`, are too long to give columns a directory."""
+    """Raises InputError if the names `parts` are too long for a directory of columns."""
     if len(directory) > _MAX_ENTRY_BYTES:
         raise InputError(
             f"columns of {'.'.join(parts)!r}: their directory would have a name of "

@@ -5,7 +5,7 @@ import re
 from graphzero.base.errors import InputError
 from graphzero.files.paths import ORIGINAL_IDS
 
-# Fields that a batch has of itself, here and in PyG's Data: a column must not hide one.
+# Fields that every batch has, or PyG's Data: a column must not hide one.
 RESERVED = frozenset(
     {
         "adj_t",
@@ -45,8 +45,8 @@ RESERVED = frozenset(
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 
 
-# Fields of PyG's that are columns of edges by nature. One called edge_weight takes the place of the
-# graph's own weights in a batch: it has them as they were before they became float32.
+# Fields of PyG that are columns of edges anyway. A column edge_weight replaces the graph's own
+# weights in a batch: it has them as they were before they became float32.
 _EDGE_COLUMNS = frozenset({"edge_attr", "edge_weight"})
 
 

@@ -1,7 +1,7 @@
-"""What a column may be asked to become: a type of numbers, a date in a unit, a category, or
+"""Types that a user may ask for a column: a type of numbers, a date in a unit, a category, or
 floating values in one byte each.
 
-Without NumPy, for the command line.
+This module does not import NumPy, because the command line uses it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ MATRIX_DTYPES = (
     "int64",
     "bool",
 )
-# Those that hold floating values.
+# The element types that hold floating values.
 FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 # Units of dates and times, from coarse to fine, as NumPy and Arrow write them.
 TimeUnit: TypeAlias = Literal["D", "s", "ms", "us", "ns"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("D", "s", "ms", "us", "ns")
+# NumPy's NaT, which is no time.
+NO_TIME = -(2**63)
 
-# Floating values stored as one byte each, with a scale and an offset for each feature, and what
-# they are when they are read. The name is not int8, which asks for integers.
+# Floating values stored as one byte each, with a scale and an offset for each feature; by name, the
+# type of the values that are read. The name is not int8, because int8 stands for integers.
 QUANTISED = {"q8": "float32", "q8[float16]": "float16"}
-# What floating values may be asked to become.
+# Types that a user may ask for floating values.
 FLOAT_TYPES = (*FLOAT_DTYPES, *QUANTISED)
 
 CATEGORY = "category"
@@ -44,7 +46,7 @@ COLUMN_TYPES = (
 
 
 class ColumnType(NamedTuple):
-    """A type that was asked for: one of the three."""
+    """A type that a user asked for; exactly one field is set."""
 
     dtype: str | None = None  # one of MATRIX_DTYPES or QUANTISED
     unit: TimeUnit | None = None  # of a date or time, which becomes int64
@@ -52,7 +54,7 @@ class ColumnType(NamedTuple):
 
 
 def parse_column_type(text: str) -> ColumnType:
-    """Raises ValueError for what is none."""
+    """Raises ValueError if `text` is not one of COLUMN_TYPES."""
     if text == CATEGORY:
         return ColumnType(category=True)
     if text in MATRIX_DTYPES or text in QUANTISED:
@@ -64,7 +66,7 @@ def parse_column_type(text: str) -> ColumnType:
 
 
 def unquantised(dtype: str) -> str:
-    """The type of the values before they are quantised, if they are to be; else the type itself."""
+    """The type that values have before quantisation; `dtype` itself if it is not quantised."""
     return "float32" if dtype in QUANTISED else dtype
 
 
@@ -74,10 +76,10 @@ def quantised_type(delivered: str) -> str:
 
 
 def general_float_type(text: str) -> str:
-    """What floating columns are to become, as --dtype says it.
+    """The type that --dtype asks for all floating columns.
 
-    There "int8" means q8: it is about floating values only, of which integers would keep nothing.
-    As the type of one column it means integers. Raises ValueError.
+    There "int8" means q8, because integers would keep nothing of floating values. As the type of
+    one column, "int8" means integers. Raises ValueError.
     """
     asked = "q8" if text == "int8" else text
     if asked not in FLOAT_TYPES:
@@ -89,7 +91,7 @@ def general_float_type(text: str) -> str:
 
 
 def split_type(text: str) -> tuple[str, str | None]:
-    """ "joined_at:date[s]" -> ("joined_at", "date[s]"); a colon that no type follows is part of the
-    name."""
+    """ "joined_at:date[s]" -> ("joined_at", "date[s]"). A colon without a type after it is part of
+    the name."""
     name, colon, asked = text.rpartition(":")
     return (name, asked) if colon and asked in COLUMN_TYPES else (text, None)

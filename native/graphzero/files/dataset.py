@@ -1,6 +1,6 @@
 """A dataset directory, opened as a whole: one version of all its files, never a mixture.
 
-Columns are known by their keys, see column_keys.py: in a graph without types, by their names.
+Columns are named by their keys, see column_keys.py; in a graph without types, a key is just a name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from graphzero.files.residency import Residency
 from graphzero.files.schema import Schema, type_text
 from graphzero.files.topology_file import TopologyFile
 
-# Replacing a dataset takes one step; meeting it this often in a row means something else is wrong.
+# Replacing a dataset is one atomic step. If it happens in this many attempts in a row, something
+# else is wrong.
 _OPEN_ATTEMPTS = 20
-# A file that changed this recently may change again without its time telling.
+# A file that changed this recently may change again without a change of its timestamps.
 _SETTLED_NS = 2 * 10**9
 
 
@@ -39,18 +40,19 @@ class Dataset:
     path: Path
     graph: TopologyFile
     columns: dict[str, ColumnFile] = field(repr=False)
-    """By key."""
+    """Columns by key."""
     fingerprint: bytes
     identity: tuple[object, ...] = field(repr=False)
-    """Which files these are; others of the same content have another."""
+    """Tells these files apart from others of the same content."""
     settled: bool = field(repr=False)
-    """Whether any change after it was opened shows in its identity. The times of a file that was
-    written just before may not tell."""
+    """Whether any later change shows in the identity. If a file was written just before it was
+    opened, another change may leave its timestamps as they are."""
     left_out: tuple[str, ...] = ()
-    """Columns that would hide a field of a batch, such as n_id; older releases wrote them."""
+    """Keys of columns that would hide a field of a batch, such as n_id; older releases wrote
+    them."""
     residency: Residency = field(default_factory=Residency, repr=False)
     files: tuple[FileIdentity, ...] = field(default=(), repr=False)
-    """The graph and the columns, without those that are left out."""
+    """The files of the graph and of the columns, without columns that are left out."""
 
     @property
     def schema(self) -> Schema:
@@ -58,33 +60,34 @@ class Dataset:
 
     @property
     def original_ids(self) -> OriginalIds | None:
-        """Of a relabelled dataset without types."""
+        """Original ids of a relabelled dataset without types; None for others."""
         return None if self.schema.typed else self.original_ids_by_type.get(0)
 
     @cached_property
     def original_ids_by_type(self) -> dict[int, OriginalIds]:
-        """Of the types whose nodes were relabelled, by the numbers of the types."""
+        """Original ids of the types whose nodes were relabelled, by the types' numbers."""
         keys = enumerate(column_key(t.directory, ORIGINAL_IDS) for t in self.schema.types)
         return {n: OriginalIds(self.columns[key]) for n, key in keys if key in self.columns}
 
     @property
     def shard(self) -> _engine.Shard | None:
-        """Which part of its large columns it has; None if all of them are whole."""
+        """Which part of its large columns the dataset has; None if all columns are whole."""
         return next((c.shard for c in self.columns.values() if c.shard is not None), None)
 
     def file_fingerprint(self, file: FileIdentity) -> bytes:
-        """Of one of its files itself; b"" for a file of GraphZero 0.2."""
+        """Fingerprint of one file of the dataset; b"" for a file of GraphZero 0.2."""
         if file.key == GRAPH_FILE:
             return bytes.fromhex(self.graph.fingerprint)
         return bytes.fromhex(self.columns[file.key].file_fingerprint)
 
     def column(self, key: str) -> ColumnFile | None:
-        """By its own key, or by that of a view, which has the columns of its relation."""
+        """The column of a key, or of a view's key: a view has the columns of its relation."""
         return self.columns.get(self.schema.stored_key(key))
 
     @property
     def damaged(self) -> bool:
-        """Whether a file could not be read, or was cut, since it was opened: it stays unusable."""
+        """Whether a file failed to be read or was cut since it was opened; the dataset then stays
+        unusable."""
         try:
             self.graph.topology.throw_if_damaged()
             for column in self.columns.values():
@@ -95,7 +98,7 @@ class Dataset:
 
     @property
     def byte_size(self) -> int:
-        """Of all its files, as they were when they were opened."""
+        """Size of all files when they were opened."""
         return self.graph.byte_size + sum(column.byte_size for column in self.columns.values())
 
 
@@ -115,10 +118,10 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
             columns = {key: column for key, column in columns.items() if key not in left_out}
             after = dataset_identity(path)
         except FileNotFoundError as error:
-            failure = error  # moved away just now, or not there: the next attempts tell
+            failure = error  # moved away just now, or missing: the next attempts will show which
             continue
-        # A dataset is replaced by exchanging directories: the same files before and after means
-        # that all of them are of one version.
+        # A dataset is replaced by exchanging directories: if the files before and after opening are
+        # the same, all of them are of one version.
         if after == before:
             _check_rows(graph.schema, columns)
             _check_shards(columns)
@@ -142,17 +145,17 @@ def open_dataset(path: Path, name: str = "") -> Dataset:
 
 @dataclass(frozen=True)
 class DatasetIdentity:
-    """Which files a directory holds; others of the same content are others."""
+    """Tells the files of a directory apart from others of the same content."""
 
     files: tuple[object, ...]
     data_files: tuple[FileIdentity, ...]
     changed_ns: int
-    """When the last of them changed, by the clock of the file system."""
+    """When the last change of a file was, by the clock of the file system."""
 
 
 def dataset_identity(path: Path) -> DatasetIdentity:
-    """Without opening anything. Raises OSError, and InputError for names that cannot be opened."""
-    directory = path.stat()  # without its times: they change when anything is put there
+    """Opens no file. Raises OSError, and InputError for names that cannot be opened."""
+    directory = path.stat()  # without its timestamps, which any new entry changes
     files, changed = [], 0
     for file in (path / GRAPH_FILE, *_column_files(path)):
         require_utf8(file)
@@ -165,7 +168,7 @@ def dataset_identity(path: Path) -> DatasetIdentity:
 
 
 def require_utf8(path: Path) -> None:
-    """The engine takes names of files as UTF-8, and so does everyone who asks for them."""
+    """Raises InputError for a name that is not UTF-8: the engine and requests cannot express it."""
     try:
         os.fspath(path).encode()
     except UnicodeEncodeError:
@@ -177,7 +180,7 @@ def _column_files(path: Path) -> list[Path]:
 
 
 def key_of(dataset: Path, file: Path) -> str:
-    """Of a column's file."""
+    """The key of a column, from the path of its file."""
     return str(file.relative_to(dataset)).removesuffix(COLUMN_SUFFIX)
 
 
@@ -193,7 +196,7 @@ def _check_rows(schema: Schema, columns: dict[str, ColumnFile]) -> None:
 
 
 def _check_shards(columns: dict[str, ColumnFile]) -> None:
-    """Files of two parts in one directory are a mistake of whoever copied them."""
+    """Raises InputError if files of two parts lie in one directory, after a mistake in copying."""
     parts = {(c.shard.part, c.shard.parts): c for c in columns.values() if c.shard is not None}
     if len(parts) > 1:
         found = " and ".join(f"{c.path} (part {p} of {n})" for (p, n), c in parts.items())
@@ -201,9 +204,9 @@ def _check_shards(columns: dict[str, ColumnFile]) -> None:
 
 
 def rows_bound(schema: Schema, key: str, column: ColumnFile) -> int:
-    """How many nodes, or ids of edges, there are of the type or relation that a column belongs to.
+    """The number of nodes of a column's type, or of edge ids of its relation.
 
-    Raises InputError for one that lies where it does not belong.
+    Raises InputError for a column in a directory where it does not belong.
     """
     kind, number = "relation" if column.role == "edge" else "type", 0
     if schema.typed:
@@ -212,7 +215,7 @@ def rows_bound(schema: Schema, key: str, column: ColumnFile) -> int:
 
 
 def _checked_owner(schema: Schema, directory: str, column: ColumnFile) -> tuple[str, int]:
-    """The type or relation of a column of a graph with types, by its number."""
+    """("type" or "relation", number) of the owner of a column in a graph with types."""
     if not directory:
         raise InputError(
             f"{column.path}: found a column of no type, expected it in the directory of its type "
@@ -244,8 +247,8 @@ def _directories(schema: Schema) -> list[str]:
 
 
 def _fingerprint(graph: TopologyFile, columns: dict[str, ColumnFile]) -> bytes:
-    """Of keys and contents. A file of GraphZero 0.2 has no fingerprint: its size and time stand
-    in."""
+    """Hash of keys and contents. A file of GraphZero 0.2 has no fingerprint: its size and time are
+    hashed instead."""
     files: dict[str, TopologyFile | ColumnFile] = {GRAPH_FILE: graph, **columns}
     digest = hashlib.blake2b(digest_size=16)
     for name, file in sorted(files.items()):

@@ -1,4 +1,5 @@
-"""What the values of a column mean, as its file says: see `description` in store/FORMAT.md."""
+"""The description that a file stores of its column's values: see `description` in
+store/FORMAT.md."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ from graphzero.files.column_types import TIME_UNITS
 
 
 class ColumnDescription(NamedTuple):
-    """Of one matrix."""
+    """Description of one matrix."""
 
-    # The columns of the table that a row was made of; one also stands for lists of values.
+    # The table columns that rows were made of. A table column of lists is named once.
     columns: tuple[str, ...] = ()
     unit: str | None = None  # if values are times: they count this unit since 1970, in UTC
-    categories: bool = False  # values are codes, places in the dictionary beside the file
-    order: str | None = None  # of original ids: by what the nodes were put into order
+    categories: bool = False  # values are codes: positions in the dictionary beside the file
+    order: str | None = None  # of original ids: the criterion by which nodes were ordered
 
     def to_json(self) -> str:
         """ "" if there is nothing to say."""
@@ -31,8 +32,8 @@ class ColumnDescription(NamedTuple):
 
 
 def parse_description(path: str, text: bytes) -> ColumnDescription:
-    """Raises FormatError for what no writer would have written. Facts that a newer one added are
-    passed over."""
+    """Raises FormatError for text that no writer produces. Facts that a newer writer added are
+    ignored."""
     if not text:
         return ColumnDescription()
     try:

@@ -2,8 +2,8 @@
 
 A draft is a directory `.NAME.part-RANDOM` beside the target, so that publishing is a rename. Its
 writer holds a lock on it, which the kernel drops when the process dies: a draft whose lock is free
-was left by a killed run, and the next run to the same target removes it. A run that can be
-continued keeps its draft, `.NAME.partial`, for the next.
+was left by a killed run, and the next run to the same target removes it. A job that can be resumed
+keeps its draft, `.NAME.partial`, for the next run.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def draft_directory(target: Path) -> Iterator[Path]:
-    """A new, locked directory beside `target`. Whatever it holds at the end is removed."""
+    """A new, locked directory beside `target`. It is removed at the end, with its content."""
     _remove_stale(target)
     draft, lock = _create(target)
     try:
@@ -50,7 +50,7 @@ def kept_draft(target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def parent_directories(target: Path) -> Iterator[None]:
-    """Makes the directories above `target` that are missing; when the block raises, they go."""
+    """Makes the missing directories above `target`, and removes them if the block raises."""
     missing = [p for p in target.parents if not p.exists()]
     try:
         for directory in reversed(missing):
@@ -82,16 +82,16 @@ def _create(target: Path) -> tuple[Path, int]:
         except KeyboardInterrupt:
             _remove(draft)
             raise
-        # Between mkdir and the lock, another run may have taken it for a stale one.
+        # Between mkdir and the lock, another run may have taken this draft for a stale one.
         if lock is not None:
             return draft, lock
 
 
 def _remove(draft: Path) -> None:
     try:
-        draft.rmdir()  # all there is to do after a new dataset was published
+        draft.rmdir()  # enough after a new dataset was published: the draft is empty
     except OSError:
-        import shutil  # which imports every compression there is: 7 ms
+        import shutil  # here, because it imports all compression modules: 7 ms
 
         try:
             shutil.rmtree(draft, ignore_errors=True)

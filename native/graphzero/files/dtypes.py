@@ -45,7 +45,7 @@ class DataType(Enum):
 
 
 def widen(array: npt.NDArray[Any], dtype: DataType) -> npt.NDArray[np.float32]:
-    """Values of a 16-bit floating type as float32, exactly. bfloat16 comes as its bits."""
+    """Values of a 16-bit floating type as float32, exactly. `array` has bfloat16 as its bits."""
     if dtype is DataType.FLOAT16:
         return array.astype(np.float32)
     # bfloat16 is the upper half of a float32.

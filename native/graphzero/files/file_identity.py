@@ -1,4 +1,5 @@
-"""Which file it is that a dataset was opened with: one that takes its name later is another one."""
+"""Identity of the files that a dataset was opened with: a file that takes over the name later
+differs."""
 
 from __future__ import annotations
 
@@ -10,23 +11,23 @@ from graphzero.base.errors import InputError
 
 
 class FileReplaced(InputError):
-    """A file of a dataset is not the one any more that the dataset was opened with."""
+    """A file of a dataset was replaced after the dataset was opened."""
 
 
 class FileIdentity(NamedTuple):
     """A file as it was when its dataset was opened."""
 
     key: str
-    """That of a column, or the name of the graph's file."""
+    """The key of a column, or the name of the graph's file."""
     name: str
-    """Below the dataset's directory, with "/" in it for columns of types and relations."""
+    """Path below the dataset's directory; columns of types and relations have a "/" in it."""
     path: Path
     device: int
     inode: int
     byte_size: int
     modified_ns: int
     changed_ns: int
-    """Changes with every change of the file, and with its links; nobody can set it back."""
+    """Time of the last change of the file or of its number of links; nobody can set it back."""
 
     @classmethod
     def of(cls, key: str, name: str, path: Path, info: os.stat_result) -> FileIdentity:
@@ -34,7 +35,8 @@ class FileIdentity(NamedTuple):
         return cls(key, name, path, info.st_dev, info.st_ino, info.st_size, *times)
 
     def open(self, flags: int = 0) -> int:
-        """A descriptor of this very file, to read from. Raises FileReplaced or OSError."""
+        """A descriptor for reading this file. Raises FileReplaced if another file has its name, or
+        OSError."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | flags)
         except FileNotFoundError:
@@ -45,7 +47,8 @@ class FileIdentity(NamedTuple):
         return descriptor
 
     def _is(self, info: os.stat_result) -> bool:
-        # Not changed_ns: a link that somebody makes to the file changes it, and no byte of it.
+        # changed_ns is not compared: a new hard link to the file changes it, but no byte of the
+        # file.
         found = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns)
         return found == (self.device, self.inode, self.byte_size, self.modified_ns)
 

@@ -2,7 +2,7 @@
 
 They are a column of the dataset, `original_id.gd`: int64, or texts as rows of bytes with zeros
 after their end. Row i is the original id of node i. The node of an original id is found by
-bisection: rows ascend, or their file has the order in which they do.
+bisection: rows ascend, or the file also stores the order in which they ascend.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from graphzero.files.paths import COLUMN_SUFFIX, ORIGINAL_IDS
 if TYPE_CHECKING:
     from graphzero.embedded.features import FeatureStore
 
-# So many take a few milliseconds, or tens of them where the column must be read from a disk.
+# Finding this many takes a few milliseconds, or tens of them if the column is read from a disk.
 _IDS_AT_ONCE = 1 << 13
 
 
 class OriginalIds:
     """Original ids of a relabelled or reordered dataset, both ways. Thread-safe.
 
-    `dataset` is its directory, or the column itself. Raises InputError if its nodes have none.
+    `dataset` is its directory, or the column itself. Raises InputError if its nodes have no
+    original ids.
     """
 
     def __init__(self, dataset: str | os.PathLike[str] | FeatureStore | ColumnFile) -> None:
@@ -45,7 +46,7 @@ class OriginalIds:
                 )
             dataset = ColumnFile(file.absolute())
         self._file = dataset if isinstance(dataset, ColumnFile) else dataset._file
-        # Without memory for a table: finding a few thousand ids does not pay for one.
+        # Without memory for a hash table: finding a few thousand ids does not pay for one.
         self._index = _engine.IdIndex(self._file.matrix, memory=0, threads=1)
 
     def __len__(self) -> int:
@@ -53,7 +54,7 @@ class OriginalIds:
 
     @property
     def are_texts(self) -> bool:
-        """Whether they are texts; else integers."""
+        """Whether the original ids are texts; otherwise they are integers."""
         return self._index.holds_texts
 
     def gather(self, n_id: Ids) -> Any:
@@ -68,7 +69,7 @@ class OriginalIds:
         )
         found = np.empty(len(ids), np.int64)
         for first in range(0, len(ids), _IDS_AT_ONCE):
-            _engine.check_stopped()  # a request that has ended needs the rest no more
+            _engine.check_stopped()  # raises if the request has ended meanwhile
             piece = slice(first, first + _IDS_AT_ONCE)
             found[piece] = self._rows_of(ids[piece])
         if found.size and int(found.min()) < 0:
@@ -107,7 +108,7 @@ def as_texts(ids: Any, what: str = "original ids") -> list[str]:
 
 
 def encode_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Where each begins, and all of them in UTF-8, as the engine takes them."""
+    """(offset of each text, all texts in UTF-8), as the engine takes them."""
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(text) for text in encoded], out=offsets[1:])

@@ -1,4 +1,4 @@
-"""Data files by path: which ones a path stands for, opened, verified."""
+"""Data files by path: finds the files that a path stands for, opens and verifies them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from graphzero.files.column_keys import is_column_directory
 
 GRAPH_FILE = "graph.gl"
 COLUMN_SUFFIX = ".gd"
-ORIGINAL_IDS = "original_id"  # the column of a relabelled dataset
-# After the name of a column: the dictionary of its categories. No name of a column has a point.
+ORIGINAL_IDS = "original_id"  # the column of original ids in a relabelled dataset
+# Follows the name of a column in the name of its dictionary. No name of a column contains a dot.
 CATEGORIES_SUFFIX = ".categories"
 
 DataFile: TypeAlias = "_engine.Topology | _engine.Matrix"
@@ -28,8 +28,8 @@ def is_dataset(directory: Path) -> bool:
 def datasets(path: Path) -> list[Path]:
     """The dataset directories that `path` stands for: itself, or those in it.
 
-    A directory without a graph is no dataset if graphs lie in directories below it: a column beside
-    those is a stray file, and must not hide them.
+    A directory without a graph is no dataset if directories in it have graphs: a column beside them
+    is a stray file, and must not hide these datasets.
     """
     if is_dataset(path) and not columns_beside_datasets(path):
         return [path]
@@ -50,7 +50,8 @@ def columns_beside_datasets(path: Path) -> list[Path]:
 
 
 def _may_be(directory: Path) -> bool:
-    """Also if this user may not look: opening it will say so. But every disk has a lost+found."""
+    """Also True if this user may not read the directory: opening it will say so. lost+found, which
+    every disk has, is never a dataset."""
     try:
         return is_dataset(directory)
     except PermissionError:
@@ -63,22 +64,23 @@ def categories_file(dataset: Path, column: str) -> Path:
 
 
 def files_of(dataset: Path) -> list[Path]:
-    """The graph, if there is one, then the columns by name; those of types and relations last."""
+    """The graph, if there is one, then columns sorted by name, then those of types and
+    relations."""
     graph = dataset / GRAPH_FILE
     columns = sorted(dataset.glob(f"*{COLUMN_SUFFIX}"))
     return [graph, *columns, *columns_of_types(dataset)] if graph.exists() else columns
 
 
 def columns_of_types(dataset: Path) -> list[Path]:
-    """Columns in the directories of types and relations. A graph without types has none, whatever
-    lies there."""
+    """Columns in the directories of types and relations; [] for a graph without types, whatever
+    files lie there."""
     found = columns_below(dataset)
     return found if found and _may_be_typed(dataset / GRAPH_FILE) else []
 
 
 def columns_below(dataset: Path) -> list[Path]:
-    """Columns in directories of a dataset that could be those of types and relations. Another
-    dataset that lies there is a dataset of its own."""
+    """Columns in directories of a dataset that may belong to types and relations. A directory with
+    a graph is a dataset of its own, and is left out."""
     return sorted(
         file
         for directory in dataset.iterdir()
@@ -90,7 +92,7 @@ def columns_below(dataset: Path) -> list[Path]:
 
 
 def _may_be_typed(graph: Path) -> bool:
-    """Also if it cannot be opened: whoever reads it will say why."""
+    """Also True if the graph cannot be opened: whoever reads it will report why."""
     try:
         return _engine.Topology.open(os.fspath(graph)).typed
     except FileNotFoundError:
@@ -100,7 +102,7 @@ def _may_be_typed(graph: Path) -> bool:
 
 
 def open_file(path: Path) -> DataFile:
-    """A file by its suffix; by its first bytes if that says nothing."""
+    """Opens a file as its suffix says, or, if it has another suffix, as its first bytes say."""
     name = os.fspath(path)
     if path.suffix == ".gl" or (path.suffix != COLUMN_SUFFIX and _engine.is_topology(name)):
         return _engine.Topology.open(name)
@@ -116,7 +118,7 @@ def open_file(path: Path) -> DataFile:
 
 
 def find_problems(file: DataFile, report: Report | None = None) -> list[str]:
-    """Reads all of an open file; one line for each thing that is wrong in it."""
+    """Reads all of an open file; returns one line for each problem in it."""
     return _engine.verify(file, threads=len(os.sched_getaffinity(0)), report=report)
 
 

@@ -50,12 +50,12 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def put_in_place(dataset: Path, target: Path, *, overwrite: bool) -> None:
-    """Makes a directory on the same file system the dataset `target`. One that it replaces has the
-    directory's name then."""
+    """Makes the directory `dataset`, on the same file system, the dataset `target`. If `target`
+    exists, the two directories exchange their names."""
     fail_point("publish.filled")
     _make_all_durable(dataset)
     fail_point("publish.durable")
-    # Looked at here, also if it was looked at before: filling the directory may have taken hours.
+    # Checked here even if it was checked before: filling the directory may have taken hours.
     if check_dataset_target(target, overwrite=overwrite):
         dataset.chmod(stat.S_IMODE(target.stat().st_mode))
         _engine.exchange_names(str(dataset), str(target))
@@ -104,7 +104,7 @@ def _check_file_target(target: Path, overwrite: bool) -> None:
 
 
 def check_dataset_target(target: Path, *, overwrite: bool) -> bool:
-    """Whether there is something to replace. Raises OSError if that must not be."""
+    """Whether there is a dataset to replace. Raises OSError if `target` must not be replaced."""
     if not os.path.lexists(target):
         return False
     if not target.is_dir() or target.is_symlink():

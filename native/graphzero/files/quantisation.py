@@ -1,4 +1,4 @@
-"""What a quantised file says about itself."""
+"""How a quantised file stores its values, and how exact they are."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Quantisation:
     """Values are offset + scale * code in float32, with a code from 0 to 255 for each."""
 
     dtype: str
-    """As it was asked for: "q8", or "q8[float16]" if values are given out as float16."""
+    """The type that the user asked for: "q8", or "q8[float16]" if values are read as float16."""
     scales: npt.NDArray[np.float32]
     """One for each feature."""
     offsets: npt.NDArray[np.float32]
     largest_error: float
-    """Between a value and what was stored for it, when the file was made."""
+    """Largest difference between a value and its stored form, when the file was made."""
     mean_error: float
     clipped: int
-    """Values outside a stated range, which became its nearest end."""
+    """Number of values outside a stated range, which became its nearest end."""
 
     @classmethod
     def of(cls, found: _engine.Quantisation) -> Quantisation:

@@ -1,6 +1,7 @@
 """Decides for all files together which of them lie in memory and which are read from disk.
 
-The daemon makes it when it opens datasets, `graphzero doctor` to say what the daemon will do.
+The daemon makes this plan when it opens datasets; `graphzero doctor` makes it to say what the
+daemon will do.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from graphzero.files.topology_io import TopologyIo, TopologyReading
 
 _SHARE_IF_ALL_FIT = 0.75
 _SHARE_IF_NOT = 0.5
-# Of the memory: what row starts of graphs that are read from disk may take. They take a byte a row,
-# and spare every hop and every step of a walk a read.
+# Share of the memory for the row starts of graphs that are read from disk. They take a byte per
+# row, and save a read in every hop and in every step of a walk.
 _SHARE_FOR_ROW_STARTS = 0.1
 
 
@@ -29,14 +30,14 @@ class DatasetPlan:
     columns: dict[str, ColumnReading]
 
     def holds_for(self, dataset: Dataset) -> bool:
-        """Whether the dataset is read in this way already; reasons may have changed."""
+        """Whether the dataset is read in this way already; the plan's reasons may differ."""
         return dataset.graph.reading.path == self.graph.path and all(
             column.planned == self.columns[name].path for name, column in dataset.columns.items()
         )
 
 
 def room_for_files(byte_size: int, memory: int) -> int:
-    """Bytes of `memory` that files of `byte_size` bytes in all may take."""
+    """How many bytes of `memory` all files together, `byte_size` bytes, may take."""
     all_fit = byte_size <= memory * _SHARE_IF_ALL_FIT
     return int(memory * (_SHARE_IF_ALL_FIT if all_fit else _SHARE_IF_NOT))
 
@@ -44,12 +45,13 @@ def room_for_files(byte_size: int, memory: int) -> int:
 def plan_reading(
     datasets: Sequence[Dataset], memory: int, feature_io: ColumnIo, topology_io_: TopologyIo
 ) -> list[DatasetPlan]:
-    """If all files fit into three quarters of the available memory, all of them lie there.
+    """If all files fit into three quarters of the available memory, all of them are kept in it.
 
-    If not, half of it goes to files, graphs first, without which nothing is sampled, then columns,
-    the small ones first; a quarter to the row cache; the rest to batches, and to the pages of what
-    did not fit. More than that would push out what it keeps. Of a graph that did not fit, where
-    its rows begin lies in memory if that takes little of it.
+    Otherwise half of the memory goes to files: graphs first, because nothing is sampled without
+    them, then columns, the small ones first. A quarter goes to the row cache, the rest to batches
+    and to pages of files that did not fit. With a larger share for files, the page cache would
+    evict pages that it should keep. A graph that did not fit keeps its row starts in memory if they
+    are small.
     """
     room = room_for_files(sum(dataset.byte_size for dataset in datasets), memory)
     graphs: dict[int, TopologyReading] = {}

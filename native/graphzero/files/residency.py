@@ -1,16 +1,17 @@
-"""Whether small requests of a dataset find in memory what they need.
+"""Whether small requests to a dataset find the pages that they need in memory.
 
 The daemon's event loop runs small requests itself, because waking a worker takes longer than they
-do. One that has to wait for a disk would let all trainers wait. Nobody tells when the kernel gives
-pages to someone else, so three signs are looked at:
+do. A small request that waits for a disk would keep all trainers waiting. The kernel does not tell
+when it evicts pages, so the daemon watches three signs:
 
 - a warm start has read all files;
-- before a small request, at most every few milliseconds, the kernel is asked about a few of the
-  places that it will read: after a night without requests, nothing may be left;
-- after each of them, whether its thread had to wait for a disk (a page fault that read, a read).
+- before a small request, at most every 20 ms, the daemon asks the kernel whether a few of the
+  places that the request will read are in memory: after a night without requests, none may be left;
+- after each small request, it checks whether the thread waited for a disk (a major page fault or a
+  read).
 
-Once a small request had to wait for a disk, workers run such requests, until enough of them in a
-row (at first 64) have not.
+Once a small request had to wait for a disk, workers run small requests, until enough of them in a
+row (at first 64) did not wait.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import threading
 import time
 from collections.abc import Callable
 
-# Requests in a row. More and more of them if the event loop was disappointed again soon: where a
-# few requests in a thousand read, it would be time and again.
+# Requests in a row that must not wait. The number doubles each time that the event loop has to wait
+# again soon: if a few requests in a thousand read from a disk, it would wait time and again.
 _LEAST_CALM = 64
 _MOST_CALM = 1 << 16
 _SOON_S = 60.0
@@ -28,16 +29,16 @@ _LOOK_EVERY_S = 0.02
 
 
 class Residency:
-    """What is known about one dataset. Thread-safe."""
+    """What the daemon knows about the pages of one dataset. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.possible = True
-        """Whether all files are meant to lie in memory; set before anyone asks."""
+        """Whether all files are planned to lie in memory; set before allows() is called."""
         self._clock = clock
         self._lock = threading.Lock()
         self._needed = _LEAST_CALM
-        self._calm = 0  # small requests in a row that met no disk, up to _needed
-        self._since = 0.0  # when that many had come
+        self._calm = 0  # small requests in a row that did not wait for a disk, up to _needed
+        self._since = 0.0  # when _calm reached _needed
         self._next_look = 0.0
 
     @property
@@ -51,7 +52,8 @@ class Residency:
             self._since = self._clock()
 
     def allows(self, look: Callable[[], bool]) -> bool:
-        """Whether the event loop may run a small request. `look` asks the kernel about it."""
+        """Whether the event loop may run a small request. `look` asks the kernel whether places
+        that the request will read are in memory."""
         if not self.trusted:
             return False
         now = self._clock()
@@ -60,7 +62,8 @@ class Residency:
         self._next_look = now + _LOOK_EVERY_S
         if look():
             return True
-        self._calm = 0
+        with self._lock:
+            self._calm = 0
         return False
 
     def disappointed(self) -> None:

@@ -1,7 +1,7 @@
 """`Schema`: which types of nodes and which relations between them a graph has.
 
-Both have numbers, by which the engine and the wire know them, and names, by which users do. A graph
-of one kind of nodes and edges has one type and one relation, whose names are empty.
+The engine and the wire identify both by numbers, users by names. A graph of one kind of nodes and
+edges has one type and one relation, whose names are empty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphzero.files.column_keys import column_key, relation_directory, type_dir
 # Source type, name, target type, as PyG writes them.
 RelationName: TypeAlias = tuple[str, str, str]
 
-# What messages list at most.
+# The most relations that a message lists.
 _SHOWN = 10
 
 
@@ -43,7 +43,7 @@ class Relation:
     name: str
     target: int
     base: int
-    """Its own number; of a view, that of the relation whose edges it has in reverse."""
+    """The relation's own number; for a view, the relation whose edges it has in reverse."""
     triple: RelationName
     num_edges: int = 0
     edge_id_bound: int = 0
@@ -60,7 +60,8 @@ class Relation:
 
     @cached_property
     def directory(self) -> str:
-        """Its part of the keys of a batch; a view has its own, but the columns of its base."""
+        """The relation's part of the keys of a batch. A view has a part of its own, but the columns
+        of its base."""
         return relation_directory(*self.triple)
 
 
@@ -71,14 +72,14 @@ class Schema:
     types: tuple[NodeType, ...]
     relations: tuple[Relation, ...]
     time_unit: str = ""
-    """Of all times of the graph, D, s, ms, us or ns since 1970; "" if nobody has said it."""
+    """Unit of all times of the graph: D, s, ms, us or ns since 1970; "" if it is not stated."""
     typed: bool = field(default=True)
     """False for a graph of one kind of nodes and edges, whose names are empty."""
 
     @classmethod
     def of(cls, topology: _engine.Topology, *, symmetric: bool = False) -> Schema:
-        """What a file says; `symmetric` says of all its relations within one type that the reverse
-        of every edge is stored too, for files that cannot say it themselves."""
+        """The schema of a file. `symmetric` states for all relations within one type that the
+        reverse of every edge is stored too, for files that cannot state it themselves."""
         types = tuple(NodeType(t.name, t.count, t.has_times) for t in topology.types)
         relations = tuple(
             Relation(
@@ -107,8 +108,8 @@ class Schema:
     def flat(
         cls, num_nodes: int, *, has_times: bool = False, time_unit: str = "", **relation: Any
     ) -> Schema:
-        """Of a graph of one kind of nodes and edges; `has_times` is that of the nodes, `relation`
-        are fields of the Relation."""
+        """The schema of a graph of one kind of nodes and edges. `has_times` is a field of the
+        NodeType, `relation` are fields of the Relation."""
         only = Relation(0, "", 0, 0, ("", "", ""), **relation)
         return cls((NodeType("", num_nodes, has_times),), (only,), time_unit, typed=False)
 
@@ -144,22 +145,24 @@ class Schema:
 
     @property
     def without_edge_ids(self) -> str | None:
-        """For a message: what stores no edge ids, the graph or one of its relations; None if all
-        do."""
+        """For a message: the graph, or one of its relations, that stores no edge ids; None if all
+        store them."""
         lacking = next((found for found in self.relations if not found.has_edge_ids), None)
         if lacking is None:
             return None
         return f"relation {lacking.triple}" if self.typed else "the graph"
 
     def type_number(self, name: Any, what: str = "type") -> int:
-        """Raises InputError for a name that no type has; `what` is the caller's word for it."""
+        """Raises InputError for a name that no type has; `what` names the argument in the
+        message."""
         number = self._type_numbers.get(name) if isinstance(name, str) else None
         if number is None:
             raise InputError(f"{what} is {name!r}, expected one of {names_text(self.type_names)}")
         return number
 
     def relation_number(self, relation: Any, what: str = "relation") -> int:
-        """Of a triple, or of a name that only one relation has. Raises InputError for others."""
+        """The number of a relation, by its triple or by a name that only one relation has. Raises
+        InputError for others."""
         if isinstance(relation, str):
             numbers = self._by_name.get(relation, [])
             if len(numbers) > 1:
@@ -175,7 +178,7 @@ class Schema:
         return number
 
     def relations_text(self) -> str:
-        """For a message: the triples, of many the first."""
+        """For a message: the triples of the first relations."""
         shown = ", ".join(str(found.triple) for found in self.relations[:_SHOWN])
         more = len(self.relations) - _SHOWN
         return f"{shown} and {more} more" if more > 0 else shown or "none"
@@ -197,15 +200,16 @@ class Schema:
 
     def owner_of(self, directory: str) -> tuple[str, int] | None:
         """("type", number) or ("relation", number) of a directory of columns in a graph with types;
-        None if it belongs to nothing."""
+        None if no type or relation has this directory."""
         return self._directories.get(directory)
 
     def number_of(self, directory: str) -> int:
-        """Of the type or relation that a directory belongs to; 0 in a graph without types."""
+        """Number of the type or relation that a directory belongs to; 0 in a graph without
+        types."""
         return self._directories[directory][1] if self.typed else 0
 
     def stored_key(self, key: str) -> str:
-        """The key of the file that has the rows of a column: a view has those of its base."""
+        """The key of the file that has the rows of a column: a view has the columns of its base."""
         directory, slash, name = key.rpartition("/")
         kind, number = self._directories.get(directory, ("", 0))
         if not slash or kind != "relation":

@@ -22,7 +22,7 @@ Direction: TypeAlias = Literal["in", "out"]
 
 
 class TopologyFile:
-    """Thread-safe, but for read_by(), which is for a file that nobody samples from yet.
+    """Thread-safe, except for read_by(), which is called before anyone samples from the file.
 
     `symmetric`, `verify` and `io` are those of Graph.
     """
@@ -44,7 +44,7 @@ class TopologyFile:
         """Whether the reverse of every edge is stored too, as the file or the caller said."""
         self.schema = Schema.of(self.topology, symmetric=symmetric)
         self.num_nodes = self.topology.num_nodes
-        """Of a graph with types, those of all types; see `schema`."""
+        """Number of nodes of all types; `schema` has them by type."""
         self.num_edges = self.topology.num_edges
         self.has_weights = self.topology.has_weights
         self.has_edge_ids = self.topology.has_edge_ids
@@ -52,9 +52,10 @@ class TopologyFile:
         self.read_by(choose_reading(self.io, self.byte_size, room_for_a_file()))
 
     def read_by(self, reading: TopologyReading) -> None:
-        """Makes sampling read in that way from now on; the daemon plans for all its files."""
+        """Makes sampling read in this way from now on. The daemon calls it, with its plan for all
+        files."""
         self.reading = reading
-        # Reads of a file that does not fit into memory; None for one that is mapped.
+        # Reads a file that does not fit into memory; None for a file that is mapped.
         self.disk = _engine.DiskTopology.open(self.topology) if reading.from_disk else None
 
     @property
@@ -64,13 +65,13 @@ class TopologyFile:
 
     @property
     def most_row_starts_bytes(self) -> int:
-        """Memory that where its rows begin would take, at most."""
+        """The most memory, in bytes, that the row starts can take."""
         return _engine.most_row_starts_bytes(self.topology)
 
     def read_row_starts(self) -> Iterator[None]:
-        """Reads where rows begin into memory, for one that is read from disk; after each step of
-        2 MiB others may have their turn. Raises OSError, and FormatError if some of it is damaged:
-        of that nothing is kept."""
+        """Reads the row starts of a file that is read from disk into memory. Yields after each step
+        of 2 MiB, so that others may have their turn. Raises OSError, and FormatError if an
+        adjacency's row starts are damaged; it keeps none of that adjacency."""
         if self.disk is None:
             return
         reading = _engine.RowStartsReading(self.topology, self.disk)
@@ -88,13 +89,13 @@ class TopologyFile:
         warm_file(self.topology)
 
     def has_direction(self, direction: Direction) -> bool:
-        """Whether edges can be followed in that direction; in a symmetric graph, in both. Of a
-        graph with types, see `schema`."""
+        """Whether edges can be followed in this direction; in a symmetric graph, in both. For a
+        graph with types, `schema` has this for each relation."""
         stored = self.topology.has_out if direction == "out" else self.topology.has_in
         return stored or self.symmetric
 
     def stored_adjacency(self, direction: Direction, relation: int = 0) -> Direction:
-        """The adjacency to read for a direction: a symmetric relation has the same in both."""
+        """The adjacency to read for a direction: a symmetric relation has the same for both."""
         found = self.schema.relations[relation]
         stored = {"in": found.has_in, "out": found.has_out}
         if stored[direction]:

@@ -1,6 +1,6 @@
-"""How a topology is read while sampling: through the mapping, or from disk, many places at a time.
+"""How sampling reads a topology: through the mapping, or from disk with many reads at a time.
 
-Users call the second way "staged".
+The value of `io` for reads from disk is "staged".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from graphzero.base.text import size_text
 
 TopologyIo = Literal["auto", "mapped", "staged"]
 
-# What `io` is if nobody says: of Graph, and of the daemon without --topology-io.
+# Default of `io` of Graph, and of the daemon without --topology-io.
 IO_VARIABLE = "GRAPHZERO_TOPOLOGY_IO"
 
 
@@ -25,10 +25,10 @@ class TopologyReading:
     from_disk: bool
     reason: str
     fits: bool = False
-    """Whether it is mapped because it fits into memory, and not because someone asked for it."""
+    """Whether the topology is mapped because it fits into memory, not because the user asked."""
     row_starts: int = 0
-    """Bytes of memory that where its rows begin may take, for one that is read from disk; 0: that
-    is read, too."""
+    """Bytes of memory that the row starts of a topology on disk may take; 0 if row starts are read
+    from disk too."""
 
     @property
     def path(self) -> str:
@@ -45,7 +45,7 @@ def checked_io(io: str) -> TopologyIo:
 
 
 def choose_reading(io: TopologyIo, byte_size: int, room: int) -> TopologyReading:
-    """For a file of `byte_size` bytes when `room` bytes of memory are there for it."""
+    """How to read a file of `byte_size` bytes if `room` bytes of memory are free for it."""
     if io != "auto":
         return TopologyReading(io == "staged", "as asked for")
     sizes = f"{size_text(byte_size)}, room for {size_text(room)}"

@@ -36,7 +36,7 @@ from graphzero.files.schema import Schema
 
 @dataclass(frozen=True)
 class Verified:
-    """A file, or a dataset whose files are sound one by one but do not belong together."""
+    """Result for a file, or for a dataset whose files are each sound but do not fit together."""
 
     path: Path
     byte_size: int
@@ -44,7 +44,7 @@ class Verified:
     problems: tuple[str, ...] = ()
     """One line for each thing that is wrong: what was found, and what was expected."""
     unreadable: bool = False
-    """Whether it could not be read at all; the problem says why."""
+    """Whether reading failed with a system error; the last problem says why."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class VerificationReport:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Those of all files, in the order of the files."""
+        """The problems of all files, in the order of the files."""
         return tuple(problem for file in self.files for problem in file.problems)
 
 
@@ -68,9 +68,9 @@ def verify(path: StrPath, *, progress: bool = False) -> VerificationReport:
     """Reads every byte of a .gl or .gd file, a dataset or a directory of datasets, as `graphzero
     verify` does: checksums, bounds, and whether the columns of a dataset fit its graph.
 
-    What is damaged or cannot be read is in the report, and raises nothing; a path that does not
-    exist raises FileNotFoundError, a directory without data files and a file of another kind
-    InputError. `progress` shows progress on stderr.
+    Files that are damaged or cannot be read appear in the report and raise nothing. A path that
+    does not exist raises FileNotFoundError; a directory without data files, or a file of another
+    kind, raises InputError. `progress` shows progress on stderr.
 
         >>> gz.verify("products").ok
         True
@@ -83,12 +83,12 @@ def verify(path: StrPath, *, progress: bool = False) -> VerificationReport:
 
 
 def show_bytes(label: str) -> JobProgress:
-    """The progress of reading a file."""
+    """Shows the progress of reading a file, in bytes."""
     return JobProgress(label, unit="B")
 
 
 def verify_all(path: Path, show_progress: ShowProgress) -> Iterator[Verified]:
-    """Each file as soon as it has been read, then what is wrong between files of a dataset."""
+    """Yields each file as soon as it has been read, then mismatches between files of a dataset."""
     if not path.is_dir():
         yield _verify_file(path, show_progress)
         return
@@ -105,7 +105,7 @@ def verify_all(path: Path, show_progress: ShowProgress) -> Iterator[Verified]:
 
 
 def _verify_file(path: Path, show_progress: ShowProgress) -> Verified:
-    """One file by itself."""
+    """Checks one file by itself."""
     size = 0
     try:
         file = open_file(path)
@@ -113,7 +113,7 @@ def _verify_file(path: Path, show_progress: ShowProgress) -> Verified:
         with show_progress(path.name) as report:
             problems = find_problems(file, report)
         if not problems and path.suffix == COLUMN_SUFFIX:
-            ColumnFile(path)  # which reads what the file says of itself
+            ColumnFile(path)  # raises if the description in the file is damaged
     except OSError as error:
         return Verified(path, size, (error_text(error),), unreadable=True)
     except FormatError as error:
@@ -122,7 +122,7 @@ def _verify_file(path: Path, show_progress: ShowProgress) -> Verified:
 
 
 def _verify_together(dataset: Path) -> Verified:
-    """Files that are sound one by one."""
+    """Checks whether files that are each sound fit together."""
     problems: list[str] = []
     try:
         problems.extend(_mismatches(dataset))
@@ -134,7 +134,7 @@ def _verify_together(dataset: Path) -> Verified:
 
 
 def _mismatches(dataset: Path) -> Iterator[str]:
-    """Columns that do not fit the graph beside them."""
+    """One line for each column that does not fit the graph beside it."""
     topology = _engine.Topology.open(str(dataset / GRAPH_FILE))
     schema = Schema.of(topology)
     for path in files_of(dataset)[1:]:
@@ -162,8 +162,8 @@ def _mismatches(dataset: Path) -> Iterator[str]:
 
 
 def _out_of_order(column: ColumnFile, what: str) -> Iterator[str]:
-    """Original ids and categories are found by bisection. Where ids do not ascend, their file has
-    the order in which they do, and was verified with it."""
+    """A line if rows do not ascend: original ids and categories are found by bisection. If a file
+    also stores the order in which its ids ascend, that order was verified with the file."""
     if (column.dtype, len(column.shape)) not in ((DataType.INT64, 1), (DataType.UINT8, 2)):
         yield (
             f"{column.path}: found {column.dtype.label} in {len(column.shape)} dimensions, "
@@ -186,8 +186,8 @@ def ids_ascend(column: ColumnFile) -> bool:
 
 
 def _first_fall(column: ColumnFile) -> tuple[int, Any, Any] | None:
-    """The first row that is not less than the next, and these two values."""
-    row = 0  # of the first id of `ids`
+    """The first row whose value is not less than the next one, and both values."""
+    row = 0  # the row of the first id in `ids`
     before: npt.NDArray[Any] | None = None  # the last id of the piece before
     for piece in column.pieces():
         ids = piece
@@ -218,7 +218,7 @@ def _ids_outside(column: ColumnFile, what: str, bound: int) -> Iterator[str]:
 
 
 def _unknown_codes(column: ColumnFile) -> Iterator[str]:
-    """Codes that the dictionary beside the column does not have."""
+    """A line for the first code that the dictionary beside the column does not have."""
     try:
         known = len(Categories(column.path))
     except (InputError, FormatError) as error:

@@ -13,7 +13,8 @@ _STEP = 64 << 20
 def warm_file(
     file: _engine.Topology | _engine.Matrix, stopped: Callable[[], bool] = lambda: False
 ) -> bool:
-    """Whether it was read to its end; False if `stopped` said so before. Raises OSError."""
+    """Whether the file was read to its end; False if `stopped` returned True before. Raises
+    OSError."""
     for offset in range(0, file.file_bytes, _STEP):
         if stopped():
             return False

@@ -14,7 +14,7 @@ from graphzero.transfer.source import DatasetChanged, Source, SourceFile
 
 T = TypeVar("T")
 
-# What the daemon sends in one call at most.
+# The most that a daemon sends in one call.
 _CALL_BYTES = 64 << 20
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
@@ -24,7 +24,7 @@ class DaemonSource(Source):
     def __init__(
         self, calls: AbstractContextManager[DaemonCalls], dataset: str, label: str, patience: float
     ) -> None:
-        """`patience`: seconds for a daemon that has gone to come back."""
+        """`patience`: seconds to wait until a daemon that has gone comes back."""
         self.label = label
         self._context = calls
         self._calls = calls.__enter__()
@@ -76,11 +76,11 @@ class DaemonSource(Source):
             yield from self._calls.read_file(
                 self._dataset, self._fingerprint, file.name, offset, size, **more
             )
-        except InvalidRequest as error:  # FAILED_PRECONDITION: of another version
+        except InvalidRequest as error:  # FAILED_PRECONDITION: the daemon has another version now
             raise DatasetChanged(f"{self.label}: {error}") from None
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        """Daemons are started anew, and links break: tries again for a while."""
+        """Tries again for a while, because daemons are restarted and connections break."""
         deadline = time.monotonic() + self._patience
         pause = _FIRST_PAUSE_S
         while True:
@@ -93,7 +93,7 @@ class DaemonSource(Source):
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
     def check_unchanged(self) -> None:
-        """Every answer was of this version, or it was an error."""
+        """Does nothing: an answer from another version was an error already."""
 
     def close(self) -> None:
         self._context.__exit__(None, None, None)

@@ -24,7 +24,7 @@ class DirectorySource(Source):
         self._dataset = dataset = open_dataset(self._path)
         found = []
         for file in dataset.files:
-            # Open from now on: the dataset can be replaced meanwhile, and the copy is of this one.
+            # Stays open, so that the copy is of this version even if the dataset is replaced.
             self._open(file)
             content = dataset.file_fingerprint(file)
             found.append(SourceFile(file.name, file.byte_size, content, file.modified_ns))

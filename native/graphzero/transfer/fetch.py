@@ -29,7 +29,7 @@ from graphzero.transfer.file_copy import PIECES_AT_ONCE, FileCopy
 from graphzero.transfer.source import DatasetChanged, Source, SourceFile, checked_file_name
 from graphzero.transfer.store_source import StoreSource
 
-# A dataset that is replaced again and again while it is copied is no case for more patience.
+# More attempts would not help with a dataset that is replaced again and again.
 _ATTEMPTS = 3
 _MOST_FILES = 100_000
 
@@ -40,11 +40,11 @@ class FetchReport:
 
     path: Path
     fingerprint: str
-    """Of the dataset, in hex."""
+    """Fingerprint of the dataset, in hex."""
     byte_size: int
-    """Of all its files."""
+    """Size of all its files."""
     kept_bytes: int
-    """What an earlier run that was interrupted had left; all of it if the dataset was there."""
+    """Bytes that an earlier, interrupted run had copied; all if the dataset was there already."""
     seconds: float
 
 
@@ -65,17 +65,17 @@ def fetch(
 
     source: a daemon ("host:port", "unix:/path" or the path of its socket), the directory of a
     dataset, or a URI that pyarrow or fsspec read from (s3://bucket/folder).
-    dataset: which one, where the daemon has several.
-    overwrite: replace a dataset that is at `path`. Without it that is an error, unless it is the
-    same one already: then nothing is copied.
-    timeout: seconds that a daemon may be away before it is given up.
-    token, root_certificate, plaintext_token, server_uid: for a daemon, as connect() has them.
-    progress: show it on stderr.
+    dataset: which dataset, if the daemon serves several.
+    overwrite: replace a dataset that is at `path`. Without it such a dataset is an error, unless it
+    is the same one already: then nothing is copied.
+    timeout: seconds that a daemon may be unreachable before fetch gives up.
+    token, root_certificate, plaintext_token, server_uid: for a daemon, as in connect().
+    progress: show progress on stderr.
 
-    Every block is compared with its checksum. `path` is there when all of it is, and never in
-    parts; what was copied stays in a hidden directory beside it until then, and the next call goes
-    on from there. If the dataset is replaced meanwhile, the copy begins anew with what has not
-    changed, and after three times DatasetChanged is raised.
+    Every block is compared with its checksum. `path` appears when the copy is complete, never in
+    parts; until then copied blocks lie in a hidden directory beside it, and the next call continues
+    there. If the dataset is replaced meanwhile, the copy begins anew, but keeps the blocks that
+    have not changed; the third time, DatasetChanged is raised.
 
         >>> gz.fetch("node-1:7171", "/data/products")
     """
@@ -99,7 +99,7 @@ def fetch(
 
 
 def _open(source: str, dataset: str, timeout: float, **access: object) -> Source:
-    """What the text names: a URI, a directory or a daemon."""
+    """The source that the text names: a URI, a directory or a daemon."""
     if is_uri(source):
         return StoreSource(source)
     found = Path(source)
@@ -117,7 +117,7 @@ def _open(source: str, dataset: str, timeout: float, **access: object) -> Source
 
 
 class _Fetch:
-    """One attempt to copy the version that is there."""
+    """One attempt to copy the version that the source has now."""
 
     def __init__(self, source: Source, target: Path, overwrite: bool, report: Report | None):
         self._source = source
@@ -128,7 +128,7 @@ class _Fetch:
         self._done = self._kept = 0
 
     def run(self) -> tuple[str, int, int]:
-        """Fingerprint, bytes in all, bytes that were there before."""
+        """Returns the fingerprint, all bytes, and the bytes that were there before."""
         files = self._files()
         self._total = sum(file.byte_size for file in files)
         if self._is_there(files):
@@ -155,7 +155,8 @@ class _Fetch:
         return files
 
     def _is_there(self, files: Sequence[SourceFile]) -> bool:
-        """Whether the target is this very dataset already; parts of one have one fingerprint."""
+        """Whether the target is this very dataset already. Files are compared too, because all
+        parts of a sharded dataset have the same fingerprint."""
         if not self._source.fingerprint or not self._target.is_dir():
             return False
         with suppress(GraphZeroError, OSError):
@@ -180,7 +181,8 @@ class _Fetch:
                 self._report("fetching", min(self._done, self._total), self._total)
 
     def _check(self, copy: Path) -> str:
-        """Whether the files belong together, and are what the source said."""
+        """Returns the copy's fingerprint. Raises if files do not fit together, or differ from what
+        the source announced."""
         found = open_dataset(copy).fingerprint
         if self._source.fingerprint and found != self._source.fingerprint:
             raise DatasetChanged(
@@ -191,12 +193,12 @@ class _Fetch:
 
 
 def _make_room(copy: Path, files: Sequence[SourceFile], target: Path) -> None:
-    """The directory to copy into, without what does not belong there. Raises OSError (ENOSPC) if
-    the disk is too small for all of it."""
+    """Makes the directory `copy`, and removes files that are not in `files`. Raises OSError
+    (ENOSPC) if the disk is too small for all files."""
     copy.mkdir(exist_ok=True)
     wanted = {copy / file.name for file in files}
     there = 0
-    for path in sorted(copy.rglob("*"), reverse=True):  # what is below comes before its directory
+    for path in sorted(copy.rglob("*"), reverse=True):  # entries come before their directory
         if path in wanted and path.is_file() and not path.is_symlink():
             there += 512 * path.stat().st_blocks
         elif path.is_dir() and not path.is_symlink():

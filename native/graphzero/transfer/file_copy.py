@@ -1,8 +1,8 @@
-"""Copies one file, block by block, each proved by its checksum before it counts.
+"""Copies one file block by block, and compares each block with its checksum.
 
-The file has its final size from the start and is sparse. What an earlier run has left of it is
-looked at block by block: what is right stays, whatever version it was copied from. So a copy that
-was killed goes on where it was, and a copy of a new version takes over what has not changed.
+The file has its final size from the start and is sparse. If an earlier run has left a part of it,
+each block with the right checksum stays, whatever version it was copied from. So a copy that was
+killed continues where it was, and a copy of a new version keeps the blocks that have not changed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from graphzero import _engine
 from graphzero.base.errors import FormatError
 from graphzero.transfer.source import DatasetChanged, Source, SourceFile
 
-# Bytes that are asked for at once, and such pieces under way: memory is their product.
+# Bytes of one read from the source, and reads under way; their product is the memory in use.
 PIECE_BYTES = 8 << 20
 PIECES_AT_ONCE = 4
-# What files of .gl and .gd begin with; those of GraphZero 0.2 do not.
+# .gl and .gd files begin with it; files of GraphZero 0.2 do not.
 _MAGIC = b"\x89GZG"
-# A block that arrives wrong is asked for again before the source is blamed.
+# How often a block with a wrong checksum is read again before the source counts as damaged.
 _MORE_ATTEMPTS = 2
 
 
@@ -30,12 +30,12 @@ class _Block(NamedTuple):
     offset: int
     size: int
     checksum: int | None
-    """None: nobody knows it."""
+    """None if it is not known."""
 
 
 class FileCopy:
-    """One file on its way to `target`. `advance` is called, on any thread, with a number of bytes
-    that are right by now, and whether an earlier run had left them."""
+    """Copies one file to `target`. `advance` is called, on any thread, with the number of bytes
+    that have become right, and whether an earlier run had left them."""
 
     def __init__(
         self, source: Source, file: SourceFile, target: Path, advance: Callable[[int, bool], None]
@@ -57,18 +57,18 @@ class FileCopy:
         finally:
             os.close(descriptor)
         if self._file.modified_ns:
-            # The fingerprint of a file of GraphZero 0.2 is made of it.
+            # A file of GraphZero 0.2 has its size and modification time as fingerprint.
             os.utime(self._target, ns=(self._file.modified_ns, self._file.modified_ns))
 
     def _blocks(self) -> Sequence[_Block]:
-        """Also fetches what tells of them: header and tables."""
+        """The blocks of data. Fetches the header and the tables, which list them."""
         size = self._file.byte_size
         head = self._source.read(self._file, 0, min(size, _engine.MOST_HEAD_BYTES))
         if head[: len(_MAGIC)] != _MAGIC:
             return self._blocks_without_list()
         _write_all(self._descriptor, memoryview(head), 0)
         listed = _engine.BlockList.open(os.fspath(self._target))
-        assert listed is not None  # it would begin otherwise
+        assert listed is not None  # because the file begins with _MAGIC
         if self._file.fingerprint and listed.fingerprint != self._file.fingerprint:
             raise DatasetChanged(
                 f"{self._source.label}: {self._file.name} has changed: found fingerprint "
@@ -85,7 +85,8 @@ class FileCopy:
         return blocks
 
     def _blocks_without_list(self) -> list[_Block]:
-        """Of a file of GraphZero 0.2, which has no checksums: as the source knows them."""
+        """The blocks of a file of GraphZero 0.2, which stores no checksums: the source may know
+        them."""
         step, size = _engine.CHECKSUM_BLOCK, self._file.byte_size
         places = range(0, size, step)
         known = self._source.block_checksums(self._file)
@@ -101,7 +102,7 @@ class FileCopy:
         ]
 
     def _clear_between(self, blocks: Sequence[_Block]) -> None:
-        """Padding is zero, and an earlier run may have left other bytes there."""
+        """Zeroes the padding between blocks, where an earlier run may have left other bytes."""
         end = 0
         for block in sorted(blocks):
             _write_zeros(self._descriptor, end, block.offset - end)
@@ -123,7 +124,7 @@ class FileCopy:
         return _engine.checksum(memoryview(found)) == block.checksum
 
     def _fetch(self, blocks: Sequence[_Block]) -> list[_Block]:
-        """Blocks that follow each other; returns those that arrived wrong."""
+        """Fetches consecutive blocks; returns those that arrived with a wrong checksum."""
         begin, end = blocks[0].offset, blocks[-1].offset + blocks[-1].size
         data = memoryview(self._source.read(self._file, begin, end - begin))
         wrong = []
@@ -147,7 +148,7 @@ class FileCopy:
 
 
 def _pieces(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
-    """Blocks that follow each other without a gap, so many that they are read at once."""
+    """Runs of consecutive blocks, each run at most PIECE_BYTES, to be read at once."""
     piece: list[_Block] = []
     size = 0
     for block in blocks:
@@ -166,7 +167,8 @@ def _run_all(
     work: Callable[[Sequence[_Block]], None],
     pieces: Iterator[Sequence[_Block]],
 ) -> None:
-    """Some at a time. After a failure no other one begins, and those under way end first."""
+    """Runs PIECES_AT_ONCE pieces at a time. After a failure no further piece begins, and pieces
+    under way end before the error is raised."""
     under_way: set[Future[None]] = set()
     try:
         for piece in pieces:
@@ -182,15 +184,15 @@ def _run_all(
 
 
 def _has_data(descriptor: int, offset: int, size: int) -> bool:
-    """Whether a sparse file was ever written there."""
+    """Whether a sparse file was ever written in this range."""
     try:
         return os.lseek(descriptor, offset, os.SEEK_DATA) < offset + size
-    except OSError:  # ENXIO: nothing up to the end
+    except OSError:  # ENXIO: no data up to the end of the file
         return False
 
 
 def _write_zeros(descriptor: int, offset: int, size: int) -> None:
-    """Padding: less than a page, but for a hostile table of sections."""
+    """Zeroes padding, which has less than a page unless the table of sections is hostile."""
     step = _engine.CHECKSUM_BLOCK
     for begin in range(offset, offset + size, step):
         part = min(step, offset + size - begin)

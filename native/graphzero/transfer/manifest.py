@@ -1,9 +1,9 @@
-"""`graphzero.json`: what `graphzero push` writes last, so that its presence says that all is there.
+"""`graphzero.json`: `graphzero push` writes it last, so its presence says that all files are there.
 
-Object stores have no rename of a folder: without it, a dataset whose copy is under way could not be
-told from a whole one. It lists the files with their sizes and fingerprints, and the checksums of
-files of GraphZero 0.2, which have none in themselves. A store whose files cannot be listed, such as
-a web server, can be fetched from because of it.
+Object stores cannot rename a folder: without the manifest, a dataset whose copy is under way could
+not be told from a whole one. The manifest lists the files with their sizes and fingerprints, and
+checksums for files of GraphZero 0.2, which store none. It also makes it possible to fetch from a
+store whose files cannot be listed, such as a web server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Manifest:
     fingerprint: bytes
     files: tuple[SourceFile, ...]
     checksums: dict[str, list[int]]
-    """Of the blocks of files that have none themselves."""
+    """Checksums of the blocks of files that store none themselves, by file name."""
 
     def write(self) -> bytes:
         def entry(file: SourceFile) -> dict[str, Any]:

@@ -19,23 +19,23 @@ from graphzero.transfer.source import SourceFile
 
 _PIECE_BYTES = 8 << 20
 _FILE_SCHEME = "file://"
-# The header of a file has its fingerprint.
+# Bytes from the start of a file that include the header with its fingerprint.
 _HEAD_BYTES = 4096
 
 
 def push(
     path: StrPath, uri: str, *, overwrite: bool = False, verify: bool = True, progress: bool = False
 ) -> int:
-    """Copies the dataset in the directory `path` to `uri`, as `graphzero push` does; returns how
-    many bytes were written there.
+    """Copies the dataset in the directory `path` to `uri`, as `graphzero push` does; returns the
+    number of bytes written.
 
-    uri: what pyarrow or fsspec write to (s3://bucket/folder), or a directory.
-    overwrite: replace a dataset that is there. Without it that is an error.
-    verify: read the files before, and raise FormatError instead of copying what is damaged.
-    progress: show it on stderr.
+    uri: a URI that pyarrow or fsspec write to (s3://bucket/folder), or a directory.
+    overwrite: replace a dataset that is there. Without it such a dataset is an error.
+    verify: read the files first, and raise FormatError instead of copying damaged ones.
+    progress: show progress on stderr.
 
-    A list of all files, graphzero.json, is written last: while it is not there, nobody takes the
-    dataset for whole. A push that was interrupted goes on with the files that are not there yet.
+    A list of all files, graphzero.json, is written last: until then the dataset counts as
+    incomplete. A push after an interrupted one copies only the files that are missing.
     """
     if not is_uri(uri) or uri.startswith(_FILE_SCHEME):
         there = uri.removeprefix(_FILE_SCHEME)
@@ -56,7 +56,7 @@ class _Push:
         self._written = 0
 
     def run(self, overwrite: bool, verify: bool) -> int:
-        # The graph comes last: a folder without one is no dataset for anybody.
+        # The graph comes last, because no reader takes a folder without one for a dataset.
         files = sorted(self._source.files(), key=lambda file: file.name == GRAPH_FILE)
         manifest = self._manifest(files)
         if not self._make_way(manifest, overwrite):
@@ -82,7 +82,8 @@ class _Push:
         return Manifest(self._source.fingerprint, tuple(files), checksums)
 
     def _make_way(self, manifest: Manifest, overwrite: bool) -> bool:
-        """Whether there is anything to do. What is replaced is a dataset no more."""
+        """Whether there is anything to copy. If so, removes the manifest and the graph from the
+        store, so that no reader takes the folder for a dataset meanwhile."""
         if self._store.find(MANIFEST) is not None:
             data = self._store.read_all(MANIFEST, MOST_MANIFEST_BYTES)
             if data == manifest.write():
@@ -102,7 +103,7 @@ class _Push:
             )
 
     def _copy(self, file: SourceFile) -> Iterator[int]:
-        """Sizes of what was written, piece by piece."""
+        """Copies a file and yields the size of each piece that was written."""
         if self._is_there(file):
             return
         with self._store.open_output(file.name) as stream:
@@ -119,8 +120,8 @@ class _Push:
             )
 
     def _is_there(self, file: SourceFile) -> bool:
-        """Whether an earlier push has written it: files of stores are there as a whole, and the
-        header has the fingerprint of everything else."""
+        """Whether an earlier push has written the file. Comparing the headers is enough: a file of
+        a store is complete, and its header has the fingerprint of all its content."""
         found = self._store.find(file.name)
         if not file.fingerprint or found is None or found.byte_size != file.byte_size:
             return False
@@ -129,7 +130,7 @@ class _Push:
             return bytes(opened.read_at(size, 0)) == self._source.read(file, 0, size)
 
     def _remove_others(self, files: list[SourceFile]) -> None:
-        """Columns of a dataset that was there before."""
+        """Removes columns of a dataset that was there before."""
         wanted = {file.name for file in files}
         for found in self._store.files():
             name = found.path.removeprefix(self._store.path).lstrip("/")

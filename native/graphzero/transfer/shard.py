@@ -1,7 +1,7 @@
 """`shard_dataset`: deals the large columns of a dataset to parts, each a dataset of its own.
 
-A part has the whole graph, the whole of every small column, and of each large one every so many-th
-block of rows. Daemons of all parts together serve what one daemon of the whole would serve: parts
+Each of N parts has the whole graph, all small columns, and every N-th block of rows of each large
+column. The daemons of all parts together serve the same as one daemon of the whole dataset: parts
 carry the fingerprint of the whole, and batches have the same bytes.
 """
 
@@ -28,8 +28,8 @@ from graphzero.files.verify import show_bytes
 
 # Smaller columns are copied to every part.
 DEFAULT_THRESHOLD = 64 << 20
-# Of a block of rows, about: many pages, so that neighbours in the file stay together, and few
-# enough that hot rows, which lie together in an ordered dataset, spread over all parts.
+# Approximate size of a block of rows: many pages, so that neighbours in the file stay together, but
+# small enough that hot rows, which lie together in an ordered dataset, spread over all parts.
 _BLOCK_BYTES = 128 << 10
 
 
@@ -38,13 +38,13 @@ class ShardReport:
     """What `shard_dataset` wrote."""
 
     parts: tuple[Path, ...]
-    """Their directories."""
+    """Directories of the parts."""
     dealt: dict[str, int]
-    """Rows in a block, by the keys of the columns that were dealt."""
+    """Rows per block of each column that was dealt, by key."""
     copied: tuple[str, ...]
-    """Files that every part has as a whole."""
+    """Names of the files that every part has as a whole."""
     byte_size: int
-    """Of the files that were written, without those that are links to the whole dataset's."""
+    """Size of the files that were written, without links to files of the whole dataset."""
 
 
 def shard_dataset(
@@ -59,15 +59,16 @@ def shard_dataset(
     overwrite: bool = False,
     progress: bool = False,
 ) -> ShardReport:
-    """Deals a dataset to the directories out/part-0 to out/part-N, as `graphzero shard` does.
+    """Deals a dataset to the directories out/part-0, out/part-1 and so on, as `graphzero shard`
+    does.
 
-    parts, part: how many, and which one to write (default: all of them).
+    parts, part: the number of parts, and the one to write (default: all of them).
     threshold: columns of fewer bytes are copied to every part, and so are splits, categories,
-    original ids and those that `keep` names by key. Files that are copied become links where the
-    parts lie on the same file system.
-    block_rows: of consecutive rows that stay together (default: 128 KiB of them).
+    original ids and the columns whose keys are in `keep`. Copies are hard links if the parts lie on
+    the same file system.
+    block_rows: number of consecutive rows that stay together (default: about 128 KiB of rows).
     overwrite: replace parts that are there.
-    progress: show it on stderr.
+    progress: show progress on stderr.
     """
     whole_number(parts, "parts", least=1)
     if part is not None and not 0 <= part < parts:
@@ -121,7 +122,7 @@ def _write_part(
     parts: int,
     show: ShowProgress,
 ) -> int:
-    """How many bytes it took."""
+    """Writes one part; returns the number of bytes written."""
     written = 0
     for file in _in_order(dataset.files):
         target = draft / file.name
@@ -143,12 +144,14 @@ def _write_part(
 
 
 def _in_order(files: Sequence[FileIdentity]) -> list[FileIdentity]:
-    """Links first: what cannot be linked or copied shows before hours of dealing."""
+    """Small files first, so that a file that cannot be linked or copied shows before hours of
+    dealing."""
     return sorted(files, key=lambda file: file.byte_size)
 
 
 def _link_or_copy(file: FileIdentity, target: Path) -> int:
-    """A link takes no space; files are never changed, so that both names stay what they are."""
+    """Returns the bytes written: a hard link takes none. Links are safe because files are never
+    changed in place."""
     os.close(file.open())  # raises if it was replaced
     try:
         os.link(file.path, target)
@@ -157,5 +160,5 @@ def _link_or_copy(file: FileIdentity, target: Path) -> int:
         target.unlink()
     except OSError:
         pass  # another file system, or one without links
-    shutil.copy2(file.path, target)  # with its times, which are a fingerprint in GraphZero 0.2
+    shutil.copy2(file.path, target)  # with its times: part of a GraphZero 0.2 file's fingerprint
     return file.byte_size

@@ -1,4 +1,4 @@
-"""What a dataset is copied from, whatever it is."""
+"""The interface of everything that a dataset can be copied from."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class SourceFile:
     """A file of the dataset, as its source describes it."""
 
     name: str
-    """Below the dataset's directory; a source may be hostile, so checked_file_name() looks at it
-    before it becomes a path."""
+    """Path below the dataset's directory. A source may be hostile, so checked_file_name() checks
+    the name before it is used as a path."""
     byte_size: int
     fingerprint: bytes = b""
-    """b"" if it is not known."""
+    """b"" if unknown."""
     modified_ns: int = 0
-    """0 if it is not known."""
+    """0 if unknown."""
 
 
 class Source(ABC):
-    """Thread-safe but for close(). A context manager.
+    """Thread-safe except for close(). A context manager.
 
-    Reads raise DatasetChanged if the dataset is not the one any more that files() told of.
+    Reads raise DatasetChanged if the dataset was replaced after files() listed it.
     """
 
     label: str
@@ -42,23 +42,25 @@ class Source(ABC):
 
     @abstractmethod
     def files(self) -> Sequence[SourceFile]:
-        """The files of the version that is there now."""
+        """The files of the version that the source has now."""
 
     @property
     @abstractmethod
     def fingerprint(self) -> bytes:
-        """Of the dataset that files() told of last; b"" if the source does not know it."""
+        """Fingerprint of the dataset that files() listed last; b"" if the source does not know
+        it."""
 
     @abstractmethod
     def read(self, file: SourceFile, offset: int, size: int) -> bytes | bytearray:
-        """Exactly these bytes. Raises OSError or ClientError."""
+        """Exactly `size` bytes at `offset`. Raises OSError or ClientError."""
 
     @abstractmethod
     def block_checksums(self, file: SourceFile) -> list[int] | None:
-        """Of a file that has none itself, in blocks of CHECKSUM_BLOCK; None if nobody knows."""
+        """Checksums of a file that stores none itself, one for each CHECKSUM_BLOCK bytes; None if
+        the source does not know them."""
 
     def check_unchanged(self) -> None:
-        """Raises DatasetChanged; to be called when all is read."""
+        """Raises DatasetChanged if the dataset was replaced; called when all files are read."""
         return
 
     def close(self) -> None:
@@ -72,7 +74,8 @@ class Source(ABC):
 
 
 def checked_file_name(name: str, label: str) -> str:
-    """A name that can only be that of a file of a dataset, in its directory or one below."""
+    """Returns `name` if it can be a file of a dataset, in its directory or one below; else raises
+    InputError."""
     parts = name.split("/")
     sound = len(parts) <= 2 and all(
         part and part[0] != "." and part.isprintable() and "\\" not in part for part in parts

@@ -34,7 +34,7 @@ class StoreSource(Source):
         return Manifest.read(self._store.read_all(MANIFEST, MOST_MANIFEST_BYTES), label)
 
     def _list(self) -> list[SourceFile]:
-        """What was put there by other means than `graphzero push`."""
+        """Lists the files of a dataset that was not copied there by `graphzero push`."""
         files = []
         for found in self._store.files():
             name = found.path.removeprefix(self._store.path).lstrip("/")
@@ -63,7 +63,7 @@ class StoreSource(Source):
         return data
 
     def _open(self, file: SourceFile) -> Any:
-        """The file, once for each thread: not every file system's files are for several."""
+        """The file, opened once per thread: files of some file systems are not thread-safe."""
         name, opened = getattr(self._opened, "last", (None, None))
         if name != file.name:
             if opened is not None:

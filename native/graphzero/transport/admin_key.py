@@ -2,9 +2,9 @@
 
 The lock file lies beside the socket and has mode 0600, so the kernel lets in the daemon's own user
 and root, and nobody else. With --group other users may connect to the socket, and gRPC does not
-tell the daemon whose process a peer is: so a caller proves that it may by a key of the lock file,
-which every start of a daemon chooses anew. A second socket for operators would need another server,
-and a name that is longer than that of the first, which may have all the 107 bytes there are.
+tell the daemon whose process a peer is. So a caller proves its right with a key from the lock file.
+Each start of a daemon chooses a new key. A second socket for operators was rejected: it would need
+another server and a longer name than the first, which may already have the most, 107 bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def lock_path(socket: Path) -> Path:
 
 
 def parse_lock(content: bytes) -> dict[str, object]:
-    """What stands in a lock file; nothing if it is none of ours, or half-written."""
+    """The entries of a lock file; {} if it is not a daemon's, or is half-written."""
     try:
         parsed = json.loads(content)
     except ValueError:

@@ -1,7 +1,7 @@
 """How gRPC is set up in trainers and in the daemon.
 
 gRPC takes settings that hold for a whole process from environment variables, which it reads once,
-while it is loaded. They are there for that moment only and in the C library's environment only:
+while it is loaded. They are set for that moment only, and only in the C library's environment:
 os.environ never has them, and programs that are started later do not inherit them.
 """
 
@@ -20,24 +20,24 @@ from typing import Any
 # interleaved turns).
 _PARTS = ("client", "listener", "for_all_other_endpoints", "callback_cq")
 _WITHOUT_EVENT_ENGINE = ",".join(f"-event_engine_{part}" for part in _PARTS)
-# Releases that know these names; others would complain of them on stderr.
+# Releases from the first to before the second know these names; others complain on stderr.
 _FIRST, _AFTER_LAST = (1, 80), (1, 86)
 
 _loading = threading.RLock()
 
-# Beyond this machine a peer can vanish without a word: after this time without a message it is
-# asked whether it is there, and after the same time without an answer it is taken for gone.
+# A peer on another machine can vanish silently: after this time without a message it is pinged, and
+# after the same time without an answer the connection counts as broken.
 _TCP_KEEPALIVE_MS = 60_000
-# Whoever is asked more often than this takes it for an attack.
+# A server that is pinged more often than this takes it for an attack.
 _LEAST_KEEPALIVE_MS = 10_000
 _NEVER_MS = 2**31 - 1
 
 
 def import_grpc() -> Any:
-    """The module `grpc`. Whoever needs it here gets it from this function.
+    """The module `grpc`. All of this package gets it from this function.
 
-    What the user has set stands. Where the program has loaded gRPC already, its settings stand too:
-    everything works, only slower. They hold for all of gRPC in this process.
+    Variables that the user has set are kept. If the program has loaded gRPC before, its settings
+    are kept too: everything works, only slower. Settings hold for all of gRPC in this process.
     """
     with _loading, _set_for_a_moment({} if "grpc" in sys.modules else _settings()):
         import grpc
@@ -45,12 +45,12 @@ def import_grpc() -> Any:
 
 
 def keepalive_options(*, is_socket: bool) -> list[tuple[str, int]]:
-    """For a channel to a daemon, and for a server.
+    """Options for a channel to a daemon, and for a server.
 
-    On a Unix socket nobody is asked: the kernel tells when the other process is gone, and one that
-    does not answer is stopped, by SIGSTOP or with a laptop's lid. A server that asked, which it
-    does by default while it measures the bandwidth, ended the sessions of trainers that stood still
-    for a minute.
+    On a Unix socket nobody is pinged: the kernel tells when the other process is gone, and a
+    process that does not answer is only stopped, by SIGSTOP or a closed laptop. A server that
+    pinged, as gRPC does by default to measure the bandwidth, ended the sessions of trainers that
+    stood still for a minute.
     """
     if is_socket:
         return [("grpc.keepalive_time_ms", _NEVER_MS)]
@@ -58,7 +58,7 @@ def keepalive_options(*, is_socket: bool) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", _TCP_KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", _TCP_KEEPALIVE_MS),
         ("grpc.http2.ping_timeout_ms", _TCP_KEEPALIVE_MS),
-        # Both sides may ask as often as they do although a session says nothing for hours.
+        # Both sides may ping this often even if a session sends nothing for hours.
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_ping_interval_without_data_ms", _LEAST_KEEPALIVE_MS),
     ]
@@ -89,7 +89,7 @@ def _set_for_a_moment(settings: dict[str, str]) -> Iterator[None]:
 
 
 def _grpcio_version() -> tuple[int, int]:
-    """Major and minor; (0, 0) where it cannot be told."""
+    """Major and minor; (0, 0) if they are not known."""
     try:
         major, minor, *_ = importlib.metadata.version("grpcio").split(".")
         return int(major), int(minor)

@@ -11,7 +11,7 @@ class HostPort:
     """A host by name or number, and a TCP port there."""
 
     host: str
-    """Without the brackets that an IPv6 address stands in."""
+    """Without the brackets around an IPv6 address."""
     port: int
 
     @property

@@ -90,12 +90,12 @@ def lock_file(path: Path, *, wait: bool) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        # Its holder removed it between open and lock: others lock a new file by this name.
+        # The holder removed the file between this open and lock: others lock a new one.
         os.close(descriptor)
 
 
 def unlock_file(path: Path, descriptor: int) -> None:
-    """Removes the file while it is locked, so that nobody else can hold what has that name."""
+    """Removes the file while this process still holds the lock: later it may be another's."""
     with suppress(FileNotFoundError):
         if _is_file_of(path, descriptor):
             path.unlink()

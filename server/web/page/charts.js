@@ -1,17 +1,18 @@
-// Lines over the last ten minutes, by uPlot.
+// Line charts of the last ten minutes, drawn by uPlot.
 import { difference, duration, quantile, rate } from "./numbers.js";
 
 const HEIGHT = 170;
 const SPAN_S = 600;
-// A daemon that has just begun has a chart of its own length, not a line at its right end.
+// The chart of a daemon that has just started spans at least this, instead of ten minutes with a
+// short line at the right end.
 const LEAST_SPAN_S = 60;
 
 function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Sums since the start become what happened in each step. A step in which the daemon was started
-// again, or in which nobody looked, is a gap.
+// Turns sums since the start into the rate and latency of each step. A step in which the daemon was
+// started again, or for which there are no points, is a gap.
 export function series(points) {
   const found = { t: [], rate: [], p50: [], p99: [] };
   for (let i = 1; i < points.length; i += 1) {
@@ -48,7 +49,7 @@ export class Charts {
     new ResizeObserver(() => this.resize()).observe(rateElement);
   }
 
-  // Anew when the theme has changed: uPlot draws with the colours that it was given.
+  // Called again when the theme has changed, because uPlot keeps the colours that it was given.
   make() {
     this.plots?.forEach((plot) => plot.destroy());
     const range = () => {

@@ -1,4 +1,4 @@
-// Numbers as people read them, and what follows from two answers of the statistics.
+// Formats numbers for people, and computes what happened between two answers of the statistics.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -37,7 +37,7 @@ export function duration(us) {
 }
 
 // Entry i of a histogram counts what took less than 2^i microseconds and is in no entry before it.
-// Inside an entry the place of a quantile is guessed, evenly on the logarithmic scale.
+// Inside an entry a quantile is interpolated, evenly on the logarithmic scale.
 export function quantile(entries, part) {
   const total = entries.reduce((sum, n) => sum + n, 0);
   if (!total) return null;
@@ -65,7 +65,7 @@ export function results(stats) {
   return sum(stats.ended_requests.filter((r) => r.code === "OK"), (r) => r.count);
 }
 
-// One moment of the charts, as /api/history has it.
+// One point of the charts, in the form that /api/history has.
 export function pointOf(stats) {
   const totals = stats.stages.filter((s) => s.stage === "total").map((s) => s.latency);
   return {
@@ -79,12 +79,12 @@ export function pointOf(stats) {
   };
 }
 
-// Seconds between two answers by the daemon's own clock: an answer may have taken its time.
+// Seconds between two answers by the daemon's own clock, because an answer may have been delayed.
 export function secondsBetween(now, before) {
   return Math.max(0.001, (now.uptime_ms - before.uptime_ms) / 1000);
 }
 
-// Of each stage, how long requests were in it between two answers, in microseconds.
+// Microseconds that requests spent in each stage between two answers.
 export function stageTimes(now, before) {
   const order = ["queue", "memory", "sampling", "gathering", "delivery"];
   const earlier = new Map(before.stages.map((s) => [`${s.kind} ${s.stage}`, s.sum_us]));

@@ -1,4 +1,4 @@
-// Asks for the statistics every second and shows them. What is shown here is what GetStats says.
+// Asks for the statistics every second and shows them. They are those of GetStats.
 import { Charts } from "./charts.js";
 import {
   count, difference, duration, percent, pointOf, quantile, rate, results, secondsBetween, size, stageTimes, sum,
@@ -8,7 +8,7 @@ import { element, showDatasets, showDisk, showEvents, showFiles, showTrainers, s
 const EVERY_MS = 1000;
 const PATIENCE_MS = 5000;
 const MOST_POINTS = 600;
-// Rates are those of so many answers back.
+// Rates are taken over this many answers.
 const WINDOW = 5;
 
 const byId = (id) => document.getElementById(id);

@@ -3,7 +3,7 @@ import { count, difference, duration, percent, quantile, rate, secondsBetween, s
 
 const MOST_ROWS = 200;
 
-// Text only: names come from trainers and files, and stand here as they are.
+// Sets text and never HTML, because names come from trainers and files and are shown as they are.
 export function element(tag, text = "", className = "") {
   const made = document.createElement(tag);
   made.textContent = text;
@@ -22,7 +22,7 @@ function head(text, title = "") {
   return made;
 }
 
-// A number that is told as it is: tests compare it with the statistics.
+// Shows `text`, and keeps the exact number in data attributes: tests compare it with the statistics.
 export function stat(target, name, value, text) {
   target.textContent = text;
   target.dataset.stat = name;
@@ -92,7 +92,7 @@ export function showTrainers(stats, before) {
   }), 10);
 }
 
-// Which parts of a file are in memory: a cell for each part, as strong as it is full.
+// Draws which parts of a file are in memory: a cell for each part, as opaque as the part is resident.
 function draw(canvas, parts) {
   const scale = window.devicePixelRatio || 1;
   const width = Math.max(1, Math.round(canvas.clientWidth * scale));
@@ -147,7 +147,7 @@ export function showDisk(stats, before) {
     const name = `${column.dataset}/${column.column}`;
     const last = earlier.get(name);
     const since = (field) => column[field] - (last ? last[field] : 0);
-    // Shares of what was gathered just now, or since the start if that is nothing.
+    // Shares of the rows gathered since the earlier answer, or since the start if there were none.
     const base = since("rows") ? since : (field) => column[field];
     const latency = difference(column.read_latency, since("reads") ? last?.read_latency : undefined);
     const row = element("tr");

@@ -1,10 +1,10 @@
-"""How users say things about columns: messages that advise something speak their language."""
+"""How messages phrase advice about columns: as the options or the keys that the user works with."""
 
 from __future__ import annotations
 
 
 class Advice:
-    """In options of `graphzero convert`."""
+    """Advice in terms of options of `graphzero convert`."""
 
     def with_type(self, column: str, asked: str) -> str:
         """How a column gets a type."""
@@ -15,12 +15,12 @@ class Advice:
         return f"{column}={column}" + ("" if asked is None else f":{asked}")
 
     def filled(self, name: str) -> str:
-        """How what is missing in a matrix gets a value."""
+        """How missing values of a matrix get a value."""
         return f"--fill {name}=VALUE"
 
 
 class TablesAdvice(Advice):
-    """In a description of tables."""
+    """Advice in terms of keys of a description of tables."""
 
     def with_type(self, column: str, asked: str) -> str:
         return f'{{ column = "{column}", type = "{asked}" }}'

@@ -50,7 +50,7 @@ class TableFile(NamedTuple):
 
 
 class ArrowTable(Table):
-    """A file, or several of the same columns."""
+    """A file, or several files with the same columns."""
 
     def __init__(self, path: str) -> None:
         self.name = path  # for messages
@@ -69,14 +69,14 @@ class ArrowTable(Table):
 
     @property
     def parts(self) -> Parts:
-        """Where each of several files begins, if they say."""
+        """The first row of each of several files, if all files state their number of rows."""
         if self.num_rows is None or len(self._files) == 1:
             return ()
         ends = itertools.accumulate((file.rows or 0 for file in self._files), initial=0)
         return tuple((file.path, first) for file, first in zip(self._files, ends, strict=False))
 
     def bytes_of(self, columns: Sequence[str]) -> int:
-        """Stored bytes, if all columns take the same."""
+        """Stored bytes, estimated as if all columns took the same."""
         size = sum(file_bytes(file.path) for file in self._files)
         return size * len(columns) // max(len(self._types), 1)
 
@@ -186,8 +186,8 @@ class _ParquetTable(ArrowTable):
 
 
 def _in_one_piece(batches: Iterator[Any], witness: _engine.ForeignFile | None) -> Iterator[Any]:
-    """The batches of a file, as long as it keeps its size. pyarrow does not notice every cut: pages
-    of Parquet need no checksums, and what is missing of one can read as other values."""
+    """The batches of a file; raises OSError once the file is cut short. pyarrow does not notice
+    every cut: pages of Parquet need no checksums, and missing bytes can read as other values."""
     for batch in batches:
         with reading(witness):
             pass
@@ -197,7 +197,8 @@ def _in_one_piece(batches: Iterator[Any], witness: _engine.ForeignFile | None) -
 class _IpcTable(ArrowTable):
     """Arrow IPC, files and streams; Feather is the former.
 
-    Mapped: pyarrow would otherwise read all columns of a batch, and batches may be of any size.
+    Files are mapped, because pyarrow would otherwise read all columns of a batch, and batches may
+    be of any size.
     """
 
     def _look_at(self, file: str) -> TableFile:
@@ -226,7 +227,7 @@ class _IpcTable(ArrowTable):
         content = b"" if mapped is None else mapped.bytes()
         try:
             source = pyarrow.BufferReader(pyarrow.py_buffer(content))
-            # Only this thread is allowed to meet the end of a file that was cut.
+            # Only this thread is guarded against a mapped file that is cut short.
             options = pyarrow.ipc.IpcReadOptions(use_threads=False)
             if bytes(content[:6]) != b"ARROW1":
                 return pyarrow.ipc.open_stream(source, options=options)
@@ -268,7 +269,7 @@ class Batches:
     ) -> None:
         self._file = file
         self._batches = batches
-        self.mapped = mapped  # what the batches lie in, if they do
+        self.mapped = mapped  # the mapping that the batches lie in, if any
 
     def __iter__(self) -> Batches:
         return self

@@ -11,12 +11,13 @@ from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.arrow_types import is_text_view
 from graphzero.conversion.inputs.streams import Array, Texts
 
-# Bytes of a text that a view has in itself.
+# A view holds a text of up to this many bytes itself.
 _VIEWED_INLINE = 12
 
 
 def texts_of(column: Any, where: str) -> Texts:
-    """A copy: pyarrow's own functions trust offsets, which may be wrong in a file that changes."""
+    """A copy of the texts: pyarrow's own functions trust offsets, which may be wrong in a file that
+    changes."""
     from pyarrow import types
 
     if types.is_dictionary(column.type):
@@ -36,8 +37,9 @@ def texts_of(column: Any, where: str) -> Texts:
 
 
 def _viewed_texts(column: Any, where: str) -> Texts:
-    """Of views, 16 bytes each: the length of a text, then the text itself if it has 12 bytes at
-    most; else its first 4 bytes, the number of a buffer, and where the text begins there."""
+    """A copy of texts that are stored as views of 16 bytes each: the length of a text, then the
+    text itself if it has 12 bytes at most; else its first 4 bytes, the number of a buffer, and
+    where the text begins there."""
     _, stored, *buffers = column.buffers()
     if not len(column):
         return Texts(np.zeros(1, np.int64), np.empty(0, np.uint8))
@@ -77,8 +79,8 @@ def _viewed_texts(column: Any, where: str) -> Texts:
 
 
 def offsets_of(column: Any, where: str) -> npt.NDArray[np.int64]:
-    """Where the texts or lists of a column begin, and the last one ends, once they are known not to
-    fall."""
+    """The offsets at which the texts or lists of a column begin, and the last one ends. Raises
+    InputError if they fall."""
     from pyarrow import types
 
     is_large = types.is_large_string(column.type) or types.is_large_list(column.type)

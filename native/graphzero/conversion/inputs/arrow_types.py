@@ -1,4 +1,4 @@
-"""What kinds of Arrow types there are for columns."""
+"""Which kind of column each Arrow type is."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def width_of(arrow_type: Any) -> int | None:
 
 
 def same_kind(found: Any, expected: Any) -> bool:
-    """Integers of any width, texts of any encoding and so on can follow each other."""
+    """Whether one column may have both types: integers of any width, texts of any encoding and so
+    on."""
     if is_list(found) and is_list(expected):
         return same_kind(found.value_type, expected.value_type)
     own, other = kind_of(found), kind_of(expected)

@@ -1,4 +1,4 @@
-"""Columns of Arrow batches as arrays, in the way that is wanted."""
+"""Converts columns of Arrow batches to the arrays that a Wanted asks for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphzero.conversion.inputs.streams import Array, IdColumn, Texts
 from graphzero.conversion.inputs.tables import Values, Wanted
 from graphzero.files.column_types import TIME_UNITS, TimeUnit
 
-# So many of each unit are one of the unit before it.
+# How many of each unit make one of the next coarser unit.
 _STEPS = {"s": 86_400, "ms": 1_000, "us": 1_000, "ns": 1_000}
 
 
@@ -65,14 +65,15 @@ class ArrowColumn(NamedTuple):
 
 
 def reading(mapped: _engine.ForeignFile | None) -> AbstractContextManager[None]:
-    """For blocks that read the mapping of a file, if there is one: they end with an OSError that
-    names it if it was cut short meanwhile. Not to be held over a yield, because it belongs to the
-    thread."""
+    """Guards a block that reads the mapping of a file, if there is one: the block ends with an
+    OSError that names the file if it was cut short meanwhile. Must not be held over a yield,
+    because it belongs to the thread."""
     return nullcontext() if mapped is None else mapped.reading()
 
 
 def values_of(piece: Piece, wanted: Wanted) -> Values:
-    """What is wanted of the rows of a piece. Stays when the file changes."""
+    """Reads what is wanted from the rows of a piece. The result stays valid when the file
+    changes."""
     with reading(piece.mapped):
         found = _read(piece, wanted)
         if piece.mapped is not None and not isinstance(found.values, Texts):
@@ -143,7 +144,7 @@ def _texts(column: ArrowColumn, wanted: Wanted) -> Values:
 
 
 def _texts_or_empty(column: ArrowColumn) -> Texts:
-    """With an empty text for each null: what lies behind one is not said."""
+    """The texts, with an empty text for each null, whose stored bytes are undefined."""
     nulls = column.nulls()
     assert nulls is not None
     known = np.flatnonzero(~nulls)

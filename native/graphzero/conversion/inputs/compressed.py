@@ -13,7 +13,7 @@ from graphzero.base.extras import import_extra
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-# What is no text, by its first bytes, and what to do about it.
+# First bytes of files that are no text, and what messages say about them.
 _NO_TEXT = {
     b"BZh": "bzip2 data, expected text, plain or compressed with gzip or Zstandard; unpack it",
     b"\xfd7zXZ": "xz data, expected text, plain or compressed with gzip or Zstandard; unpack it",
@@ -47,11 +47,11 @@ class StreamOpener(NamedTuple):
 
 
 def compression_of(path: str) -> Literal["gzip", "zstd"] | None:
-    """By the first bytes: names of files mislead."""
+    """Detected by the first bytes, because names of files mislead."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(4)
-    except OSError:  # whoever reads it says so
+    except OSError:  # the reader of the file reports it
         return None
     if head.startswith(_GZIP):
         return "gzip"
@@ -59,8 +59,8 @@ def compression_of(path: str) -> Literal["gzip", "zstd"] | None:
 
 
 def require_text(path: str) -> None:
-    """Raises InputError for a file of a kind that is often taken for text. Whoever reads it says
-    what else is wrong with it."""
+    """Raises InputError for a file of a kind that is often taken for text. The reader of the file
+    reports other problems."""
     if Path(path).is_dir():
         raise InputError(
             f"{path}: found a folder without a .parquet or .arrow file in it, expected a file or "
@@ -87,7 +87,7 @@ def compressed_text(path: str) -> StreamOpener | None:
 
 
 class _Decoder(Protocol):
-    """Of one member or frame."""
+    """Decodes one member or frame."""
 
     @property
     def eof(self) -> bool: ...
@@ -104,7 +104,8 @@ class _Codec(NamedTuple):
 
 
 class CompressedStream:
-    """Members one after the other, as `cat`, bgzip and parallel compressors leave them."""
+    """Decompresses members one after the other, as `cat`, bgzip and parallel compressors write
+    them."""
 
     def __init__(self, path: str, codec: _Codec) -> None:
         self._path = path
@@ -112,7 +113,7 @@ class CompressedStream:
         self._file = Path(path).open("rb")  # noqa: SIM115
         self._decoder: _Decoder | None = None
         self._input = b""
-        self._output = b""  # what was made beyond what was asked for
+        self._output = b""  # decompressed bytes beyond those asked for
 
     def read(self, size: int) -> bytes:
         if not self._output:
@@ -164,8 +165,8 @@ def _gzip_codec() -> _Codec:
 
 
 def _zstd_codec(path: str) -> _Codec:
-    """Of the package zstandard. Its reader takes a truncated file for a complete one, so frames are
-    decoded one by one here; output cannot be limited, only the input that it is made from."""
+    """Uses the package zstandard. Its reader takes a truncated file for a complete one, so frames
+    are decoded one by one here; a call cannot limit its output, only its input."""
     zstandard = import_extra("zstandard", "zstd", f"{path}: a Zstandard file needs zstandard")
 
     def decode(decoder: Any, data: bytes, size: int) -> tuple[bytes, bytes]:
@@ -174,7 +175,8 @@ def _zstd_codec(path: str) -> _Codec:
         return piece, decoder.unused_data + later
 
     def new_decoder() -> Any:
-        # A decompressor each: decoders of one share its state, and several streams may be open.
+        # One decompressor for each decoder: decoders of the same decompressor share its state, and
+        # several streams may be open.
         return zstandard.ZstdDecompressor().decompressobj()
 
     return _Codec("Zstandard", new_decoder, decode, zstandard.ZstdError)

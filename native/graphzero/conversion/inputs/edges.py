@@ -1,4 +1,4 @@
-"""Edges of files as streams: which columns of a table are which, how arrays lie."""
+"""Edges of files as streams: chooses the columns of a table, and orients arrays."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def table_edges(
     checked: Sequence[Wanted] = (),
     same_kind: bool = True,
 ) -> EdgeStream:
-    """Edges of a table. `node_limit`: ids are node ids below that, else original ids. `checked`:
-    what is read beside the edges so that a row that is bad there is skipped here too."""
+    """Edges of a table. `node_limit`: ids are node ids below it; None: they are original ids.
+    `checked`: values that are read with the edges, so that a row with a bad one is skipped as an
+    edge too."""
     table, time, texts = edges.table, edges.time, edges.texts
     source, target, weight, guessed, _ = edges.columns
     if texts is None:
@@ -106,7 +107,7 @@ def table_edges(
 
 
 def _kind_of_ids(table: Table, source: str, target: str, same_kind: bool) -> bool:
-    """Whether they are texts, all of them."""
+    """Whether all ids are texts."""
     kinds = table.kinds_of([source, target])
     for column, kind in zip((source, target), kinds, strict=True):
         if kind.what not in ("integer", "text"):

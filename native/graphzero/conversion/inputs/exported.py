@@ -26,7 +26,8 @@ from graphzero.files.paths import CATEGORIES_SUFFIX, ORIGINAL_IDS
 
 
 def is_export(folder: Path) -> bool:
-    """Of a dataset without types, or one whose manifest cannot be read, which is then said."""
+    """Whether this is an export without types, or one with an unreadable manifest, which
+    plan_export() then reports."""
     return (folder / MANIFEST).is_file()
 
 
@@ -79,7 +80,7 @@ def _column(name: str, column: ExportedColumn, reader: _NpyFiles | _ParquetFiles
 
 
 def shaped_rows(rows: RowStream, row_shape: list[int] | None) -> RowStream:
-    """Rows of several dimensions, which a table has as one list."""
+    """Gives rows several dimensions, which a table stores as one flat list."""
     if row_shape is None or rows.row_shape == tuple(row_shape):
         return rows
     if math.prod(rows.row_shape) != math.prod(row_shape):
@@ -114,7 +115,7 @@ class _NpyFiles:
         return pair_edges(str(self._folder / "edge_index.npy"), index.T, weights, times)
 
     def times(self, manifest: Manifest) -> RowStream:
-        """Of nodes."""
+        """The times of nodes."""
         assert manifest.node_times is not None
         return array_rows(manifest.node_times, self._load(manifest.node_times))
 
@@ -155,11 +156,11 @@ class _ParquetFiles:
 
     @property
     def _unit(self) -> TimeUnit:
-        # Times without a unit are integers, of which none is taken.
+        # Times without a unit are integers, to which this unit does not apply.
         return cast(TimeUnit, self._manifest.time_unit or "s")
 
     def times(self, manifest: Manifest) -> RowStream:
-        """Of nodes."""
+        """The times of nodes."""
         assert manifest.node_times is not None
         table, name = self._table("nodes"), manifest.node_times
         ids = Wanted("id", ("id",), texts=table.kinds_of(["id"])[0].what == "text")

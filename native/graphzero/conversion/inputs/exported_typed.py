@@ -431,7 +431,8 @@ def _source(name: str, column: ExportedColumn, rows: RowStream) -> ColumnSource:
 
 
 def _end_of(own: ExportedRelation) -> EdgeChunk:
-    """No edge, but the bound of edge ids, which there may be more of than edges."""
+    """A chunk without edges that states the bound of edge ids, which may exceed the number of
+    edges."""
     empty = np.empty(0, np.int64)
     return EdgeChunk(
         empty,
@@ -446,7 +447,7 @@ def _end_of(own: ExportedRelation) -> EdgeChunk:
 def _checked_ids(
     ids: Array, own: ExportedRelation, place: Any, numbers: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Edge ids below the bound."""
+    """Edge ids, checked to be below the bound."""
     found = np.ascontiguousarray(ids, np.int64)
     outside = (found < 0) | (found >= own.edge_id_bound)
     if outside.any():

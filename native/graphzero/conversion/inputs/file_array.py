@@ -18,11 +18,11 @@ import numpy as np
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.streams import Array, rows_per_chunk
 
-np_format: Any = np.lib.format  # which has no types
+np_format: Any = np.lib.format  # has no type annotations
 
 
 class NpyHeader(NamedTuple):
-    """Of a .npy file."""
+    """The header of a .npy file."""
 
     shape: tuple[int, ...]
     fortran_order: bool
@@ -38,7 +38,7 @@ def read_npy_header(file: Any) -> NpyHeader:
 
 
 class _Descriptor:
-    """Of an open file, for as long as an array needs it."""
+    """The descriptor of an open file, which is closed when no array needs it any more."""
 
     def __init__(self, path: str) -> None:
         self.number = -1
@@ -119,7 +119,7 @@ class FileArray:
         return piece
 
     def whole(self) -> Array:
-        """All of it: for small ones, and those without dimensions."""
+        """All values: for small arrays, and arrays without dimensions."""
         piece = np.empty(self.shape, self.dtype, order="F" if self.fortran_order else "C")
         self._read(piece.reshape(-1, order="A"), 0)
         return piece
@@ -132,12 +132,13 @@ class FileArray:
             yield self[first : first + step]
 
     def _read(self, values: Array, place: int) -> None:
-        """Fills values that lie in a row, also in memory, from `place` bytes after the first."""
+        """Fills `values`, which are contiguous in memory and in the file, from `place` bytes after
+        the first value."""
         out = memoryview(cast(Any, values.view(np.uint8))) if values.nbytes else memoryview(b"")
         done = 0
         while done < len(out):
             done += os.preadv(self.descriptor.number, [out[done:]], self.offset + place + done)
-            # Also after what seems a full read: a page that is cut meanwhile can read as zeros.
+            # Checked even after a full read: a page that is cut off meanwhile can read as zeros.
             found = os.fstat(self.descriptor.number).st_size
             if found < self.offset + self.nbytes:
                 raise InputError(

@@ -23,8 +23,8 @@ def fill_name(matrix: MatrixType) -> str:
 
 
 def fill_values(matrix: MatrixType, value: Number, wanted: Wanted) -> Array:
-    """A value for each column of a matrix that is not of categories. For means, the table is read:
-    what is `wanted` of it, once."""
+    """A fill value for each column of a matrix without categories. For means, `wanted` is read from
+    the table once."""
     width = matrix.row_shape[0] if matrix.row_shape else 1
     what = fill_name(matrix)
     if value == MEAN:
@@ -69,8 +69,8 @@ def _time(matrix: MatrixType, value: Number) -> int:
 
 
 def _means(matrix: MatrixType, wanted: Wanted) -> Array:
-    """Of the values that are there. Sums are exact to the last bit but for the chunks that a table
-    comes in, which depend on nothing but the table."""
+    """The means of the values that are not missing. Sums of chunks are added exactly, and chunks
+    depend only on the table, so the means do too."""
     what = fill_name(matrix)
     if matrix.read_as == "list":
         raise InputError(f"{what}: found {MEAN!r}, expected a number: lists have no mean")

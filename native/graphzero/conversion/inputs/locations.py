@@ -1,4 +1,4 @@
-"""Files as users name them, and what is in them by their names."""
+"""Files as users name them, and what their names say about their content."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_table(path: str) -> bool:
 
 
 def suffix_of(path: str) -> str:
-    """Of a path, or of a URI without its parameters."""
+    """The suffix of a path, or of a URI without its parameters."""
     return Path(path.partition("?")[0] if is_uri(path) else path).suffix
 
 
@@ -58,7 +58,8 @@ def has_stream(source: str) -> bool:
 
 
 def table_files(path: str) -> list[str]:
-    """The file itself, or those of a folder by name, as writers number their parts."""
+    """The file itself, or the files of a folder in the order of their names, as writers number
+    parts."""
     if is_uri(path):
         return _table_files_of_store(path)
     if not Path(path).is_dir():

@@ -34,31 +34,30 @@ from graphzero.conversion.inputs.streams import (
     words_for_nothing,
 )
 from graphzero.conversion.inputs.tables import ReadTally, Table, TableChunk, Values, Wanted
+from graphzero.files.column_types import NO_TIME
 from graphzero.files.description import ColumnDescription
 from graphzero.files.original_ids import encode_texts
 from graphzero.files.paths import categories_file
 
-# What a category becomes that is missing: no code has this number.
+# The code of a missing category; no other category has it.
 NO_CATEGORY = -1
-_NO_TIME = -(2**63)
 
 
 @dataclass(frozen=True)
 class Filling:
-    """What takes the place of what is missing; None: nothing does."""
+    """What replaces missing values and rows; None: nothing does."""
 
     everything: Number | None = None  # values and whole rows; "mean" is that of each column
     values: Number | None = None  # in columns that are not floating
-    rows: Number | None = None  # of nodes that have none
+    rows: Number | None = None  # rows of nodes that have none
     gaps: bool = False  # rows that belong to no edge are zeros
 
 
 @dataclass
 class MatrixColumn:
-    """A matrix in the making: turns what is read into rows of it, and counts.
+    """A matrix in the making: turns values of a table into its rows, and counts what is missing.
 
-    prepare() comes first; it reads the table as often as it takes to know what to fill in and which
-    categories there are.
+    Call prepare() first. It reads the table as often as it must to find fill values and categories.
     """
 
     type: MatrixType
@@ -75,7 +74,7 @@ class MatrixColumn:
 
     @property
     def wanted(self) -> Wanted:
-        """What the table is asked for."""
+        """What to read from the table."""
         matrix = self.type
         return Wanted(
             matrix.read_as,
@@ -173,7 +172,7 @@ class MatrixColumn:
         if not known.size:
             return
         tally, low, high = self.tally, int(known.min()), int(known.max())
-        if low == _NO_TIME:
+        if low == NO_TIME:
             raise InputError(
                 f"{self.type.table.name}: found the time {low} in {self.type.name!r}, which stands "
                 "for none (NaT) elsewhere, expected times after it"
@@ -254,7 +253,7 @@ class MatrixColumn:
 
 
 def matrix_rows(column: MatrixColumn, ids: Wanted | None, *, role: str) -> RowStream:
-    """The rows of the matrix. `ids`: the column that tells whose they are; None: they come in
+    """The rows of the matrix. `ids`: the column with the ids of the rows; None: they come in
     order."""
     matrix, table = column.type, column.type.table
     wanted = [column.wanted] if ids is None else [ids, column.wanted]
@@ -283,7 +282,7 @@ def matrix_rows(column: MatrixColumn, ids: Wanted | None, *, role: str) -> RowSt
         stored_bytes=table.bytes_of(matrix.columns),
         place_of=table.place,
         tally=column.tally,
-        # Where bad lines are skipped, a line counts only if all of it is good.
+        # If bad lines are skipped, all columns must be read to know which lines are good.
         open_ids=None if ids is None or table.skips else ids_alone,
         matrix=column,
         id_column=None if ids is None else ids.columns[0],

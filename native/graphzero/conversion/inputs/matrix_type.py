@@ -1,4 +1,4 @@
-"""What columns of a table become together: the type of their matrix.
+"""The type of the matrix that columns of a table become together.
 
 The same columns become the same matrix from text and from Parquet. Unless a type is asked for:
 
@@ -42,8 +42,8 @@ class MatrixType:
     unit: TimeUnit | None = None  # of dates
     category: bool = False
     integers: tuple[int, ...] = ()  # columns whose integers become floating, by their position
-    truths: tuple[int, ...] = ()  # columns whose truth values do
-    quantised: str | None = None  # one of QUANTISED: what the values are stored as in the end
+    truths: tuple[int, ...] = ()  # columns whose truth values become floating
+    quantised: str | None = None  # one of QUANTISED: the type in which values are stored in the end
 
     @property
     def is_floating(self) -> bool:
@@ -61,7 +61,7 @@ def matrix_type(
     is_list: bool = False,
 ) -> MatrixType:
     """`asked`: one of COLUMN_TYPES. `float_dtype`: what floating values become without one.
-    `is_list`: rows have a number for each column also where it is only one."""
+    `is_list`: rows are lists with a number for each column, even if there is only one column."""
     table.require(columns)
     wanted = ColumnType() if asked is None else parse_column_type(asked)
     found = _deduced(name, table, columns, wanted, float_dtype, advice, is_list)
@@ -74,8 +74,8 @@ def matrix_type(
 
 
 def quantises_rows_of(values: int) -> bool:
-    """Whether --dtype q8 is about rows of so many values. One value in a row is more often a label
-    than a feature: it is quantised only where its own type says so."""
+    """Whether --dtype q8 applies to rows of this many values. One value in a row is more often a
+    label than a feature: it is quantised only where its own type says so."""
     return values > 1
 
 
@@ -91,7 +91,7 @@ def _deduced(
     if wanted.dtype is not None:
         wanted = wanted._replace(dtype=unquantised(wanted.dtype))
     floats = unquantised(float_dtype or "float32")
-    # Text does not say what its columns hold: it is read for that only where it matters.
+    # Text does not state the kinds of its columns. It is read to find them only where they matter.
     look = table.says_kinds or (wanted.dtype is None and wanted.unit is None)
     kinds = tuple(table.kinds_of(columns)) if look else ()
     deduction = _Deduction(name, table, tuple(columns), kinds, floats, advice, is_list)
@@ -114,7 +114,8 @@ def _read_as(dtype: str) -> ReadAs:
 
 @dataclass(frozen=True)
 class _Deduction:
-    """From what the columns hold, and what was asked for, to the type of their matrix."""
+    """Deduces the type of a matrix from the kinds of its columns and the type that was asked
+    for."""
 
     name: str
     table: Table
@@ -125,14 +126,15 @@ class _Deduction:
     is_list: bool
 
     def make(self, read_as: ReadAs, dtype: str, **details: Any) -> MatrixType:
-        # A category stands alone.
+        # A category is always one value in a row.
         is_list = len(self.columns) > 1 or (self.is_list and not details.get("category"))
         shape = (len(self.columns),) if is_list else ()
         return MatrixType(self.name, self.table, self.columns, read_as, dtype, shape, **details)
 
     def by_kinds(self) -> MatrixType:
-        """By what the columns hold."""
-        # A text among numbers is more often a mistake than a category: reading numbers names it.
+        """The type that follows from what the columns hold."""
+        # A text among numbers is more often a mistake than a category: reading it as a number then
+        # reports it.
         found = {"number" if kind.mixed else kind.what for kind in self.kinds}
         if found == {"time"}:
             return self._of_times()

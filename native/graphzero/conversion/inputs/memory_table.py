@@ -58,7 +58,7 @@ def memory_table(name: str, data: Any) -> MemoryTable:
 
 
 def _without_index(table: Any) -> Any:
-    """Without what pandas counts rows by; an index with a name is a column like others."""
+    """Drops the index without a name that pandas adds; an index with a name is kept as a column."""
     kept = [name for name in table.column_names if not name.startswith("__index_level_")]
     return table.select(kept)
 
@@ -102,7 +102,7 @@ def _from_numpy(values: Array) -> Any:
     import pyarrow
 
     if values.dtype == "datetime64[D]":
-        # pyarrow keeps days in 32 bits, and silently takes the lowest ones of what is larger.
+        # pyarrow stores days in 32 bits, and silently keeps only the lowest bits of larger numbers.
         days = values.astype(np.int64)
         outside = (days != days.astype(np.int32)) & ~np.isnat(values)
         if outside.any():

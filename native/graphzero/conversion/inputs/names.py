@@ -20,12 +20,12 @@ class EdgeColumns(NamedTuple):
     source: str
     target: str
     weight: str | None
-    guessed: bool = False  # the ends are the first of more columns, and nothing names them
+    guessed: bool = False  # nothing names the ends: they are the first of several columns
     time: str | None = None  # when an edge came to be
 
 
 class EdgeNames(NamedTuple):
-    """Which columns of a table of edges are what; None: by the usual names, and no times."""
+    """The user's names of the columns of a table of edges; None: usual names, and no times."""
 
     source: str | None = None
     target: str | None = None
@@ -37,7 +37,7 @@ class EdgeNames(NamedTuple):
         return any(name is not None for name in self)
 
     def choose(self, table: str, columns: Sequence[str]) -> EdgeColumns:
-        """By the names given, then by the usual ones, then the first two."""
+        """Chooses columns by the given names, else by usual names, else the first two."""
         for name in self:
             if name is not None and name not in columns:
                 raise no_column(table, name, columns)
@@ -60,14 +60,14 @@ class EdgeNames(NamedTuple):
 
 
 def usual_column(columns: Sequence[str], usual: Sequence[str]) -> str | None:
-    """The column with the first of these names, in any case."""
+    """The column with the first of these names, in upper or lower case."""
     by_lower = {column.lower(): column for column in reversed(columns)}
     return next((by_lower[name] for name in usual if name in by_lower), None)
 
 
 def likely_ids(columns: Sequence[str], ends: Sequence[str]) -> str | None:
-    """The column that names nodes: the only one that is called as an end of the edges is, or one of
-    a usual name."""
+    """The column of node ids: the only one that has the name of an end of the edges, or one with a
+    usual name."""
     found = [name for name in ends if name in columns]
     return found[0] if len(found) == 1 else usual_column(columns, ID_NAMES)
 

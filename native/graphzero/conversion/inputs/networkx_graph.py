@@ -12,7 +12,7 @@ from graphzero.base.extras import import_extra
 from graphzero.conversion.inputs.streams import Array, array_edges, array_rows
 from graphzero.conversion.plan import ColumnSource, Plan
 
-# Of a text that is an id, in bytes; as the engine has it for those that are relabelled.
+# The most bytes of an id that is a text: the limit of the engine for relabelled ids.
 _LONGEST_NAME = 1024
 
 

@@ -33,7 +33,7 @@ EDGE_FILES = ("edge_index.npy", "edges.npy")
 NUM_NODES = "num_nodes"
 WEIGHTS = "edge_weight"
 _NAMES = {"node_feat": "x", "feat": "x", "features": "x", "node_label": "y", "label": "y", "labels": "y"}  # fmt: skip  # noqa: E501
-# Of the label files of IGB: the number of classes, which its loader takes 19 of by default.
+# Label files of IGB, named by the number of classes. IGB's loader takes 19 by default.
 _IGB_LABELS = ("node_label_19", "node_label_2K")
 _IGB_WIDTH = 1024
 _NO_LABEL = -1
@@ -101,7 +101,8 @@ def _has_header(file: Path) -> bool:
 
 
 def _igb_label(file: Path, labels: FileArray) -> ColumnSource:
-    """Labels of few classes are `y`, if both are there; nodes beyond the last label have none."""
+    """If both label files are there, the one with few classes is `y`. Nodes beyond the last label
+    have no label."""
     others = [file.with_name(f"{stem}.npy") for stem in _IGB_LABELS if stem != file.stem]
     is_y = file.stem == _IGB_LABELS[0] or not others[0].is_file()
     return ColumnSource(
@@ -159,7 +160,8 @@ def _edges(file: Path) -> str | EdgeStream:
 
 
 def _original_ids(nodes: Path) -> RowStream | None:
-    """As an export of a relabelled dataset has them: integers, or bytes of one length."""
+    """Original ids, as an export of a relabelled dataset has them: integers, or bytes of one
+    length."""
     file = nodes / f"{ORIGINAL_IDS}.npy"
     if not file.is_file():
         return None
@@ -167,7 +169,8 @@ def _original_ids(nodes: Path) -> RowStream | None:
 
 
 def _count_nodes(nodes: Path) -> int | None:
-    """As a file tells, or the rows of the features: nodes without an edge count too."""
+    """The number that a file states, or the rows of the features: nodes without an edge count
+    too."""
     told = nodes / f"{NUM_NODES}.npy"
     if told.is_file():
         return int(open_npy(str(told)).whole())
@@ -181,7 +184,7 @@ def _count_nodes(nodes: Path) -> int | None:
 def _column(
     file: Path, array: FileArray, num_nodes: int | None, num_edges: int
 ) -> ColumnSource | str:
-    """What a file is, by its name and length; a text if it is nothing to take along."""
+    """The column of a file, by its name and length; or a note on why the file is left out."""
     stem = file.stem
     split = _SPLIT.fullmatch(stem)
     if split is not None and array.ndim == 1 and array.dtype.kind in "iub":
@@ -209,7 +212,7 @@ def _are_classes(labels: FileArray) -> bool:
 
 
 def _with_unique_names(columns: list[ColumnSource]) -> list[ColumnSource]:
-    """A renamed file gives way to one that has the name itself."""
+    """If a renamed column clashes with a file of that name, it keeps the name of its own file."""
     seen: set[str] = set()
     result = []
     for column in sorted(columns, key=lambda c: _stem(c) != c.name):

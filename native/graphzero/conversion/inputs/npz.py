@@ -1,7 +1,6 @@
 """Arrays inside .npz archives, without unpacking them.
 
-What is stored as it is, is read like a file of its own; what is compressed comes as a stream of
-rows.
+An uncompressed array is read like a file of its own; a compressed one is read as a stream of rows.
 """
 
 from __future__ import annotations
@@ -81,8 +80,8 @@ class NpzArray:
             return array
 
     def pieces(self, first: int, count: int, items: int) -> Iterator[Array]:
-        """`count` rows of `items` values each, from the first-th on, of the array in the order of
-        the file, read once."""
+        """Reads `count` rows of `items` values each once, from row `first` on, in the order of the
+        file."""
         row_bytes = items * self.dtype.itemsize
         step = rows_per_chunk(row_bytes)
         with _opened(self._path) as archive, archive.open(self._info) as file:
@@ -98,7 +97,7 @@ class NpzArray:
                 yield np.frombuffer(data, self.dtype)
 
     def rows(self) -> RowStream:
-        """As the rows of a matrix."""
+        """The array as the rows of a matrix."""
         stored = self.stored()
         if stored is not None:
             return array_rows(str(self), stored)
@@ -128,7 +127,7 @@ class NpzArray:
         )
 
     def edges(self) -> EdgeStream:
-        """As the two ends of edges, (2, E) or (E, 2)."""
+        """The array, (2, E) or (E, 2), as the two ends of edges."""
         if len(self.shape) != 2 or 2 not in self.shape or self.dtype.kind not in "iu":
             raise InputError(
                 f"{self}: found {self.dtype} of shape {self.shape}, expected integers of shape "
@@ -139,7 +138,8 @@ class NpzArray:
         if stored is not None:
             return pair_edges(str(self), stored.T if rows_are_ends else stored, None)
         count = self.shape[1] if rows_are_ends else self.shape[0]
-        # In the file, either all sources come before all targets, or the two of each edge together.
+        # In the file, either all sources come before all targets, or the two ends of each edge are
+        # together.
         together = rows_are_ends == self._header.fortran_order
 
         def chunks() -> Iterator[EdgeChunk]:
@@ -148,7 +148,8 @@ class NpzArray:
                     pairs = piece.reshape(-1, 2)
                     yield EdgeChunk(pairs[:, 0], pairs[:, 1], None)
                 return
-            # Two readers, one half way ahead of the other: it is decompressed one and a half times.
+            # Two readers, one half way ahead of the other, decompress the array one and a half
+            # times.
             sources, targets = self.pieces(0, count, 1), self.pieces(count, count, 1)
             for src, dst in zip(sources, targets, strict=True):
                 yield EdgeChunk(src, dst, None)

@@ -85,7 +85,7 @@ def plan_pyg(data: Any, weight_attr: str | None, time: str | None = None) -> Pla
 
 
 def _edge_index(data: Any, expected: Any) -> Array:
-    """Of a graph that says how many nodes it has, none is no edge."""
+    """The edge_index of a graph; empty if there is none, but the number of nodes is known."""
     if not isinstance(data, expected):
         raise InputError(f"{type(data).__name__}: expected a PyG Data with edge_index")
     if data.edge_index is not None:
@@ -153,7 +153,7 @@ def plan_scipy(matrix: Any, columns: Mapping[str, Any], weights: bool | None) ->
 
 
 def _array(name: str, value: Any) -> Any:
-    """An array or tensor, or what NumPy makes one of."""
+    """An array or tensor; NumPy converts other values."""
     array = value if hasattr(value, "ndim") and hasattr(value, "dtype") else np.asarray(value)
     if array.ndim == 0:
         raise InputError(f"columns[{name!r}]: found one value, expected a row for each node")
@@ -161,7 +161,7 @@ def _array(name: str, value: Any) -> Any:
 
 
 class _Times:
-    """Of nodes and edges, under the name that the user gave them."""
+    """The times of nodes and edges, from attributes with the name that the user gave."""
 
     def __init__(self, owner: str, name: str | None) -> None:
         self._owner = owner
@@ -190,7 +190,7 @@ def time_names(time: str | None) -> tuple[str, ...]:
 
 
 def times_of(place: str, value: Any) -> npt.NDArray[np.int64]:
-    """Raises InputError for what are no times."""
+    """The values as times. Raises InputError for values that are no times."""
     times = host(value)
     if times.ndim != 1 or times.dtype.kind not in "iuf":
         raise InputError(
@@ -212,7 +212,7 @@ class Attributes:
     def __init__(self, owner: str, names: dict[str, str] | None = None) -> None:
         self.columns: list[ColumnSource] = []
         self.notes: list[str] = []
-        self.taken: set[str] = set()  # attributes that are the graph's and no columns
+        self.taken: set[str] = set()  # attributes that the graph stores, not as columns
         self._owner = owner
         self._names = names or {}
 
@@ -221,9 +221,10 @@ class Attributes:
     ) -> Array | None:
         """The weights that edges are drawn by, as float32; None if there are none.
 
-        They are no column as well if nothing is lost by that: the graph has them exactly, and
-        batches call them edge_weight. `required`: the user chose the name, which batches have then,
-        and numbers that nothing can be drawn by are an error; else they are only a column.
+        They do not become a column too if nothing is lost: the graph stores them exactly, and
+        batches call them edge_weight. `required`: the user chose the name, so batches need a column
+        of that name, and weights that cannot be drawn by are an error; without it, such weights are
+        only a column.
         """
         if name is None or name not in attributes:
             return None
@@ -255,7 +256,7 @@ class Attributes:
             self.columns.append(ColumnSource(stored, source, role=role))
 
     def _add_split(self, mask: str, value: Any) -> None:
-        """Beside the column of the mask itself, which scripts read from batches."""
+        """Adds a split beside the column of the mask, which scripts read from batches."""
         split = mask.removesuffix(_MASK)
         if split in {column.name for column in self.columns} or not is_column_name(split, "ids"):
             self.notes.append(f"{self._owner}.{mask}: no split, the name {split!r} is not free")

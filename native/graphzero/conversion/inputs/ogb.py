@@ -26,7 +26,7 @@ from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.streams import RowChunk, RowStream
 from graphzero.conversion.plan import ColumnSource, Plan, Role
 
-# What a label becomes that is not there: no class has this number.
+# The value of a missing label; no class has this number.
 NO_LABEL = -1
 _NAMES = {"node-feat": "x", "node_feat": "x", "edge-feat": "edge_attr", "edge_feat": "edge_attr"}
 _LABELS = ("node-label", "node_label")

@@ -1,4 +1,4 @@
-"""Files as tables: by their names, and for text by what its first lines tell."""
+"""Opens files as tables, by their names and, for text, by the first lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EdgeTable(NamedTuple):
     table: Table
     columns: EdgeColumns
     texts: bool | None = None  # whether ids are texts; None: the table knows
-    first_line: str = ""  # counts as an edge, but may be names
+    first_line: str = ""  # is taken as an edge, but may be names of columns
     time: TimeColumn | None = None
 
 
@@ -53,7 +53,7 @@ def edge_table(
     path: str, names: EdgeNames, options: ReadOptions, texts: bool | None = None
 ) -> EdgeTable:
     """Edges of a text, or of a table that pyarrow reads. `texts`: whether the ids of a text are
-    texts; None: look at them."""
+    texts; None: this is detected."""
     if is_table(path):
         table = open_table(path, options)
         columns = names.choose(table.name, table.columns)
@@ -97,11 +97,11 @@ def _edge_times(table: Table, column: str | None, options: ReadOptions) -> TimeC
 def node_table(
     text: TextInput, texts: bool, options: ReadOptions, *, has_ids: bool = True
 ) -> TextTable:
-    """Values of nodes in text, after their ids if they have any. `texts`: these are texts."""
+    """Values of nodes in text, after their ids if they have any. `texts`: the ids are texts."""
     sample = sample_fields(text, 2)
     if has_ids and not texts:
         header = not is_integer(sample[0][0])
-    else:  # ids that are texts look like names, so that values must tell
+    else:  # ids that are texts look like names, so the values decide
         header = any(not is_number(field) for field in sample[0][has_ids:])
     return _positional_table(text, sample, header, options, least=1)
 

@@ -13,6 +13,6 @@ class ReadOptions(NamedTuple):
     missing: tuple[str, ...] = ()  # texts that stand for a missing value
     skip: bool = False  # leave out bad lines of text
     threads: int = 0  # 0: one for each processor
-    # What the ends of edges are called, if other tables call their ids so: see sides.py.
+    # Names of the two ends of edges, which other tables use for their columns of ids: see sides.py.
     ends: tuple[str, ...] = ()
-    time_unit: TimeUnit | None = None  # that the user stated for times; None: what they have
+    time_unit: TimeUnit | None = None  # that the user stated for times; None: their own unit

@@ -1,7 +1,8 @@
 """Columns in text that the engine's parser of plain tables reads as they stand.
 
-It is faster than the one of named columns, and takes lines of an id and numbers, or of numbers
-alone, of one type. Without NumPy: most conversions of text start without it.
+That parser is faster than the parser of named columns, and reads lines of an id and numbers, or of
+numbers alone, of one type. This module does not import NumPy, because most conversions of text
+start without it.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class PlainText(NamedTuple):
 
 
 def plain_text(column: ColumnSource, options: ReadOptions) -> PlainText | None:
-    """The file of a column whose ids, if it has any, are node ids; None if it takes more than the
-    plain parser, or a look at the values."""
+    """The file of a column whose ids, if it has any, are node ids; None if the plain parser cannot
+    read it, or if its type depends on its values."""
     assert isinstance(column.source, str)
     location = Location.parse(column.source)
     if column.columns is not None or location.member is not None:
@@ -54,22 +55,23 @@ def plain_text(column: ColumnSource, options: ReadOptions) -> PlainText | None:
 
 
 def has_ids(column: ColumnSource) -> bool:
-    """Whether lines say whose they are."""
+    """Whether lines have ids."""
     return column.role == "node" and column.text_has_ids
 
 
 def id_name(column: ColumnSource, first: list[str], options: ReadOptions) -> str | None:
-    """The column of ids, if the user or the first line, of these fields, names one."""
+    """The column of ids, if the user or the first line names one. `first`: the fields of that
+    line."""
     return column.id_column or (likely_ids(first, options.ends) if has_ids(column) else None)
 
 
 def takes_plain(column: ColumnSource, options: ReadOptions) -> bool:
-    """Whether what is asked for is something that the plain parser does."""
+    """Whether the plain parser can do what is asked for."""
     plain_type = column.dtype is None or column.dtype in (*MATRIX_DTYPES, *QUANTISED)
     return plain_type and column.fill_all is None and not options.missing
 
 
 def header_description(column: ColumnSource, first: list[str]) -> str:
-    """What the first line, of these fields, says about the values."""
+    """What the first line says about the values. `first`: the fields of that line."""
     names = () if is_number(first[0]) else tuple(first[has_ids(column) :])
     return ColumnDescription(names).to_json()

@@ -1,9 +1,9 @@
 """Arbitrary ids to 0..N-1: the sorted list of all of them is the new numbering.
 
-The new id of a node is the rank of its original one among all that occur in the edges and in the
-columns, integers by value and texts by their bytes. So the numbering depends on the set of ids
-alone, and the file of original ids, a column of the dataset, answers both questions: its row i is
-the original id of node i, and bisection finds the node of an original id.
+The new id of a node is the rank of its original id among all ids of the edges and the columns,
+integers by value and texts by their bytes. So the numbering depends on the set of ids alone, and
+the file of original ids, a column of the dataset, answers both questions: its row i is the original
+id of node i, and bisection finds the node of an original id.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Ids:
         self.collector = self._texts if texts else self._integers
 
     def add(self, ids: IdColumn, place: Callable[[int], str], row: int, side: int) -> None:
-        """`row` is that of the first, which `place` gives messages a name for."""
+        """`row`: the row of the first id. `place`: names a row for messages."""
         if isinstance(ids, Texts):
             self._texts.add(*ids, place=place, first_row=row, sides=side)
         else:
@@ -90,8 +90,8 @@ class _Ids:
 
 
 class _Spool:
-    """The edges as they were read while ids were collected, in a temporary file, so that nothing is
-    read twice."""
+    """Keeps the edges in a temporary file while ids are collected, so that the input is not read
+    twice."""
 
     def __init__(self, resources: _engine.Resources) -> None:
         self._spool = _engine.EdgeSpool(resources)
@@ -107,7 +107,7 @@ class _Spool:
         self._rest.append(rest._replace(times=None if times is None else times[:0]))
 
     def finish(self, ids: _engine.IntegerIdCollector | _engine.TextIdCollector) -> None:
-        """When the new ids are written."""
+        """Call it when the new ids are written."""
         self._spool.finish(ids)
 
     def chunks(self) -> Iterator[EdgeChunk]:
@@ -209,7 +209,7 @@ def write_original_ids(
     resources: _engine.Resources,
     report: Report | None,
 ) -> Relabelling:
-    """Reads all ids once and writes the file of them."""
+    """Reads all ids once and writes the file of original ids."""
     for column in columns:
         if column.texts != edges.texts:
             kinds = ("integers", "texts")
@@ -248,8 +248,8 @@ def write_original_ids(
 def _collect_ends(
     ids: _Ids, edges: EdgeStream, resources: _engine.Resources, advance: Callable[[int], None]
 ) -> _Spool | None:
-    """Collects the ids of edges. None if they are too many to be numbered in memory: then the edges
-    are read again when the new ids are known."""
+    """Collects the ids of edges. Returns the edges, or None if there are too many ids to number in
+    memory: then the edges are read again when the new ids are known."""
     spool: _Spool | None = _Spool(resources)
     row = 0
     for chunk in edges.open():

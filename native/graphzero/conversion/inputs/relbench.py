@@ -4,8 +4,8 @@
     db/NAME.parquet      one file for each table
     tasks/...            labels for tasks, which are left out
 
-Before release 3 there was no manifest, and each file said these things in its own metadata. A
-reference that is missing is no edge, as there; rows without a time are dropped.
+Before release 3 there was no manifest, and each file said these things in its own metadata. As in
+RelBench, a missing reference is no edge; rows without a time are dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graphzero.conversion.tables.description import NUMERIC, describe_tables
 from graphzero.conversion.tables.source import TablesSource
 
 _MANIFEST = "manifest.yaml"
-# As RelBench counts times for its graphs.
+# RelBench counts times in this unit for its graphs.
 _TIME_UNIT = "s"
 
 

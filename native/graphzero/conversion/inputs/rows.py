@@ -35,7 +35,7 @@ class OpenedRows(NamedTuple):
 
     rows: TextInput | RowStream
     dtype: str | None = None  # what the values of a text turned out to be
-    description: str = ""  # what the file is to say about them
+    description: str = ""  # the description to store with them
 
 
 def open_rows(
@@ -69,7 +69,7 @@ def open_rows(
 
 
 def existing_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns of these names, which were separated by commas: a name may have one itself."""
+    """The columns of these names, which were split at commas: a name may contain commas itself."""
     joined = ",".join(names)
     found = (joined,) if joined in table.columns else tuple(names)
     table.require(found)
@@ -177,8 +177,8 @@ def id_column_of(
     options: ReadOptions,
     values: Sequence[str] | None = None,
 ) -> str | None:
-    """The column that tells whose a row is: the one that was named, one of a likely name, or of
-    text the first; None: rows come in order."""
+    """The column with the ids of the rows: the one that the user named, one with a likely name, or
+    the first column of text. None: rows come in order."""
     if given is not None:
         table.require([given])
         return given
@@ -220,7 +220,7 @@ def npy_rows(source: str) -> RowStream:
 
 
 def split_with_ids(stream: RowStream) -> RowStream:
-    """A split whose values stand where other streams have ids, so that they can be relabelled."""
+    """Makes the values of a split the ids of its stream, so that they can be relabelled."""
     if stream.has_ids:
         return stream
 
@@ -259,7 +259,7 @@ def _table_split(
 def _table_mask(
     table: Table, column: str, id_column: str | None, options: ReadOptions
 ) -> RowStream:
-    """A bool for each node: in order, or beside a column of ids, which then tells whose it is."""
+    """A bool for each node: in order, or beside a column of ids, which then names the node."""
     if id_column is not None:
         table.require([id_column])
     ids_name = id_column or likely_ids(table.columns, options.ends)
@@ -292,7 +292,7 @@ def _table_mask(
 
 
 def table_ids(table: Table, column: str, texts: bool | None = None) -> RowStream:
-    """A column of node ids. They stand where other streams have theirs: texts cannot be values."""
+    """A column of node ids, as the ids of a stream: texts cannot be its values."""
     if texts is None:
         texts = table.kinds_of([column])[0].what == "text"
     tally = ReadTally()
@@ -310,7 +310,7 @@ def table_ids(table: Table, column: str, texts: bool | None = None) -> RowStream
         "int64",
         rows=table.num_rows,
         has_ids=True,
-        # A list of ids without a name for them may say itself which side they are of.
+        # Ids in a list without a column name may state their side themselves.
         id_column=column if table.has_names else None,
         texts=texts,
         stored_bytes=table.bytes_of([column]),
@@ -328,7 +328,8 @@ def described_column(
     role: str,
     dictionary: Table | None,
 ) -> RowStream:
-    """A column of an export, which is called as the matrix is, and what was said of that."""
+    """A column of an export, which has the name of its matrix, with the description from the
+    manifest."""
     id_column = usual_column(table.columns, ID_NAMES) if role == "node" else None
     ids = None
     if id_column is not None:

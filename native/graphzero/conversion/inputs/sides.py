@@ -46,13 +46,13 @@ class Sides(NamedTuple):
         return replace(edges, open=chunks, texts=True)
 
     def side_of(self, id_column: str | None) -> int:
-        """Of a column of ids, by its name; 0: neither."""
+        """The side of a column of ids, by its name; 0: neither side."""
         return {self.source: SOURCE, self.target: TARGET}.get(id_column or "", 0)
 
     def rows(self, rows: RowStream, id_column: str | None) -> RowStream:
         """Rows of nodes of one side: that of their column of ids."""
         if not self.side_of(id_column):
-            if rows.texts and id_column is None:  # a list of ids that say it themselves
+            if rows.texts and id_column is None:  # a list of ids that state their side themselves
                 return rows
             found = "ids without a name" if id_column is None else f"ids in column {id_column!r}"
             raise InputError(
@@ -72,7 +72,11 @@ class Sides(NamedTuple):
 
         def ids_alone() -> Iterator[IdColumn]:
             assert rows.open_ids is not None
-            return (_with_prefix(ids, prefix, rows, 0) for ids in rows.open_ids())
+            row = 0
+            for ids in rows.open_ids():
+                prefixed = _with_prefix(ids, prefix, rows, row)
+                yield prefixed
+                row += prefixed.num_texts
 
         return replace(
             rows,
@@ -82,7 +86,7 @@ class Sides(NamedTuple):
         )
 
     def note(self, counts: _engine.IdCounts) -> str:
-        """Which nodes are which."""
+        """A note on which nodes belong to which side."""
         sizes = {self.source: counts.with_sides(SOURCE), self.target: counts.with_sides(TARGET)}
         first = 0
         parts = []
@@ -103,7 +107,7 @@ def _with_prefix(ids: IdColumn, name: str, stream: EdgeStream | RowStream, first
 
 
 def overlap_note(label: str, names: Sequence[str], counts: _engine.IdCounts) -> tuple[str, ...]:
-    """Tells that ids stand at both ends of edges: they may be those of two kinds of things."""
+    """A note if some ids are at both ends of edges: they may belong to two kinds of things."""
     both = counts.with_sides(SOURCE | TARGET)
     if not both:
         return ()

@@ -1,7 +1,7 @@
 """The part of YAML that programs write into manifests: mappings by indentation, and scalars.
 
-No dependency for one file: nested mappings, plain and quoted scalars, block scalars, `{}` and `[]`,
-and lists of scalars. Whatever else there is in YAML goes to PyYAML, if it is installed.
+This saves a dependency for one file. It reads nested mappings, plain and quoted scalars, block
+scalars, `{}` and `[]`, and lists of scalars. PyYAML reads all other YAML, if it is installed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Reader:
         return found
 
     def _value(self, text: str, line: _Line) -> Any:
-        """Of a key that `line` begins with."""
+        """The value of the key that `line` begins with."""
         if text.startswith("#"):
             text = ""
         if re.fullmatch(r"[|>][-+]?", text):

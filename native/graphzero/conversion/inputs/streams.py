@@ -1,4 +1,4 @@
-"""What readers give to compilers: edges and rows in chunks, from the start whenever asked."""
+"""What readers give to compilers: edges and rows in chunks, readable any number of times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = npt.NDArray[Any]
 
-# Bytes of a chunk: large enough that what is done once for each does not count.
+# Bytes of a chunk: large enough that the fixed cost of a chunk does not matter.
 CHUNK_BYTES = 8 << 20
 
 
@@ -65,18 +65,18 @@ class Texts(NamedTuple):
 
 IdColumn: TypeAlias = "Array | Texts"
 
-# Among numbers these stand for a missing value; among texts they may be meant so.
-_WORDS_FOR_NOTHING = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
+# Among numbers these stand for a missing value; among texts they may do so too.
+WORDS_FOR_NOTHING = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 
 
 def words_for_nothing(index: _engine.IdIndex) -> list[str]:
     """Texts of the index that often stand for a missing value, if it holds texts."""
     if not index.holds_texts:
         return []
-    offsets = np.cumsum([0, *map(len, _WORDS_FOR_NOTHING)])
-    data = np.frombuffer("".join(_WORDS_FOR_NOTHING).encode(), np.uint8)
+    offsets = np.cumsum([0, *map(len, WORDS_FOR_NOTHING)])
+    data = np.frombuffer("".join(WORDS_FOR_NOTHING).encode(), np.uint8)
     rows = index.find_texts(offsets, data)
-    return [word for word, row in zip(_WORDS_FOR_NOTHING, rows, strict=True) if row >= 0]
+    return [word for word, row in zip(WORDS_FOR_NOTHING, rows, strict=True) if row >= 0]
 
 
 def id_count(ids: IdColumn) -> int:
@@ -84,7 +84,8 @@ def id_count(ids: IdColumn) -> int:
 
 
 def as_int64(ids: Array, place: Callable[[int], str], first_row: int) -> npt.NDArray[np.int64]:
-    """Raises InputError for what does not fit. `place` is what messages call a row."""
+    """The ids as int64. Raises InputError for one that does not fit. `place` names a row for
+    messages."""
     if ids.dtype == np.uint64 and ids.size and int(ids.max()) >= 2**63:
         row = int(np.argmax(ids >= 2**63))
         raise InputError(
@@ -94,7 +95,7 @@ def as_int64(ids: Array, place: Callable[[int], str], first_row: int) -> npt.NDA
 
 
 def select_ids(ids: IdColumn, chosen: Array) -> IdColumn:
-    """Those where `chosen` is true."""
+    """The ids where `chosen` is true."""
     return ids.take(np.flatnonzero(chosen)) if isinstance(ids, Texts) else ids[chosen]
 
 
@@ -106,8 +107,8 @@ class EdgeChunk(NamedTuple):
     weights: npt.NDArray[np.float32] | None
     numbers: Array | None = None  # of their rows, if rows were skipped
     end_row: int | None = None  # the rows so far, skipped ones included
-    byte_size: int = 0  # of what they were read from, in a stream that has progress_bytes
-    times: npt.NDArray[np.int64] | None = None  # of all edges of a stream or of none
+    byte_size: int = 0  # stored bytes that they were read from, if the stream has progress_bytes
+    times: npt.NDArray[np.int64] | None = None  # for all edges of a stream or for none
 
 
 @dataclass(frozen=True)
@@ -120,14 +121,14 @@ class EdgeStream:
     texts: bool = False  # ids are texts: they must be relabelled
     count: int = 0  # of edges; 0: not known
     parts: Parts = ()
-    stored_bytes: int = 0  # of what it is read from
+    stored_bytes: int = 0  # size of the input
     place_of: Callable[[int], str] | None = None  # instead of name and parts
     tally: ReadTally | None = None
     ends: tuple[str, str] | None = None  # what a table calls sources and targets
-    guessed: bool = False  # these are the first of more columns, and nothing names them
-    progress_bytes: int = 0  # what the byte sizes of its chunks add up to; 0: they have none
+    guessed: bool = False  # nothing names the ends: they are the first of several columns
+    progress_bytes: int = 0  # sum of the byte sizes of its chunks; 0: they have none
     timed: bool = False  # edges have times
-    time_unit: str = ""  # in which these count; empty: nobody said
+    time_unit: str = ""  # of the times; empty: unknown
 
     def place(self, row: int) -> str:
         """What messages call a row."""
@@ -137,15 +138,15 @@ class EdgeStream:
 
 
 class RowChunk(NamedTuple):
-    """Consecutive rows, with the ids of what they belong to unless they come in order."""
+    """Consecutive rows, with the ids of their nodes or edges unless they come in order."""
 
     ids: IdColumn | None
     rows: Array
-    replaced: int = 0  # values that were missing, and got the one for NaN
+    replaced: int = 0  # missing values that the value for NaN replaced
     numbers: Array | None = None  # of the rows in the input, if some were skipped
 
     def number(self, position: int, first_row: int) -> int:
-        """The row that stands at a position, in an input of which first_row rows came before."""
+        """The number of the row at a position, if first_row rows came before this chunk."""
         return first_row + position if self.numbers is None else int(self.numbers[position])
 
 
@@ -161,10 +162,10 @@ class RowStream:
     has_ids: bool = False
     texts: bool = False  # ids, or the values of a split, are texts
     parts: Parts = ()
-    stored_bytes: int = 0  # of what it is read from
+    stored_bytes: int = 0  # size of the input
     place_of: Callable[[int], str] | None = None  # instead of name and parts
     tally: ReadTally | None = None
-    # The ids alone, if that takes less than reading everything.
+    # Reads the ids alone, if that is cheaper than reading everything.
     open_ids: Callable[[], Iterator[IdColumn]] | None = None
     matrix: MatrixColumn | None = None  # what makes its rows, to be prepared before they are read
     id_column: str | None = None  # what a table calls the ids
@@ -187,7 +188,7 @@ def array_edges(
     weights: Array | None,
     times: npt.NDArray[np.int64] | None = None,
 ) -> EdgeStream:
-    """Edges of arrays that are there, also mapped ones."""
+    """Edges of arrays in memory, also of mapped ones."""
 
     def ends(piece: slice) -> tuple[Array, Array]:
         return src[piece], dst[piece]
@@ -196,8 +197,8 @@ def array_edges(
 
 
 def pair_edges(name: str, pairs: Any, weights: Any, times: Any = None) -> EdgeStream:
-    """Edges of an array that has their two ends in each row, and of arrays of weights and of times,
-    or None; arrays that are read as slices of them are taken will do."""
+    """Edges of an array with the two ends of an edge in each row, and of arrays of weights and of
+    times, or None. Arrays may be in files, which are read slice by slice."""
 
     def ends(piece: slice) -> tuple[Array, Array]:
         both = pairs[piece]

@@ -1,4 +1,4 @@
-"""Tables seen through others: with what they hold known at once, or with some rows only."""
+"""Views of tables: one that surveys all columns at once, and one with some rows only."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class _View(Table):
 
 
 class SurveyedTable(_View):
-    """Finds out what all `used` columns hold when it is first asked about any of them: text has to
-    be read for that, and once is enough."""
+    """Finds out what all `used` columns hold when it is first asked about any of them, so that text
+    is read only once for that."""
 
     def __init__(self, table: Table, used: Sequence[str]) -> None:
         super().__init__(table)
@@ -76,9 +76,9 @@ class SurveyedTable(_View):
 
 
 class FilteredTable(_View):
-    """Rows of a table that `keep` takes, which looks at what is `needed` for that: the first groups
-    of the chunk that it is given. Rows keep their numbers. A value that is missing in a row that is
-    left out is no error."""
+    """The rows of a table that `keep` selects. `needed` are the values that `keep` looks at: the
+    first groups of the chunk that it gets. Rows keep their numbers. A missing value in a row that
+    is left out is no error."""
 
     def __init__(self, table: Table, keep: Keep, needed: Sequence[Wanted] = ()) -> None:
         super().__init__(table)
@@ -121,7 +121,7 @@ class FilteredTable(_View):
 
 
 def row_numbers(chunk: TableChunk) -> Array:
-    """Of the rows of a chunk."""
+    """The numbers of the rows of a chunk."""
     return np.arange(chunk.first_row, chunk.end_row) if chunk.numbers is None else chunk.numbers
 
 

@@ -1,8 +1,8 @@
 """Tables: named columns of one length, from text or from files that pyarrow reads.
 
-A table is read in chunks of rows, from its start whenever asked. What is wanted of its columns is a
-list of `Wanted`, each of which comes as one array; so ids, features and times of one table can be
-read together, and text and Parquet give the same values for the same table.
+A table is read in chunks of rows, any number of times. The caller passes a list of `Wanted`, and
+each of them gives one array; so ids, features and times of one table can be read together, and text
+and Parquet give the same values for the same table.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Kind(NamedTuple):
     name: str  # as the table calls it, for messages
     unit: TimeUnit | None = None  # of times, if the table says it
     items: What | None = None  # of lists
-    # Of text: integers that are not written as such, like 007; texts that look like dates; texts
-    # among which there are numbers.
+    # Only of text: integers with padding, like 007; texts that look like dates; texts mixed with
+    # numbers.
     padded: bool = False
     looks_like_time: bool = False
     mixed: bool = False
     some_missing: bool = False  # of text: whether there are fields without a value
-    is_empty: bool = False  # of text: whether there are no others
+    is_empty: bool = False  # of text: whether all fields are without a value
 
 
 ReadAs: TypeAlias = Literal[
@@ -56,21 +56,21 @@ class Wanted(NamedTuple):
     columns: tuple[str, ...]
     texts: bool = False  # of ids: texts, else integers
     unit: TimeUnit = "s"  # of times
-    # Else a value that is missing is an error. Ids and weights are never missing.
+    # If false, a missing value is an error. Ids and weights must never be missing.
     may_be_missing: bool = False
     hint: str = ""  # what a message about a missing value advises
-    text_hint: str = ""  # the same about a text where numbers are
+    text_hint: str = ""  # what a message about a text among numbers advises
     label: str = ""  # what a message calls an id: "source"
     truths: tuple[int, ...] = ()  # of numbers: columns of truth values among them, by position
     limit: int = 2**63  # node ids are below this
 
 
 class Values(NamedTuple):
-    """What one `Wanted` gave."""
+    """The values of one `Wanted`."""
 
-    # Of ids, weights and texts one-dimensional; else (rows, columns).
+    # Ids, weights and texts are one-dimensional; others have shape (rows, columns).
     values: IdColumn
-    missing: Array | None = None  # bool, of the same shape; None: nothing is. Not of numbers: NaN
+    missing: Array | None = None  # bool, same shape; None: none missing. Numbers have NaN instead
     rounded: int = 0  # times that were finer than the unit
 
     @property
@@ -91,15 +91,15 @@ class TableChunk(NamedTuple):
 
 @dataclass
 class ReadTally:
-    """What was noticed while a table, or a stream of it, was read: of the last time it was."""
+    """Counts from the last time that a table, or a stream of it, was read."""
 
     skipped: int = 0  # lines left out
     messages: tuple[str, ...] = ()  # what was wrong with the first of them
     # Values that were missing, by the column of the table.
     missing: dict[str, int] = field(default_factory=dict)
-    filled: bool = False  # whether these got another value
+    filled: bool = False  # whether another value replaced these
     rounded_times: int = 0
-    rounded_integers: int = 0  # that a floating type does not hold exactly
+    rounded_integers: int = 0  # integers that a floating type does not hold exactly
     first_time: int | None = None
     last_time: int | None = None
 
@@ -108,7 +108,7 @@ class ReadTally:
 
 
 class Table(ABC):
-    """Columns by name. Reading it again gives the same."""
+    """Columns by name. Reading it again gives the same values."""
 
     name: str  # for messages
     has_names: bool = True  # else columns are called 1, 2, 3, ...
@@ -140,8 +140,8 @@ class Table(ABC):
     def read(
         self, wanted: Sequence[Wanted], tally: ReadTally | None = None
     ) -> Iterator[TableChunk]:
-        """The rows, chunk after chunk. Raises InputError for a value that is not what is wanted,
-        with its place; or skips its row, if the table is one whose bad rows are skipped."""
+        """The rows, chunk after chunk. For a value that is not as wanted, raises InputError with
+        its place, or skips its row if the table skips bad rows."""
 
     def has_missing(self, column: str) -> bool:
         """Whether a column lacks a value somewhere. May read the whole table."""
@@ -157,11 +157,11 @@ class Table(ABC):
 
     @abstractmethod
     def bytes_of(self, columns: Sequence[str]) -> int:
-        """Stored bytes of these columns, about."""
+        """Approximate stored bytes of these columns."""
 
     def require(self, columns: Sequence[str]) -> None:
         """Raises InputError for a column that is not there."""
-        known = set(self.columns)  # of a table that may have ten thousands
+        known = set(self.columns)  # a table may have ten thousands of columns
         for column in columns:
             if column not in known:
                 raise no_column(self.name, column, self.columns)

@@ -39,15 +39,16 @@ _KINDS = {
     "time": _engine.FieldKind.TIME,
     "text": _engine.FieldKind.TEXT,
 }
-# Of what a survey of fields found, see FieldLook in native/compile/text/field_values.h.
+# Bits of what a survey of fields found, see FieldLook in native/compile/text/field_values.h.
 _MISSING, _INTEGER, _PADDED, _NUMBER, _BOOL, _TIME, _TEXT = (1 << bit for bit in range(7))
+_NUMBERS = _INTEGER | _PADDED | _NUMBER
 
 
 class TextTable(Table):
     """A text with a first line of names, or without.
 
-    `columns`: what they are called; `named`: by the text itself, else 1, 2, 3, ... `missing`: texts
-    that stand for a missing value. `skip`: leave out bad lines instead of raising.
+    `columns`: their names; `named`: these come from the text, else they are 1, 2, 3, ... `missing`:
+    texts that stand for a missing value. `skip`: leave out bad lines instead of raising.
     """
 
     def __init__(
@@ -95,7 +96,8 @@ class TextTable(Table):
         reader: Any = self._reader([group], skip=True)
         while (batch := reader.next()) is not None:
             found |= batch[1][0][0]
-            if (found & _TEXT).all():  # nothing that follows changes that
+            # Later fields cannot change what texts mixed with numbers and gaps are taken for.
+            if ((found & _TEXT > 0) & (found & _NUMBERS > 0) & (found & _MISSING > 0)).all():
                 break
         return [_kind(int(looks)) for looks in found]
 
@@ -198,16 +200,16 @@ def _values(group: Any, wanted: Wanted) -> Values:
 
 
 def _kind(looks: int) -> Kind:
-    """Of a column in which fields with these looks were found."""
+    """The kind of a column in which fields with these looks were found."""
     return _kind_of_values(looks & ~_MISSING)._replace(some_missing=bool(looks & _MISSING))
 
 
 def _kind_of_values(seen: int) -> Kind:
     if not seen & ~(_INTEGER | _PADDED) and seen:
         return Kind("integer", "integers", padded=bool(seen & _PADDED))
-    if not seen & ~(_INTEGER | _PADDED | _NUMBER):
+    if not seen & ~_NUMBERS:
         return Kind("number", "numbers", is_empty=not seen)
     if seen == _BOOL:
         return Kind("bool", "truth values")
-    mixed = bool(seen & (_INTEGER | _PADDED | _NUMBER))
+    mixed = bool(seen & _NUMBERS)
     return Kind("text", "texts", looks_like_time=seen == _TIME, mixed=mixed)

@@ -1,8 +1,8 @@
-"""Text that the engine parses, plain or compressed, and what its first lines tell.
+"""Text that the engine parses, plain or compressed, and what its first lines say.
 
-The lines of an edge are source, target and maybe weight, those of a column the node and its values,
-in this order: a first line of names is passed over. Names only count where they contradict that, or
-where the user chooses columns by them. The same holds for ids that are relabelled.
+A line of edges has source, target and maybe weight; a line of a column has the node and its values,
+in this order. A first line of names is skipped. Names matter only if they contradict this order, or
+if the user chooses columns by them. The same holds for ids that are relabelled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TextInput(NamedTuple):
 
     path: str
     open: Callable[[], ByteStream] | None  # None: the file itself
-    stored_bytes: int = 0  # of what is opened
+    stored_bytes: int = 0  # size of the file that is opened
 
     @property
     def name(self) -> str:
@@ -47,8 +47,8 @@ def text_input(path: str) -> TextInput:
 
 
 def check_edge_header(text: TextInput) -> str | None:
-    """Refuses edges whose first line says that columns stand in another order. Gives what the third
-    column is called, if that is no usual name of weights."""
+    """Refuses edges whose first line names columns in another order. Returns the name of the third
+    column, if that is no usual name of weights."""
     first = sample_fields(text, 1)[0]
     if not is_edge_header(first, texts=False):
         return None
@@ -68,7 +68,7 @@ def require_edge_order(path: str, header: Sequence[str]) -> None:
 
 
 def require_one_column(path: str, first: Sequence[str]) -> None:
-    """Of a list of ids, by the fields of its first line."""
+    """Raises InputError if a list of ids has several columns. `first`: fields of its first line."""
     if len(first) > 1:
         raise InputError(
             f"{path}: found columns {', '.join(map(repr, first))}, expected one of node ids; if "
@@ -79,7 +79,7 @@ def require_one_column(path: str, first: Sequence[str]) -> None:
 def sample_fields(
     text: TextInput, lines: int = _SAMPLED_LINES, whole_lines: bool = False
 ) -> list[list[str]]:
-    """Fields of the first lines that are no comments; a line at least."""
+    """Fields of the first lines that are no comments; at least one line."""
     found = _engine.sample_fields(*text, lines=lines, whole_lines=whole_lines)
     if not found:
         return [[""]]
@@ -87,13 +87,14 @@ def sample_fields(
 
 
 def are_texts(sample: list[list[str]], ids: Sequence[int]) -> bool:
-    """By all lines but the first, which may be names."""
+    """Whether ids are texts, judged by all lines but the first, which may be names."""
     lines = sample[1:] or sample
     return not all(is_integer(line[at]) for line in lines for at in ids if at < len(line))
 
 
 def is_edge_header(first: Sequence[str], texts: bool) -> bool:
-    """Texts look like names. So then it takes the usual ones, or a weight that is no number."""
+    """Whether the first line names columns. Ids that are texts look like names, so then only usual
+    names, or a weight that is no number, make it a header."""
     if not texts:
         return not is_number(first[0])
     if len(first) == 3 and not is_number(first[2]):

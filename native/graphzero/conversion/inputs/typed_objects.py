@@ -153,7 +153,7 @@ class _Planning:
 
 
 def _node_types(known: list[str], indices: Mapping[RelationName, Array]) -> list[str]:
-    """Also those that only edges name."""
+    """All types of nodes, including those that only edges name."""
     ends = [end for triple in indices for end in (triple[0], triple[2])]
     return list(dict.fromkeys([*known, *ends]))
 
@@ -183,7 +183,7 @@ def _edge_index(place: str, store: Any) -> Array:
 
 
 def _rows(value: Any) -> int | None:
-    """None of what has none."""
+    """The number of rows; None if the value has no rows."""
     return int(value.shape[0]) if hasattr(value, "shape") and value.ndim else None
 
 

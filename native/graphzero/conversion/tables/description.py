@@ -1,8 +1,9 @@
 """What a user says about tables that become a dataset with types: a TOML file, or a dict.
 
-Rows are nodes whose type is the table; a reference to another table is a relation between the two;
-or a table is declared to be edges, of one relation. README.md of this package's parent shows it.
-Everything is checked here that can be without opening a table: keys, kinds of values, names.
+Rows are nodes whose type is the table; a reference to another table is a relation between the two.
+A table may also be declared to hold the edges of one relation. README.md of the parent package has
+examples. This module checks everything that can be checked without opening a table: keys, kinds of
+values, names.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ Direction: TypeAlias = Literal["in", "out", "both"]
 # A date as text, or a number on the scale of integer times.
 TimePoint: TypeAlias = "str | int"
 
-# What features are called unless they have names, of nodes and of edges, as PyG calls them.
+# Default names of node features, edge features, labels and times, as in PyG.
 FEATURES, EDGE_FEATURES, LABEL, TIME = "x", "edge_attr", "y", "time"
 SPLITS = ("train", "valid", "test")
-NUMERIC = "numeric"  # of features: all columns of numbers that are nothing else
+NUMERIC = "numeric"  # features: all columns of numbers that have no other use
 REVERSE_PREFIX = "rev_"
 
 _TOP = ("tables", "time_unit", "missing", "missing_texts", "reverse")
@@ -54,11 +55,11 @@ class MatrixDescription:
     """Columns of a table that become one matrix."""
 
     name: str
-    columns: tuple[str, ...]  # empty: all numeric ones that are nothing else
-    type: str | None = None  # one of COLUMN_TYPES; None: by what they hold
-    fill: int | float | str | None = None  # what takes the place of what is missing
+    columns: tuple[str, ...]  # empty: all columns of numbers that have no other use
+    type: str | None = None  # one of COLUMN_TYPES; None: deduced from the values
+    fill: int | float | str | None = None  # what replaces missing values
     is_label: bool = False
-    is_list: bool = False  # rows are lists of numbers, also where it is one column
+    is_list: bool = False  # rows are lists of numbers, even with one column
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class TimeDescription:
     """The column with the time of each row."""
 
     column: str
-    unit: TimeUnit | None = None  # in which its integers count, if that is not the dataset's
+    unit: TimeUnit | None = None  # of its integers, if it is not the dataset's
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class EdgeEnds(RelationDescription):
     target_column: str = ""
     weight: str | None = None
     dedup: bool = False
-    edge_ids: bool | None = None  # None: where something needs them
+    edge_ids: bool | None = None  # None: stored if something needs them
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,13 @@ class TableDescription:
 
     @property
     def label(self) -> MatrixDescription | None:
-        """The one that decides whether a row is in a split."""
+        """The label that decides whether a row is in a split."""
         return next((matrix for matrix in self.matrices if matrix.is_label), None)
 
 
 @dataclass(frozen=True)
 class TablesDescription:
-    """Of all tables of a dataset."""
+    """The description of all tables of a dataset."""
 
     name: str  # for messages: the file, or the function that was called
     nodes: tuple[TableDescription, ...]
@@ -149,7 +150,7 @@ class TablesDescription:
 
 
 def read_description(path: StrPath) -> TablesDescription:
-    """Of a TOML file. Paths in it are relative to its folder."""
+    """Reads the description in a TOML file. Paths in it are relative to its folder."""
     import sys
 
     if sys.version_info >= (3, 11):
@@ -168,8 +169,8 @@ def read_description(path: StrPath) -> TablesDescription:
 def describe_tables(
     facts: Mapping[str, Any], *, name: str, folder: Path | None = None
 ) -> TablesDescription:
-    """`facts` as a TOML file has them. `name` is what messages call them; paths of tables are
-    relative to `folder`."""
+    """Checks `facts`, which are as in a TOML file. `name` is what messages call them; paths of
+    tables are relative to `folder`."""
     place = Place(name)
     top = place.mapping(facts, _TOP)
     tables = place.at("tables").mapping(top.get("tables"))
@@ -419,7 +420,8 @@ class _Table:
 def _view(
     place: Place, name: str, facts: Mapping[str, Any], general: bool, direction: Direction
 ) -> str | None:
-    """The name of the reverse of a relation, which both directions have to be stored for."""
+    """The name of the reverse of a relation, which needs both directions; None: there is no
+    reverse."""
     reverse = place.at("reverse").reverse(facts.get("reverse", general))
     if direction != "both":
         if "reverse" in facts and reverse:
@@ -433,7 +435,7 @@ def _view(
 
 
 def _matrix(place: Place, name: str, value: Any, *, is_label: bool = False) -> MatrixDescription:
-    """Of "COLUMN", a list of columns, or a table of these and how to store them."""
+    """Reads "COLUMN", a list of columns, or a table that also says how to store them."""
     if isinstance(value, str):
         return MatrixDescription(name, (value,), is_label=is_label)
     if not isinstance(value, Mapping):
@@ -468,11 +470,11 @@ def _time_point(place: Place, value: Any) -> TimePoint:
     return value
 
 
-# --- What belongs together ---
+# --- Checks across tables ---
 
 
 def _check(description: TablesDescription) -> None:
-    """Raises InputError for names that clash or that nothing has."""
+    """Raises InputError for names that clash, or that no table has."""
     if not description.relations:
         raise InputError(
             f"{description.name}: found no references and no table of edges, expected one relation "
@@ -508,7 +510,7 @@ def _check_relations(description: TablesDescription) -> None:
     taken: dict[RelationName, str] = {}
     triples = [(relation.triple, "relation") for relation in description.relations]
     for relation in description.relations:
-        # Within one type the relation becomes symmetric instead.
+        # Within one type, the relation becomes symmetric instead of getting a reverse.
         if relation.reverse is not None and relation.source != relation.target:
             view = (relation.target, relation.reverse, relation.source)
             triples.append((view, f"reverse of {relation.name!r}"))
@@ -550,8 +552,8 @@ def _check_columns(table: TableDescription, place: str) -> None:
 
 
 def as_description(facts: Any) -> Mapping[str, Any]:
-    """What import_tables() was given, as a TOML file would have it: either that, or only what
-    stands below `tables` there."""
+    """The argument of import_tables() in the form of a TOML file. Users may pass that form, or only
+    what it has below `tables`."""
     if not isinstance(facts, Mapping):
         raise TypeError(
             f"import_tables(tables, out): found {type(facts).__name__}, expected a dict of tables "
@@ -568,7 +570,7 @@ def as_description(facts: Any) -> Mapping[str, Any]:
 
 
 def needed_columns(table: TableDescription) -> list[str]:
-    """Columns that are taken, without those that "numeric" stands for."""
+    """The columns that the description names, without those that "numeric" selects."""
     found: list[str] = []
     if table.key is not None:
         found.append(table.key)

@@ -1,8 +1,8 @@
 """How rows of a type are named by references: by a key, or by their number.
 
 Nodes are numbered in the order of their keys, integers by value and texts by their bytes, as in
-datasets of one type: the file of original ids answers both ways, and its content depends on nothing
-but the keys. Rows without a key are numbered as they come.
+datasets of one type: the file of original ids translates in both directions, and its content
+depends only on the keys. Rows of a table without a key are numbered in their order.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _INDEXES = 2
 
 
 def read_as_texts(kind: Kind) -> bool:
-    """Whether ids of this kind are texts. Integers that are not written as such, like 007, are."""
+    """Whether ids of this kind are texts. Padded integers, like 007, are."""
     return kind.what == "text" or kind.padded
 
 
 def check_id_kind(table: Table, column: str, kind: Kind) -> None:
-    # Integers with missing ones among them are floating values for pandas.
+    # pandas stores integers as floating values if some are missing.
     if kind.what not in ("integer", "text", "number"):
         raise InputError(
             f"{table.name} column {column!r}: found {kind.name}, expected integers or texts as ids"
@@ -43,7 +43,7 @@ def check_id_kind(table: Table, column: str, kind: Kind) -> None:
 
 
 def id_wanted(column: str, texts: bool, *, may_be_missing: bool, hint: str = "") -> Wanted:
-    """A column of ids. They are read as values, so that missing ones can be told from others."""
+    """Asks for a column of ids. They are read as values, so that missing ids can be recognised."""
     return Wanted(
         "text" if texts else "integer", (column,), may_be_missing=may_be_missing, hint=hint
     )
@@ -82,17 +82,17 @@ class KeyIndexes:
 
 @dataclass(frozen=True)
 class Keys:
-    """Of the rows of one type, when they are numbered."""
+    """The keys of the rows of one type, after the rows are numbered."""
 
     type_name: str
     owner: str  # what messages call them: "airports.csv column 'faa'"
     count: int
     texts: bool
-    file: Path | None  # of original ids; None: a row's number is its name
+    file: Path | None  # of original ids; None: references name rows by number
     indexes: KeyIndexes
 
     def find(self, ids: IdColumn) -> npt.NDArray[np.int64]:
-        """The nodes of these ids, -1 for one that no row has."""
+        """The nodes of these ids, -1 for an id that no row has."""
         if self.file is None:
             assert not isinstance(ids, Texts)
             return np.where((ids >= 0) & (ids < self.count), ids, -1)
@@ -104,7 +104,7 @@ class Keys:
         return index.find_integers(ids)
 
     def name_of(self, node: int) -> str:
-        """For messages."""
+        """The key of a node, for messages."""
         if self.file is None:
             return str(node)
         row = _engine.Matrix.open(str(self.file)).tensor()[node]
@@ -112,8 +112,9 @@ class Keys:
 
 
 class OwnNodes:
-    """The nodes that the rows of a table are, in the order of the rows: in a file without a name,
-    so that keys are looked up once; where rows stand in the order of their keys, just counted."""
+    """The node of each row of a table, in the order of the rows. An unnamed file holds them, so
+    that keys are looked up only once; if rows are in the order of their keys, nodes are just
+    counted."""
 
     def __init__(self, count: int, temp_dir: str | None = None) -> None:
         """`temp_dir`: for the file; None: rows are counted."""
@@ -132,7 +133,7 @@ class OwnNodes:
         self._file.write(np.ascontiguousarray(nodes, np.int64).tobytes())
 
     def cursor(self) -> NodeCursor:
-        """For one reading of the table."""
+        """A cursor for one reading of the table."""
         if self._file is not None:
             self._file.flush()
         return NodeCursor(None if self.in_order else self._file)
@@ -154,7 +155,7 @@ class NodeCursor:
 
 
 def own_nodes(table: Table, column: str, keys: Keys, temp_dir: str) -> OwnNodes:
-    """By the keys of the rows."""
+    """Finds the node of each row by its key."""
     own = OwnNodes(keys.count, temp_dir)
     for chunk, found in key_chunks(table, column, keys.texts):
         nodes = keys.find(found)
@@ -183,7 +184,7 @@ class IdWriter:
             self._integer_ids.add(ids)
 
     def write(self, file: Path, report: Report | None) -> int:
-        """Returns how many there are."""
+        """Returns how many different ids there are."""
         collector = self._text_ids if self._texts else self._integer_ids
         return collector.write(str(file), report=report).total
 
@@ -207,7 +208,7 @@ def collect_keys(
 
 
 def key_chunks(table: Table, column: str, texts: bool) -> Iterator[tuple[TableChunk, IdColumn]]:
-    """The keys of a table. Missing ones are an error, if the table has not left out their rows."""
+    """The keys of a table. A missing key is an error, unless the table leaves out its row."""
     hint = '; missing = "drop" leaves out such rows and counts them'
     wanted = id_wanted(column, texts, may_be_missing=False, hint=hint)
     for chunk in table.read([wanted]):
@@ -215,7 +216,7 @@ def key_chunks(table: Table, column: str, texts: bool) -> Iterator[tuple[TableCh
 
 
 def places_of(table: Table, numbers: npt.NDArray[np.int64]) -> Callable[[int], str]:
-    """What messages call some rows of a table, by their place among these numbers."""
+    """Names rows of a table for messages, by their position in `numbers`."""
     return lambda at: table.place(int(numbers[at]))
 
 

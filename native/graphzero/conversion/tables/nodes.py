@@ -107,7 +107,7 @@ class _Numbering:
 
         def keep(chunk: TableChunk) -> Array | None:
             if chunk.first_row == 0:
-                tally.dropped = 0  # counts one reading
+                tally.dropped = 0  # each reading counts anew
             missing = np.zeros(len(row_numbers(chunk)), np.bool_)
             for found in chunk.groups[: len(needed)]:
                 own = missing_of(found)
@@ -119,7 +119,7 @@ class _Numbering:
         return FilteredTable(self.table, keep, needed)
 
     def _write_row_numbers(self, kept: Table) -> None:
-        """Where rows were dropped, what references call the others."""
+        """Writes the numbers by which references name the rows that were not dropped."""
         writer = _engine.MatrixWriter(
             str(self.ids_file), rows=None, cols=1, ndim=1, dtype="int64", role="node", row_stride=8
         )
@@ -129,12 +129,12 @@ class _Numbering:
 
 
 def _rows(table: Table) -> Iterator[TableChunk]:
-    """Chunks of a table that nothing is wanted of but its rows."""
+    """Chunks of a table without any values, to count and number its rows."""
     return table.read([])
 
 
 def _settled(tally: TypeTally) -> TypeTally:
-    """As it is now: later readings count again."""
+    """The tally as it is now, because later readings count again."""
     return TypeTally(tally.dropped)
 
 
@@ -145,7 +145,7 @@ def matrix_of(table: Table, matrix: MatrixDescription, float_dtype: str | None) 
     """Columns of a table as a matrix in the making."""
     asked = matrix.type
     if asked is None and matrix.fill is None and matrix.is_label and len(matrix.columns) == 1:
-        # A label may be missing, and no integer could say so.
+        # A label may be missing, which no integer can express.
         kind = table.kinds_of(matrix.columns)[0]
         if kind.what == "integer" and table.has_missing(matrix.columns[0]):
             asked = unquantised(float_dtype or "float32")
@@ -162,7 +162,7 @@ def matrix_of(table: Table, matrix: MatrixDescription, float_dtype: str | None) 
 
 
 def node_rows(column: MatrixColumn, rows: NumberedRows) -> RowStream:
-    """The rows of a matrix with the nodes that they belong to; in order if they have no keys."""
+    """The rows of a matrix with the nodes that they belong to, or without if they come in order."""
     matrix, table, own = column.type, rows.table, rows.own
 
     def chunks() -> Iterator[RowChunk]:
@@ -188,7 +188,7 @@ def node_rows(column: MatrixColumn, rows: NumberedRows) -> RowStream:
 
 
 def time_rows(time: TimeColumn, rows: NumberedRows) -> RowStream:
-    """The times of nodes, as their column."""
+    """The times of nodes, as the rows of a column."""
     table, own = rows.table, rows.own
 
     def chunks() -> Iterator[RowChunk]:
@@ -218,7 +218,7 @@ def time_description(time: TimeColumn) -> str:
 
 
 def numeric_columns(table: Table, used: set[str]) -> tuple[str, ...]:
-    """Columns of numbers and truth values that are nothing else."""
+    """Columns of numbers and truth values that have no other use."""
     free = [column for column in table.columns if column not in used]
     kinds = table.kinds_of(free) if free else []
     return tuple(

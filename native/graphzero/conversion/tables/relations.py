@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero.base.errors import InputError
-from graphzero.conversion.inputs.streams import EdgeChunk, EdgeStream, IdColumn, Texts, select_ids
+from graphzero.conversion.inputs.streams import (
+    WORDS_FOR_NOTHING,
+    EdgeChunk,
+    EdgeStream,
+    IdColumn,
+    Texts,
+    select_ids,
+)
 from graphzero.conversion.inputs.table_views import FilteredTable, row_numbers
 from graphzero.conversion.inputs.tables import Table, TableChunk, Values, Wanted
 from graphzero.conversion.tables.description import EdgeEnds, Reference
@@ -18,8 +25,6 @@ from graphzero.conversion.tables.times import TimeColumn
 from graphzero.conversion.typed_plan import RelationTally
 
 _HINT = '; missing = "drop" leaves out such edges and counts them'
-# What texts often mean by these.
-_NOTHING = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 
 
 class End:
@@ -38,7 +43,7 @@ class End:
     def find(
         self, found: Values, numbers: npt.NDArray[np.int64], tally: RelationTally
     ) -> npt.NDArray[np.int64]:
-        """The node of each row, -1 where there is none and that is allowed; counts those."""
+        """The node of each row; -1 where there is none, if such rows are dropped. Counts them."""
         ids, missing = ids_of(found), missing_of(found)
         if isinstance(ids, Texts) and missing is not None and missing.any():
             nodes: npt.NDArray[np.int64] = np.full(len(missing), -1, np.int64)
@@ -66,7 +71,7 @@ class End:
         if keys.file is None:
             expected = f"a row of {keys.owner}, 0 to {keys.count - 1}"
         hint = ""
-        if value in _NOTHING:
+        if value in WORDS_FOR_NOTHING:
             hint = f'; if it stands for a missing value, missing_texts = ["{value}"] says so'
         place = f"{self._table.place(int(numbers[at]))} column {self._column!r}"
         return f"{place}: found {value!r}, expected {expected}{hint}"
@@ -75,8 +80,8 @@ class End:
 def reference_edges(
     table: Table, reference: Reference, own: OwnNodes, target: Keys, tally: RelationTally
 ) -> EdgeStream:
-    """An edge from each row to the row that it refers to. Its number is that of its source node, so
-    that the order of edges does not depend on that of the table's rows."""
+    """An edge from each row to the row that it refers to. The number of an edge is that of its
+    source node, so that the order of edges does not depend on the order of the table's rows."""
     end = End(table, reference.column, target, drop=reference.drop_missing)
 
     def chunks() -> Iterator[EdgeChunk]:
@@ -103,11 +108,10 @@ def reference_edges(
 
 
 class KeptRows:
-    """Which rows of a table of edges became edges, as they were last read: a byte for each, in a
-    file without a name."""
+    """Which rows of a table of edges became edges when it was last read: a byte for each row, in an
+    unnamed file."""
 
     def __init__(self, temp_dir: str) -> None:
-        self._temp_dir = temp_dir
         self._file = tempfile.TemporaryFile(dir=temp_dir)  # noqa: SIM115
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""Described tables as the plan of a dataset: opened, numbered, and what becomes of each column."""
+"""Makes the plan of a dataset from described tables: opens them, numbers rows, plans columns."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class _Planning:
         self._keys[table.name] = rows.keys
 
     def _number_by_references(self, table: TableDescription) -> Keys:
-        """Of a table without rows: what references to it name."""
+        """Numbers the rows of a table without a file: one for each key that references name."""
         ends = list(self._ends_at(table.name))
         kinds = []
         for end in ends:
@@ -337,7 +337,7 @@ class _Planning:
             view=None if within else relation.reverse,
             symmetric=within and relation.reverse is not None,
             dedup=relation.dedup,
-            # Edges of the same time are told apart by them.
+            # Edge ids tell edges of the same time apart.
             edge_ids=bool(columns) or timed if relation.edge_ids is None else relation.edge_ids,
             direction=relation.direction,
             tally=tally,

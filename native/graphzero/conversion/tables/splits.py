@@ -1,6 +1,6 @@
 """Splits of a type or relation: cut by time, or named by the texts of a column.
 
-A row whose label is missing is in none: there is nothing to learn from it, or to compare with.
+A row whose label is missing is in no split: there is nothing to learn from it, or to compare with.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from graphzero.files.categories import Categories
 from graphzero.files.column_names import check_column_name
 from graphzero.files.paths import COLUMN_SUFFIX, categories_file
 
-# More texts than these are no names of splits.
+# A column with more different texts does not hold names of splits.
 _MOST_SPLITS = 64
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Points in time, and the names of what lies between them."""
+    """Points in time, and the names of the splits that they separate."""
 
     points: list[int]
     names: tuple[str, ...]
@@ -55,7 +55,8 @@ class SplitTally(Protocol):
 def node_time_splits(
     directory: Path, time: str, label: str | None, cuts: Cuts, tally: SplitTally
 ) -> list[ColumnSource]:
-    """Of a type whose columns of times and labels are compiled already when these are read."""
+    """The splits of a type. They are read from its columns of times and labels, which must be
+    compiled before."""
     return [
         ColumnSource(name, _node_split(directory, time, label, cuts, name, tally), role="ids")
         for name in cuts.names
@@ -99,7 +100,7 @@ def _unlabelled(labels: Array, categories: bool) -> npt.NDArray[np.bool_]:
 def edge_time_splits(
     kept: Callable[[], Table], time: TimeColumn, label: Wanted | None, cuts: Cuts, tally: SplitTally
 ) -> list[ColumnSource]:
-    """Of the rows of a table of edges that became edges; ids are those of edges."""
+    """The splits of a table of edges, from the rows that became edges, as lists of edge ids."""
 
     def stream(name: str) -> RowStream:
         def chunks() -> Iterator[RowChunk]:
@@ -135,7 +136,7 @@ def _missing_values(found: Values) -> npt.NDArray[np.bool_]:
 
 
 def _any_of_row(missing: Array, count: int) -> npt.NDArray[np.bool_]:
-    """Whether a value of each row is missing, of no rows too: a piece of a table may have none."""
+    """For each row, whether any value is missing. Handles pieces of a table that have no rows."""
     by_row = missing.reshape(count, missing.size // max(count, 1))
     rows: npt.NDArray[np.bool_] = np.logical_or.reduce(by_row, axis=1)
     return rows
@@ -151,8 +152,8 @@ def column_splits(
     kept: Callable[[], Table],
     resources: _engine.Resources,
 ) -> list[ColumnSource]:
-    """One for each text of a column. `own`: the nodes that rows are; None: they are edges. `kept`
-    gives the rows that became something, when columns are compiled."""
+    """One split for each text of a column. `own`: the nodes of the rows; None: rows are edges.
+    `kept`, called when columns are compiled, gives the rows that became nodes or edges."""
     codes = _Codes(table, column, resources)
 
     def stream(name: str, code: int) -> RowStream:
@@ -180,7 +181,7 @@ def column_splits(
 
 
 class _Codes:
-    """The texts of a column as numbers: they are categories that no dataset keeps."""
+    """The texts of a column as codes of categories, which the dataset does not keep."""
 
     def __init__(self, table: Table, column: str, resources: _engine.Resources) -> None:
         self._place = f"{table.name} column {column!r}"
@@ -196,7 +197,7 @@ class _Codes:
         self.wanted = self._column.wanted
 
     def names(self, taken: set[str]) -> list[str]:
-        """In the order of their codes."""
+        """The names of the splits, in the order of their codes."""
         if self._column.num_categories > _MOST_SPLITS:
             raise InputError(
                 f"{self._place}: found {self._column.num_categories} texts, expected names of "

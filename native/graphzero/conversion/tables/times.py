@@ -16,16 +16,15 @@ from graphzero.conversion.inputs.arrow_values import in_unit
 from graphzero.conversion.inputs.tables import Kind, Table, Values, Wanted
 from graphzero.conversion.inputs.text_table import ENGINE_UNITS
 from graphzero.conversion.tables.description import TimeDescription, TimePoint
-from graphzero.files.column_types import TIME_UNITS, TimeUnit
+from graphzero.files.column_types import NO_TIME, TIME_UNITS, TimeUnit
 from graphzero.files.original_ids import encode_texts
 
-NO_TIME = -(2**63)
-# Of dates in text, which do not say how finely they count.
+# The unit of dates in text, which state none.
 _TEXT_UNIT: TimeUnit = "s"
 
 
 class TimeWords(NamedTuple):
-    """What messages call that which a user can say about times."""
+    """How messages refer to what a user can state about times."""
 
     missing: str  # what to do about rows without a time
     stated_unit: str  # how a unit is stated, with {} in its place
@@ -46,10 +45,10 @@ class TimeColumn:
     table: Table
     column: str
     unit: TimeUnit | None  # None: integers on a scale of the user's
-    own_unit: TimeUnit | None = None  # in which integers count, if that is another
-    may_round: bool = True  # down to the unit; only a user can say so, see values()
+    own_unit: TimeUnit | None = None  # of integers, if it is another unit
+    may_round: bool = True  # down to the unit; only if the user stated it, see values()
     words: TimeWords = TABLE_WORDS
-    rounded: int = field(default=0, init=False)  # that were finer than the unit, when last read
+    rounded: int = field(default=0, init=False)  # times finer than the unit, when last read
 
     def wanted(self, *, may_be_missing: bool) -> Wanted:
         return Wanted(
@@ -61,15 +60,15 @@ class TimeColumn:
         )
 
     def begin(self) -> None:
-        """Before the times are read, which may happen several times."""
+        """Call it before each reading of the times; there may be several."""
         self.rounded = 0
 
     def values(self, found: Values, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What was read, in the dataset's unit; `numbers` are the rows', for messages. Missing ones
-        must be gone.
+        """The times that were read, in the dataset's unit. `numbers`: their row numbers, for
+        messages. Rows without a time must be left out before.
 
-        Something that happens later than another in the same second would seem to be known with it,
-        so times are rounded only to a unit that the user stated.
+        After rounding to seconds, an event would seem to be known as early as any other of the same
+        second, so times are rounded only to a unit that the user stated.
         """
         times: npt.NDArray[np.int64] = np.ascontiguousarray(found.array.reshape(-1), np.int64)
         if found.rounded and not self.may_round:
@@ -100,7 +99,7 @@ class TimeColumn:
 
 
 class FoundTimes:
-    """What the time columns of all tables hold, to choose a unit by."""
+    """Collects what the time columns of all tables hold, to choose a unit."""
 
     def __init__(self, stated: TimeUnit | None) -> None:
         self._stated = stated
@@ -119,7 +118,7 @@ class FoundTimes:
                 self._units.append(time.unit)
             elif self._integers is None:
                 self._integers = place
-        # Texts of Arrow are dates or not; reading them tells.
+        # Whether texts of Arrow are dates shows only when they are read.
         elif kind.what == "time" or kind.looks_like_time or _is_arrow_text(table, kind):
             if time.unit is not None:
                 raise InputError(
@@ -132,7 +131,7 @@ class FoundTimes:
             raise InputError(f"{place}: found {_found(kind)}, expected integers or dates as times")
 
     def unit(self) -> TimeUnit | None:
-        """The one stated, or the finest of those found, so that nothing is rounded."""
+        """The stated unit, or the finest of those found, so that nothing is rounded."""
         if self._stated is not None:
             return self._stated
         if not self._units:
@@ -156,7 +155,7 @@ def _found(kind: Kind) -> str:
 
 
 def time_points(place: str, points: Sequence[TimePoint], unit: TimeUnit | None) -> list[int]:
-    """As times of the dataset, ascending."""
+    """The points as times of the dataset. Raises InputError unless they ascend."""
     found = [_time_point(place, point, unit) for point in points]
     for before, after in pairwise(found):
         if before >= after:

@@ -1,4 +1,4 @@
-"""Values of a description, checked: what is wrong with one, where it stands, what was expected."""
+"""Checks values of a description. Messages say what was found, where, and what was expected."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Place(NamedTuple):
         return value
 
     def missing(self, value: Any) -> bool:
-        """Whether what is missing is dropped."""
+        """Whether rows and edges that lack something are dropped."""
         return one_of(self, value, ("error", "drop")) == "drop"
 
     def reverse(self, value: Any) -> bool | str:
