@@ -37,13 +37,14 @@ size_t RoundedUp(size_t bytes) {
   return AlignUp(bytes, std::max(kLeast, std::bit_floor(bytes) / 8));
 }
 
-// Large blocks use huge pages: the kernel then clears one page instead of 512.
+// Large blocks use huge pages: the kernel then clears one page instead of 512. The rest of a block
+// that does not fill a huge page stays on small ones, or it would take memory that nobody counts.
 std::byte* Allocate(size_t bytes) {
   const bool huge = bytes >= kHugePage;
   const size_t alignment = huge ? kHugePage : size_t{64};
   void* const memory = std::aligned_alloc(alignment, AlignUp(bytes, alignment));
   if (memory == nullptr) throw std::bad_alloc();
-  if (huge) madvise(memory, AlignUp(bytes, alignment), MADV_HUGEPAGE);
+  if (huge) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
 }
 

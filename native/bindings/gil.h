@@ -11,13 +11,15 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include "base/float_mode.h"
+
 namespace graphzero::bindings {
 
 [[noreturn]] inline void StopThread() {
   for (;;) ::pause();
 }
 
-// Gives the lock up until the end of its scope.
+// Gives the lock up until the end of its scope, in which the engine computes.
 class GilRelease {
  public:
   GilRelease() : thread_(PyEval_SaveThread()) {}
@@ -33,6 +35,7 @@ class GilRelease {
 
  private:
   PyThreadState* thread_;
+  base::SubnormalScope subnormal_;
 };
 
 // Holds the lock until the end of its scope, on any thread.

@@ -204,7 +204,8 @@ void BindMatrixCompile(nb::module_& m) {
           })
       .def_ro("too_wide", &compile::QuantiseReport::too_wide)
       .def_ro("low", &compile::QuantiseReport::low)
-      .def_ro("high", &compile::QuantiseReport::high);
+      .def_ro("high", &compile::QuantiseReport::high)
+      .def_ro("kept_lost", &compile::QuantiseReport::kept_lost);
 
   m.def("quantise_matrix", &Quantise, "source"_a, "target"_a, nb::kw_only(), "delivered"_a, "low"_a,
         "high"_a, "kept"_a.none() = nb::none(), "row_align"_a = 0, "resources"_a,

@@ -98,9 +98,13 @@ void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool w
     rows.disk->ReadRanges(wanted);
   };
   const uint64_t slot_bytes = sizeof(Id) + (weighted ? sizeof(float) : 0);
+  // What the lists above hold for a row, however short it is.
+  constexpr uint64_t kPieceBytes =
+      sizeof(store::SlotRange) + sizeof(std::span<const Id>) + sizeof(io::WantedRange);
+  const uint64_t row_bytes = sizeof(Window) + (weighted ? 4 : 2) * kPieceBytes;
   ForReadTogether(
-      lease, count, kGrain, [&](size_t i) { return window_of(i).size() * slot_bytes; }, read,
-      [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });
+      lease, count, kGrain, [&](size_t i) { return row_bytes + window_of(i).size() * slot_bytes; },
+      read, [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });
 }
 
 // max(w, 1 / tau), times the number of slots of the row for which one slot of the window stands.

@@ -115,16 +115,20 @@ template <class Id>
 void LaborPicker::FillUpper(const LaborRow<Id>& row, const LaborNumbers& numbers) {
   upper_.Reserve(row.ids.size());
   const bool any_equal = numbers.FillUpper(row.ids, upper_.data());
-  if (!row.sorted) {
-    CountParallel(row.ids, numbers);
-  } else if (any_equal) {
+  parallel_counted_ = !row.sorted || any_equal;
+  if (!parallel_counted_) return;
+  parallel_.Reserve(row.ids.size());
+  if (row.sorted) {
     NumberRuns(row.ids, numbers);
+  } else {
+    CountParallel(row.ids, numbers);
   }
 }
 
 template <class Id>
 void LaborPicker::NumberRuns(std::span<const Id> ids, const LaborNumbers& numbers) {
-  uint64_t run = 0;
+  std::fill_n(parallel_.data(), ids.size(), 0u);
+  uint32_t run = 0;
   for (size_t begin = 1; begin < ids.size(); begin += kTogether) {
     const size_t end = std::min(begin + kTogether, ids.size());
     if (end - begin == kTogether && !AnyRepeats(ids.data() + begin)) {
@@ -134,13 +138,13 @@ void LaborPicker::NumberRuns(std::span<const Id> ids, const LaborNumbers& number
     for (size_t i = begin; i < end; ++i) {
       run = ids[i] == ids[i - 1] ? run + 1 : 0;
       if (run > 0) upper_[i] = numbers.Upper(ids[i], run);
+      parallel_[i] = run;
     }
   }
 }
 
 template <class Id>
 void LaborPicker::CountParallel(std::span<const Id> ids, const LaborNumbers& numbers) {
-  parallel_.Reserve(ids.size());
   const size_t places = std::bit_ceil(2 * ids.size());
   counts_.assign(places, 0);
   if (counted_ids_.size() < places) counted_ids_.resize(places);
@@ -156,7 +160,7 @@ void LaborPicker::CountParallel(std::span<const Id> ids, const LaborNumbers& num
 
 template <class Id>
 uint64_t LaborPicker::Parallel(const LaborRow<Id>& row, uint64_t position) const {
-  if (!row.sorted) return parallel_[position];
+  if (parallel_counted_) return parallel_[position];
   uint64_t before = 0;
   while (before < position && row.ids[position - before - 1] == row.ids[position]) ++before;
   return before;
@@ -186,6 +190,7 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
     return {count};
   }
   if (most == 0) return {};
+  parallel_counted_ = false;
   if (!row.sorted) FillUpper(row, numbers);
   for (double share = KeptFor(most) / static_cast<double>(count);; share *= kWider) {
     const uint32_t limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);

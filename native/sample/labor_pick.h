@@ -102,7 +102,9 @@ class LaborPicker {
   base::WorkVector<Candidate> kept_;
   // Upper halves, for rows with weights and for rows that are not sorted.
   base::Buffer<uint32_t> upper_;
-  base::Buffer<uint32_t> parallel_;  // if not sorted, how many equal ids come before
+  // How many equal ids come before each slot, if FillUpper() has counted them.
+  base::Buffer<uint32_t> parallel_;
+  bool parallel_counted_ = false;
   // Table that counts the ids of a row that is not sorted: open addressing, a count of 0 marks a
   // free place.
   base::WorkVector<uint64_t> counted_ids_;

@@ -334,5 +334,89 @@ def test_quantise_keeps_rows_aligned(files: Path, tmp_path: Path) -> None:
     gz.write_features(tmp_path / "ds/x.gd", X, row_align=64)
     gz.quantise(tmp_path / "ds", tmp_path / "out", dtype="q8[float16]")
     store = gz.FeatureStore(tmp_path / "out/x.gd", verify=True)
-    assert store._file.matrix.row_stride == 64
+    assert store._file.matrix.row_stride == 8  # the power of two that five bytes need
     assert store.dtype is gz.DataType.FLOAT16
+
+
+def ring_with(column: np.ndarray[Any, Any], folder: Path, dtype: str) -> Path:
+    """A dataset with this column x."""
+    count = len(column)
+    nodes = np.arange(count)
+    folder.mkdir()
+    gz.write_graph(folder / "graph.gl", nodes, (nodes + 1) % count, num_nodes=count)
+    gz.write_features(folder / "x.gd", column, dtype=dtype)
+    return folder
+
+
+def values_of(dataset: Path) -> np.ndarray[Any, Any]:
+    return np.asarray(gz.FeatureStore(dataset / "x.gd").get_tensor())
+
+
+def test_values_that_changed_in_an_export_get_codes_and_errors_of_their_own(
+    tmp_path: Path,
+) -> None:
+    """The scales of the first file do not reach them."""
+    dataset = ring_with(X, tmp_path / "first", "q8")
+    gz.export_dataset(dataset, tmp_path / "export", format="npy")
+    file = next((tmp_path / "export").glob("x*.npy"))
+    changed = np.load(file)
+    changed[:, 0] += 100
+    np.save(file, changed)
+    gz.import_folder(tmp_path / "export", tmp_path / "second")
+    error = np.abs(values_of(tmp_path / "second") - changed).max()
+    told = gz.FeatureStore(tmp_path / "second/x.gd").quantisation
+    assert told is not None
+    assert error == told.largest_error < 0.05
+
+
+@pytest.mark.parametrize("format", ["npy", "parquet"])
+def test_values_of_float16_beside_a_power_of_two_come_back(tmp_path: Path, format: str) -> None:
+    """There the code whose value is nearest need not be the one that was decoded."""
+    if format == "parquet":
+        pytest.importorskip("pyarrow", reason="needs the extra [arrow]")
+    column = (2048.95 - 160 + np.arange(256) * 1.6).astype(np.float32)
+    both = np.stack([column, column[::-1]], axis=1)
+    dataset = ring_with(both, tmp_path / "first", "q8[float16]")
+    gz.export_dataset(dataset, tmp_path / "export", format=format)
+    gz.import_folder(tmp_path / "export", tmp_path / "second")
+    assert np.array_equal(values_of(tmp_path / "second"), values_of(dataset))
+
+
+def test_a_part_of_a_dataset_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    dataset = ring_with(X, tmp_path / "whole", "float32")
+    part = gz.shard_dataset(dataset, tmp_path / "parts", 2, threshold=1, block_rows=7).parts[0]
+    before = (part / "x.gd").read_bytes()
+    with pytest.raises(gz.InputError, match="is part 0 of 2"):
+        gz.quantise(part, part, overwrite=True)
+    assert (part / "x.gd").read_bytes() == before
+
+
+def test_padding_of_quantised_rows_takes_less_than_that_of_floats(tmp_path: Path) -> None:
+    (tmp_path / "wide").mkdir()
+    nodes = np.arange(NODES)
+    gz.write_graph(tmp_path / "wide/graph.gl", nodes, nodes, num_nodes=NODES)
+    gz.write_features(tmp_path / "wide/x.gd", RNG.random((NODES, 100), np.float32), row_align=512)
+    gz.quantise(tmp_path / "wide", tmp_path / "small")
+    assert gz.FeatureStore(tmp_path / "small/x.gd")._file.matrix.row_stride == 128
+
+
+def test_flushing_of_subnormal_numbers_changes_nothing(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    tiny = (np.arange(256)[:, None] * np.array([[1e-41, 1.0]])).astype(np.float32)
+    expected = values_of(ring_with(tiny, tmp_path / "first", "q8")).tobytes()
+    weighted = tmp_path / "weighted.gl"
+    gz.write_graph(weighted, INDEX[0], INDEX[1], weights=np.full(EDGES, 1e-40, np.float32))
+    drawn = gz.Graph(weighted).sample(range(20), [3], weighted=True, seed=1)
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot flush them")
+    try:
+        ids = np.arange(256)
+        assert (
+            np.asarray(gz.FeatureStore(tmp_path / "first/x.gd").gather(ids)).tobytes() == expected
+        )
+        again = gz.Graph(weighted).sample(range(20), [3], weighted=True, seed=1)
+        assert again.edge_index.tobytes() == drawn.edge_index.tobytes()
+        second = ring_with(tiny, tmp_path / "second", "q8")
+        assert (second / "x.gd").read_bytes() == (tmp_path / "first/x.gd").read_bytes()
+    finally:
+        torch.set_flush_denormal(False)

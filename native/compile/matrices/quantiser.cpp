@@ -296,6 +296,10 @@ class Quantiser {
         },
         [](const auto&) {});
     if (bad_) return;
+    if (job_.kept && loss.largest > 0) {
+      report->kept_lost = true;
+      return;
+    }
     if (!job_.kept) {
       const double count = static_cast<double>(source_.rows()) * static_cast<double>(cols);
       const double mean = count == 0 ? 0 : std::min(loss.sum / count, loss.largest);
@@ -306,6 +310,19 @@ class Quantiser {
     }
     progress_->Start("making durable", 0);
     out.Finish();
+  }
+
+  // The code that `value` was decoded from, which is `nearest` or the one before or after it: the
+  // delivered type rounds, so the nearest code need not be the one. `nearest` if it is none of
+  // them.
+  static uint8_t CodeOfDelivered(const Quantisation& by, size_t col, uint8_t nearest, float value) {
+    for (const int step : {0, -1, 1}) {
+      const int code = nearest + step;
+      if (code < 0 || code > store::kHighestCode) continue;
+      const auto found = static_cast<uint8_t>(code);
+      if (store::DeliveredValue(by, col, found) == value) return found;
+    }
+    return nearest;
   }
 
   // False if a value is not finite.
@@ -323,7 +340,8 @@ class Quantiser {
         const double offset = by.offsets[col];
         const double steps = scale > 0 ? (value - offset) / scale + 0.5 : 0.0;
         const double most = store::kHighestCode;
-        const auto code = static_cast<uint8_t>(std::clamp(steps, 0.0, most));
+        auto code = static_cast<uint8_t>(std::clamp(steps, 0.0, most));
+        if (job_.kept) code = CodeOfDelivered(by, col, code, value);
         codes[row + col] = static_cast<std::byte>(code);
         const double error = std::abs(store::DeliveredValue(by, col, code) - double{value});
         loss->largest = std::max(loss->largest, error);

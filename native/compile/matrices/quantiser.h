@@ -25,7 +25,8 @@ struct QuantiseJob {
   std::vector<float> low = {};
   std::vector<float> high = {};
   // Instead of ranges: the scales and offsets of an earlier file, with the errors that were
-  // measured then. For values that were decoded with these scales and offsets.
+  // measured then. For values that were decoded with these scales and offsets, which become the
+  // same codes again.
   std::optional<store::Quantisation> kept = {};
   uint64_t row_align = 0;  // bytes that the row stride is a multiple of; 0: no padding
   Resources resources;
@@ -46,6 +47,9 @@ struct QuantiseReport {
   std::optional<uint64_t> too_wide;
   float low = 0;  // of that feature
   float high = 0;
+  // The target is not finished, because a value was not decoded with the scales that were kept:
+  // the errors that were measured with them would not be true.
+  bool kept_lost = false;
 };
 
 // Role, shape and description are those of the source. Throws IoError, Cancelled, and

@@ -5,7 +5,8 @@ directory, which appears at `out` complete or not at all, and return a report of
 options they share:
 
 undirected: store every edge both ways. direction: "in", "out" or "both", of a directed graph.
-dedup: keep the first of the edges between two nodes. edge_ids: store the row number of each edge.
+dedup: keep the first of the edges between two nodes, with times the first at each time.
+edge_ids: store the row number of each edge.
 dtype: the type of floating columns, such as "float16" or "bfloat16"; "q8" (also "int8") stores
 features in one byte each, which are float32 again when they are read; see quantise().
 ranges: the lowest and the highest value of q8 columns, by name; other ranges are measured.

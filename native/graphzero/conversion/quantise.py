@@ -69,6 +69,8 @@ def quantise(
         raise ValueError(f"dtype: found {dtype!r}, expected one of {', '.join(QUANTISED)}")
     source = open_dataset(Path(dataset))
     chosen = _chosen(source.columns, columns)
+    for column in chosen.values():
+        column.require_whole()
     options = ColumnOptions(ranges=dict(ranges or {}))
     options.check_ranges(chosen)
     found: dict[str, Quantisation] = {}
@@ -136,8 +138,10 @@ def _chosen(
 
 
 def _row_align(column: ColumnFile) -> int:
-    """The alignment of padded rows, as the largest power of two that divides their stride; 0: no
-    padding."""
+    """The alignment for rows of one byte a value. Padded rows stay padded, to the power of two that
+    a row needs at most; 0: no padding."""
     matrix: _engine.Matrix = column.matrix
-    padding = matrix.row_stride - matrix.stored_row_bytes
-    return matrix.row_stride & -matrix.row_stride if padding else 0
+    if matrix.row_stride == matrix.stored_row_bytes:
+        return 0
+    power = 1 << (column.row_values - 1).bit_length()
+    return min(matrix.row_stride & -matrix.row_stride, power)

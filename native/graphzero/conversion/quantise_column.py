@@ -31,21 +31,30 @@ def quantise_file(
     """Writes `out_file`, which must not exist; when it raises, an unfinished one may be left.
 
     `asked`: one of QUANTISED. `label`: what messages call the source. `quantisation`: instead of a
-    range, the scales and offsets of an earlier file that the values were decoded from.
+    range, the scales and offsets of an earlier file that the values were decoded from; they are
+    measured anew if a value was not.
     """
     column = ColumnFile(Path(source).absolute())
     low, high = _checked_range(value_range, label)
-    found = _engine.quantise_matrix(
-        column.matrix,
-        out_file,
-        delivered=QUANTISED[asked],
-        low=low,
-        high=high,
-        kept=quantisation,
-        row_align=row_align,
-        resources=resources,
-        report=report,
-    )
+
+
+    def quantise(kept: _engine.Quantisation | None) -> _engine.QuantiseReport:
+        return _engine.quantise_matrix(
+            column.matrix,
+            out_file,
+            delivered=QUANTISED[asked],
+            low=low,
+            high=high,
+            kept=kept,
+            row_align=row_align,
+            resources=resources,
+            report=report,
+        )
+
+    found = quantise(quantisation)
+    if found.kept_lost:
+        Path(out_file).unlink(missing_ok=True)
+        found = quantise(None)
     if found.not_finite is not None:
         row, value = found.not_finite
         place = _place(column, row, name_node)

@@ -43,6 +43,10 @@ class Labor:
         batch = whole_number(self.batch, "batch", least=0)
         if batch >= 2**63:
             raise ValueError(f"batch is {batch}, expected less than 2**63")
+        if self.run_seed is not None:
+            seed = whole_number(self.run_seed, "run_seed", least=0)
+            if seed >= 2**64:
+                raise ValueError(f"run_seed is {seed}, expected less than 2**64")
 
     def request(self, seed: int) -> _engine.LaborRequest:
         """The engine's form of these options, for a sample with this seed."""

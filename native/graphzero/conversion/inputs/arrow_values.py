@@ -236,8 +236,8 @@ def _times(column: ArrowColumn, wanted: Wanted) -> Values:
     if misfit.any():
         row = int(np.argmax(misfit))
         raise InputError(
-            f"{column.at(row)}: found {column.values[row]}, which 64 bits do not hold in "
-            f"{wanted.unit}"
+            f"{column.at(row)}: found {stored[row]} ({unit} since 1970), which 64 bits do not "
+            f"hold in {wanted.unit}"
         )
     return Values(values, nulls, rounded)
 
