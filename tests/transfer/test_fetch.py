@@ -186,7 +186,7 @@ def test_a_killed_copy_goes_on_where_it_was(
     process.wait()
     assert not copy.exists()
     # What is there but wrong is not taken for right.
-    with (partial / "copy/x.gd").open("r+b") as file:
+    with (partial / "filling/x.gd").open("r+b") as file:
         file.seek(5 << 20)
         file.write(b"damage")
     report = gz.fetch(daemon.socket, copy)
@@ -345,6 +345,88 @@ def test_a_push_to_a_directory_is_a_copy(dataset: Path, tmp_path: Path) -> None:
     assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
     gz.push(dataset, f"file://{tmp_path}/second")
     assert file_bytes(tmp_path / "second") == file_bytes(dataset)
+
+
+def test_a_push_that_is_interrupted_anywhere_leaves_no_mixture(
+    dataset: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The dataset before has a column that the new one has not. The push ends before its first
+    change of the store, then before its second one, and so on."""
+    before, copy = tmp_path / "before", tmp_path / "copy"
+    gz.generate(before, nodes=gz.Graph(dataset).num_nodes, edges=3000, dim=16, seed=9)
+    shutil.copy(before / "x.gd", before / "more.gd")
+    whole = {fingerprint(before), fingerprint(dataset)}
+    from graphzero.transfer.push import ObjectStore
+
+    class Interrupted(Exception):
+        pass
+
+    for changes in range(100):
+        place = f"memory://interrupted/{os.getpid()}/{changes}"
+        gz.push(before, place)
+        left = iter(range(changes))
+
+        def counted(method: Any, left: Any = left) -> Any:
+            def change(*arguments: Any) -> Any:
+                if next(left, None) is None:
+                    raise Interrupted
+                return method(*arguments)
+
+            return change
+
+        with monkeypatch.context() as patch:
+            for name in ("remove", "open_output"):
+                patch.setattr(ObjectStore, name, counted(getattr(ObjectStore, name)))
+            try:
+                gz.push(dataset, place, overwrite=True)
+                break
+            except Interrupted:
+                pass
+        try:
+            assert gz.fetch(place, copy, overwrite=True).fingerprint in whole, changes
+        except gz.InputError as error:
+            assert "found no graph.gl" in str(error)  # noqa: PT017 - both are right
+    assert 8 < changes < 99
+    assert gz.fetch(place, copy, overwrite=True).fingerprint == fingerprint(dataset)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "memory:/"])
+def test_pushes_read_the_files_first_unless_told_otherwise(scheme: str, tmp_path: Path) -> None:
+    """The file has no checksums, so only reading all of it shows an edge to no node."""
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "graph.gl").write_bytes(legacy_writer.legacy_topology([[1], [2], [999]]))
+    place = f"{scheme}{tmp_path}/copy"
+    with pytest.raises(gz.FormatError, match="999"):
+        gz.push(damaged, place)
+    assert names(tmp_path) == ["damaged"]
+    gz.push(damaged, place, verify=False)
+    gz.fetch(place, tmp_path / "second")
+    assert file_bytes(tmp_path / "second") == file_bytes(damaged)
+
+
+def test_a_push_of_damaged_files_leaves_the_dataset_that_is_there(
+    dataset: Path, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "graph.gl").write_bytes(legacy_writer.legacy_topology([[1], [2], [999]]))
+    place = f"memory:/{tmp_path}/there"
+    gz.push(dataset, place)
+    with pytest.raises(gz.FormatError, match="999"):
+        gz.push(damaged, place, overwrite=True)
+    gz.fetch(place, tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+
+
+def test_a_push_leaves_datasets_in_folders_below_alone(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    place = f"memory:/{tmp_path}/all"
+    gz.push(typed, f"{place}/below/typed")
+    gz.push(dataset, place)
+    gz.fetch(f"{place}/below/typed", tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(typed)
 
 
 def test_trainers_go_on_beside_copies(

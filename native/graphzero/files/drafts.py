@@ -3,7 +3,8 @@
 A draft is a directory `.NAME.part-RANDOM` beside the target, so that publishing is a rename. Its
 writer holds a lock on it, which the kernel drops when the process dies: a draft whose lock is free
 was left by a killed run, and the next run to the same target removes it. A job that can be resumed
-keeps its draft, `.NAME.partial`, for the next run.
+keeps its draft, `.NAME.partial`, for the next run. Everybody can guess that name, so in a directory
+that users share, the next run takes such a draft only if nobody else can have written to it.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import errno
 import fcntl
 import glob
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,17 +32,13 @@ def draft_directory(target: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def kept_draft(target: Path) -> Iterator[Path]:
     """A locked directory `.NAME.partial` beside `target` that stays when the block raises or the
-    process dies, so that the next run goes on with it; at the end of the block it is removed."""
+    process dies, so that the next run goes on with it; at the end of the block it is removed.
+
+    Raises PermissionError if the directory is there and others may have written to it, and
+    BlockingIOError if another process has locked it.
+    """
     draft = target.parent / f".{target.name}.partial"
-    while True:
-        draft.mkdir(exist_ok=True)
-        lock = _try_lock(draft)
-        if lock is not None:
-            break
-        if draft.exists():
-            raise BlockingIOError(
-                errno.EWOULDBLOCK, "another process works here to the same end", str(draft)
-            )
+    lock = _lock_kept(draft)
     try:
         yield draft
         _remove(draft)
@@ -87,6 +85,49 @@ def _create(target: Path) -> tuple[Path, int]:
             return draft, lock
 
 
+def _lock_kept(draft: Path) -> int:
+    while True:
+        try:
+            draft.mkdir(0o700)
+            is_new = True
+        except FileExistsError:
+            is_new = False
+        lock = _try_lock(draft)
+        try:
+            info = draft.lstat() if lock is None else os.fstat(lock)
+            # What this process has just made is its own, even on a file system that stores neither
+            # owners nor modes.
+            if not is_new:
+                _require_private(draft, info)
+        except FileNotFoundError:
+            continue  # another run has removed it since
+        except PermissionError:
+            if lock is not None:
+                os.close(lock)
+            raise
+        if lock is not None:
+            return lock
+        raise BlockingIOError(
+            errno.EWOULDBLOCK, "another process works here to the same end", str(draft)
+        )
+
+
+def _require_private(draft: Path, info: os.stat_result) -> None:
+    """Raises PermissionError unless this user alone can have put something into `draft`: a link in
+    it could lead anywhere, and files behind the link would be overwritten or removed."""
+    mode = stat.S_IMODE(info.st_mode)
+    is_own = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
+    if not is_own or mode & (stat.S_IWGRP | stat.S_IWOTH):
+        kind = "directory" if stat.S_ISDIR(info.st_mode) else "file or link"
+        raise PermissionError(
+            errno.EPERM,
+            f"found a {kind} of user {info.st_uid} with mode {mode:04o}, expected a directory of "
+            f"user {os.geteuid()} that only this user may write to; remove it, or choose another "
+            "target",
+            str(draft),
+        )
+
+
 def _remove(draft: Path) -> None:
     try:
         draft.rmdir()  # enough after a new dataset was published: the draft is empty
@@ -109,7 +150,8 @@ def _remove_stale(target: Path) -> None:
 
 
 def _try_lock(draft: Path) -> int | None:
-    """The lock's descriptor, or None if someone holds it or the directory is gone."""
+    """The lock's descriptor, or None if someone holds it or the directory is gone. Another
+    directory may have taken its name by now: then the directory that was opened is gone."""
     try:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(draft, flags)
@@ -117,7 +159,7 @@ def _try_lock(draft: Path) -> int | None:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if draft.exists():
+        if os.path.samestat(os.fstat(descriptor), draft.lstat()):
             return descriptor
     except OSError:
         pass

@@ -14,6 +14,9 @@ from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, columns_of_types
 
 StrPath = str | os.PathLike[str]
 
+# In a draft, the dataset that the new one has replaced.
+REPLACED = "replaced"
+
 
 @contextlib.contextmanager
 def new_file(path: StrPath, *, overwrite: bool = False) -> Iterator[str]:
@@ -51,18 +54,30 @@ def new_dataset(path: StrPath, *, overwrite: bool = False) -> Iterator[Path]:
 
 def put_in_place(dataset: Path, target: Path, *, overwrite: bool) -> None:
     """Makes the directory `dataset`, on the same file system, the dataset `target`. If `target`
-    exists, the two directories exchange their names."""
+    exists, the old dataset becomes the directory REPLACED beside `dataset`."""
     fail_point("publish.filled")
     _make_all_durable(dataset)
     fail_point("publish.durable")
     # Checked here even if it was checked before: filling the directory may have taken hours.
     if check_dataset_target(target, overwrite=overwrite):
         dataset.chmod(stat.S_IMODE(target.stat().st_mode))
-        _engine.exchange_names(str(dataset), str(target))
+        _exchange(dataset, target)
     else:
         _engine.rename_to_new(str(dataset), str(target))
     fail_point("publish.replaced")
     make_durable(target.parent)
+
+
+def _exchange(dataset: Path, target: Path) -> None:
+    """Daemons may have the old dataset open, and parts may share its files. So it never gets the
+    name `dataset`: a run that is killed now would leave it for the next run to write into."""
+    ready = dataset.with_name(REPLACED)
+    dataset.rename(ready)
+    try:
+        _engine.exchange_names(str(ready), str(target))
+    except OSError:  # the names are as they were
+        ready.rename(dataset)
+        raise
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.client.errors import InvalidRequest, RequestTimeout, ServerUnavailable
 from graphzero.client.probe import DaemonCalls
@@ -56,7 +57,8 @@ class DaemonSource(Source):
         data = bytearray()
         for piece in self._answers(file, offset, size):
             data += piece.data
-            if len(data) > size:
+            # A hostile daemon could go on for ever, also with pieces of nothing.
+            if len(data) > size or not piece.data:
                 break
         if len(data) != size:
             raise InputError(
@@ -65,11 +67,20 @@ class DaemonSource(Source):
         return data
 
     def block_checksums(self, file: SourceFile) -> list[int]:
-        def ask() -> list[int]:
-            answers = self._answers(file, 0, file.byte_size, checksums_only=True)
-            return [checksum for answer in answers for checksum in answer.checksums]
+        return self._patiently(lambda: self._block_checksums(file))
 
-        return self._patiently(ask)
+    def _block_checksums(self, file: SourceFile) -> list[int]:
+        expected = -(-file.byte_size // _engine.CHECKSUM_BLOCK)
+        checksums: list[int] = []
+        for answer in self._answers(file, 0, file.byte_size, checksums_only=True):
+            checksums += answer.checksums
+            if len(checksums) > expected or not answer.checksums:
+                break
+        if len(checksums) != expected:
+            raise InputError(
+                f"{self.label}: {file.name}: found {len(checksums)} checksums, expected {expected}"
+            )
+        return checksums
 
     def _answers(self, file: SourceFile, offset: int, size: int, **more: Any) -> Any:
         try:

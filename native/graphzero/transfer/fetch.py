@@ -32,6 +32,8 @@ from graphzero.transfer.store_source import StoreSource
 # More attempts would not help with a dataset that is replaced again and again.
 _ATTEMPTS = 3
 _MOST_FILES = 100_000
+# The directory in the draft that is filled, and that the next run goes on with.
+_FILLING = "filling"
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ class _Fetch:
             return self._source.fingerprint.hex(), self._total, self._total
         check_dataset_target(self._target, overwrite=self._overwrite)
         with parent_directories(self._target), kept_draft(self._target) as draft:
-            copy = draft / self._target.name
+            copy = draft / _FILLING
+            _clear(draft)
             _make_room(copy, files, self._target)
             self._copy(files, copy)
             self._source.check_unchanged()
@@ -192,6 +195,17 @@ class _Fetch:
         return found.hex()
 
 
+def _clear(draft: Path) -> None:
+    """Removes everything but the directory to fill, such as a dataset that an earlier run has
+    replaced: it was published, so daemons may have it open."""
+    for path in draft.iterdir():
+        is_directory = path.is_dir() and not path.is_symlink()
+        if is_directory and path.name != _FILLING:
+            shutil.rmtree(path)
+        elif not is_directory:
+            path.unlink()
+
+
 def _make_room(copy: Path, files: Sequence[SourceFile], target: Path) -> None:
     """Makes the directory `copy`, and removes files that are not in `files`. Raises OSError
     (ENOSPC) if the disk is too small for all files."""
@@ -199,9 +213,11 @@ def _make_room(copy: Path, files: Sequence[SourceFile], target: Path) -> None:
     wanted = {copy / file.name for file in files}
     there = 0
     for path in sorted(copy.rglob("*"), reverse=True):  # entries come before their directory
-        if path in wanted and path.is_file() and not path.is_symlink():
-            there += 512 * path.stat().st_blocks
-        elif path.is_dir() and not path.is_symlink():
+        info = path.lstat()
+        # A file with a second name may be a file of another dataset, and is not written to.
+        if path in wanted and stat.S_ISREG(info.st_mode) and info.st_nlink == 1:
+            there += 512 * info.st_blocks
+        elif stat.S_ISDIR(info.st_mode):
             with suppress(OSError):  # not empty
                 path.rmdir()
         else:

@@ -47,7 +47,8 @@ class FileCopy:
 
     def run(self, executor: Executor) -> None:
         """Raises FormatError if the source is damaged, DatasetChanged if it has changed."""
-        descriptor = os.open(self._target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self._target, flags, 0o666)
         try:
             self._descriptor = descriptor
             self._resumed = os.fstat(descriptor).st_size > 0

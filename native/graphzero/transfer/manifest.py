@@ -20,6 +20,8 @@ from graphzero.transfer.source import SourceFile
 MANIFEST = "graphzero.json"
 MOST_MANIFEST_BYTES = 64 << 20
 _VERSION = 1
+# The largest size or time, in nanoseconds, that system calls take.
+_MOST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,14 @@ class Manifest:
             )
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            OverflowError,  # of a number such as Infinity
+            RecursionError,  # of lists in lists in lists
+        ) as error:
             raise InputError(
                 f"{label}: not what graphzero push writes: {line_text(repr(error))}"
             ) from error
@@ -73,8 +82,10 @@ class Manifest:
 
 def _file(entry: Any) -> SourceFile:
     size, modified = int(entry["byte_size"]), int(entry["modified_unix_ns"])
-    if size < 0:
+    if not 0 <= size <= _MOST:
         raise ValueError(f"byte_size {size}")
+    if not -_MOST <= modified <= _MOST:
+        raise ValueError(f"modified_unix_ns {modified}")
     return SourceFile(str(entry["name"]), size, bytes.fromhex(entry["fingerprint"]), modified)
 
 

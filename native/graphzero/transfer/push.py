@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 from graphzero.base.errors import InputError
 from graphzero.base.object_store import ObjectStore, is_uri
 from graphzero.base.progress import JobProgress
 from graphzero.base.text import quoted
-from graphzero.files.paths import GRAPH_FILE, open_file, require_sound
+from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, open_file, require_sound
 from graphzero.files.publish import StrPath
 from graphzero.transfer.directory_source import DirectorySource
 from graphzero.transfer.fetch import fetch
@@ -39,10 +38,19 @@ def push(
     """
     if not is_uri(uri) or uri.startswith(_FILE_SCHEME):
         there = uri.removeprefix(_FILE_SCHEME)
+        if verify:
+            with DirectorySource(Path(path)) as source:
+                _require_sound_files(Path(path), source.files())
         report = fetch(path, there, overwrite=overwrite, progress=progress)
         return report.byte_size - report.kept_bytes
     with DirectorySource(Path(path)) as source:
         return _Push(source, Path(path), ObjectStore(uri), progress).run(overwrite, verify)
+
+
+def _require_sound_files(path: Path, files: Sequence[SourceFile]) -> None:
+    """Reads all files of a dataset; raises FormatError if one is damaged."""
+    for file in files:
+        require_sound(open_file(path / file.name))
 
 
 class _Push:
@@ -56,22 +64,26 @@ class _Push:
         self._written = 0
 
     def run(self, overwrite: bool, verify: bool) -> int:
-        # The graph comes last, because no reader takes a folder without one for a dataset.
+        # The graph comes last, because no reader takes a folder without one for a dataset. Columns
+        # of the dataset before are removed first: with them, the folder would be a mixture.
         files = sorted(self._source.files(), key=lambda file: file.name == GRAPH_FILE)
         manifest = self._manifest(files)
-        if not self._make_way(manifest, overwrite):
+        if not self._is_needed(manifest, overwrite):
             return 0
         if verify:
-            for file in files:
-                require_sound(open_file(self._path / file.name))
+            _require_sound_files(self._path, files)
+        # From now on no reader takes the folder for a dataset.
+        self._store.remove(MANIFEST)
+        self._store.remove(GRAPH_FILE)
         total = sum(file.byte_size for file in files)
         with JobProgress(self._path.name, unit="B") as shown:
             for file in files:
+                if file.name == GRAPH_FILE:
+                    self._remove_others(files)
                 for size in self._copy(file):
                     self._written += size
                     if self._progress:
                         shown("pushing", self._written, total)
-        self._remove_others(files)
         with self._store.open_output(MANIFEST) as stream:
             stream.write(manifest.write())
         return self._written
@@ -81,9 +93,9 @@ class _Push:
         checksums = {file.name: self._source.block_checksums(file) for file in legacy}
         return Manifest(self._source.fingerprint, tuple(files), checksums)
 
-    def _make_way(self, manifest: Manifest, overwrite: bool) -> bool:
-        """Whether there is anything to copy. If so, removes the manifest and the graph from the
-        store, so that no reader takes the folder for a dataset meanwhile."""
+    def _is_needed(self, manifest: Manifest, overwrite: bool) -> bool:
+        """Whether there is anything to copy. Raises InputError for another dataset that is there,
+        unless it may be replaced."""
         if self._store.find(MANIFEST) is not None:
             data = self._store.read_all(MANIFEST, MOST_MANIFEST_BYTES)
             if data == manifest.write():
@@ -91,8 +103,6 @@ class _Push:
             self._require(overwrite)
         elif self._store.find(GRAPH_FILE) is not None:
             self._require(overwrite)
-        self._store.remove(MANIFEST)
-        self._store.remove(GRAPH_FILE)
         return True
 
     def _require(self, overwrite: bool) -> None:
@@ -130,9 +140,16 @@ class _Push:
             return bytes(opened.read_at(size, 0)) == self._source.read(file, 0, size)
 
     def _remove_others(self, files: list[SourceFile]) -> None:
-        """Removes columns of a dataset that was there before."""
+        """Removes columns of a dataset that was there before, but not those of datasets in folders
+        below."""
         wanted = {file.name for file in files}
-        for found in self._store.files():
-            name = found.path.removeprefix(self._store.path).lstrip("/")
-            if os.path.splitext(name)[1] == ".gd" and name not in wanted:  # noqa: PTH122
-                self._store.remove(name)
+        names = [
+            PurePosixPath(found.path.removeprefix(self._store.path).lstrip("/"))
+            for found in self._store.files()
+        ]
+        marks = (GRAPH_FILE, MANIFEST)
+        others = {name.parent for name in names if name.name in marks and len(name.parts) > 1}
+        for name in names:
+            stale = name.suffix == COLUMN_SUFFIX and str(name) not in wanted
+            if stale and not others.intersection(name.parents):
+                self._store.remove(str(name))

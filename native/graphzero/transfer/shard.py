@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
@@ -31,6 +33,8 @@ DEFAULT_THRESHOLD = 64 << 20
 # Approximate size of a block of rows: many pages, so that neighbours in the file stay together, but
 # small enough that hot rows, which lie together in an ordered dataset, spread over all parts.
 _BLOCK_BYTES = 128 << 10
+# Bytes that are copied at once.
+_PIECE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ def shard_dataset(
         target = Path(out) / f"part-{number}"
         with new_dataset(target, overwrite=overwrite) as draft:
             written += _write_part(dataset, draft, dealt, number, parts, show)
+            _require_same_version(dataset, draft)
         directories.append(target)
     copied = tuple(file.name for file in dataset.files if file.key not in dealt)
     return ShardReport(tuple(directories), dealt, copied, written)
@@ -152,13 +157,35 @@ def _in_order(files: Sequence[FileIdentity]) -> list[FileIdentity]:
 def _link_or_copy(file: FileIdentity, target: Path) -> int:
     """Returns the bytes written: a hard link takes none. Links are safe because files are never
     changed in place."""
-    os.close(file.open())  # raises if it was replaced
-    try:
-        os.link(file.path, target)
-        if FileIdentity.of(file.key, file.name, target, target.stat())[3:7] == file[3:7]:
-            return 0
-        target.unlink()
-    except OSError:
-        pass  # another file system, or one without links
-    shutil.copy2(file.path, target)  # with its times: part of a GraphZero 0.2 file's fingerprint
+    with os.fdopen(file.open(), "rb") as opened:  # raises if it was replaced
+        try:
+            os.link(file.path.resolve(), target)  # a symbolic link would get a second name itself
+            if os.path.samestat(target.lstat(), os.fstat(opened.fileno())):
+                return 0
+            target.unlink()  # it was replaced just now; the file that is open is the right one
+        except OSError:
+            pass  # another file system, or one without links
+        _copy(opened, target)
     return file.byte_size
+
+
+def _copy(opened: BinaryIO, target: Path) -> None:
+    """Copies a file with its mode and its times: the time of the last change is part of a GraphZero
+    0.2 file's fingerprint."""
+    info = os.fstat(opened.fileno())
+    with target.open("xb") as copy:
+        shutil.copyfileobj(opened, copy, _PIECE_BYTES)
+        copy.flush()
+        os.fchmod(copy.fileno(), stat.S_IMODE(info.st_mode))
+        os.utime(copy.fileno(), ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def _require_same_version(dataset: Dataset, draft: Path) -> None:
+    """Raises InputError if the part is not one of the dataset that was opened."""
+    found = open_dataset(draft).fingerprint
+    if found != dataset.fingerprint:
+        raise InputError(
+            f"{dataset.path}: the part has fingerprint {found.hex()}, expected "
+            f"{dataset.fingerprint.hex()}, that of the whole dataset; a file was changed "
+            "meanwhile: run graphzero shard again"
+        )

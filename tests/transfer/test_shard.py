@@ -1,0 +1,104 @@
+"""Parts of a dataset that is replaced or changed while they are written."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import pytest
+from contents import file_bytes, names
+from graphzero import _engine
+from graphzero.files.dataset import open_dataset
+
+THRESHOLD = 10_000
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """Beside it lies `other`, a dataset whose files have the same names and sizes."""
+    for name, seed in (("whole", 1), ("other", 2)):
+        gz.generate(tmp_path / name, nodes=2000, edges=8000, dim=16, seed=seed)
+    return tmp_path / "whole"
+
+
+def no_links(*_: object) -> None:
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+
+def test_a_dataset_that_is_replaced_meanwhile_is_never_a_mixture(
+    whole: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """It is replaced when its graph, the last file that is copied whole, has been opened."""
+    before, graph = open_dataset(whole).fingerprint, (whole / "graph.gl").read_bytes()
+    done = []
+
+    def replace_and_refuse(source: Path, *_: object) -> None:
+        if source.name == "graph.gl":
+            _engine.exchange_names(str(whole), str(tmp_path / "other"))
+            done.append(1)
+        no_links()
+
+    monkeypatch.setattr(os, "link", replace_and_refuse)
+    gz.shard_dataset(whole, tmp_path / "parts", 2, part=1, threshold=THRESHOLD)
+    assert done
+    part = tmp_path / "parts/part-1"
+    assert open_dataset(part).fingerprint == before
+    assert (part / "graph.gl").read_bytes() == graph
+
+
+def test_a_file_that_is_replaced_before_its_link_is_made_is_not_linked(
+    whole: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    before = open_dataset(whole).fingerprint
+    real = os.link
+
+    def replace_and_link(source: Path, target: Path) -> None:
+        if source.name == "graph.gl":
+            _engine.exchange_names(str(whole), str(tmp_path / "other"))
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", replace_and_link)
+    gz.shard_dataset(whole, tmp_path / "parts", 2, part=1, threshold=THRESHOLD)
+    assert open_dataset(tmp_path / "parts/part-1").fingerprint == before
+
+
+def test_a_file_that_is_changed_in_place_is_not_published(
+    whole: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    other = (tmp_path / "other/graph.gl").read_bytes()
+
+    def change_and_refuse(source: Path, *_: object) -> None:
+        if source.name == "graph.gl":
+            source.write_bytes(other)
+        no_links()
+
+    monkeypatch.setattr(os, "link", change_and_refuse)
+    with pytest.raises(gz.InputError, match=r"the part has fingerprint \w+, expected \w+, that of"):
+        gz.shard_dataset(whole, tmp_path / "parts", 2, threshold=THRESHOLD)
+    assert not (tmp_path / "parts").exists()
+
+
+def test_copies_have_the_bytes_modes_and_times_of_the_files(
+    whole: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    (whole / "graph.gl").chmod(0o640)
+    gz.shard_dataset(whole, tmp_path / "linked", 2, threshold=THRESHOLD)
+    monkeypatch.setattr(os, "link", no_links)
+    gz.shard_dataset(whole, tmp_path / "copied", 2, threshold=THRESHOLD)
+    assert file_bytes(tmp_path / "copied") == file_bytes(tmp_path / "linked")
+    found, expected = (tmp_path / "copied/part-0/graph.gl").stat(), (whole / "graph.gl").stat()
+    assert (found.st_mode, found.st_mtime_ns) == (expected.st_mode, expected.st_mtime_ns)
+    assert found.st_ino != expected.st_ino
+
+
+def test_a_file_behind_a_symbolic_link_is_linked_itself(whole: Path, tmp_path: Path) -> None:
+    graph = (whole / "graph.gl").rename(tmp_path / "graph")
+    (whole / "graph.gl").symlink_to("../graph")
+    gz.shard_dataset(whole, tmp_path / "parts", 2, threshold=THRESHOLD)
+    part = tmp_path / "parts/part-0/graph.gl"
+    assert not part.is_symlink()
+    assert part.samefile(graph)
+    assert names(tmp_path) == ["graph", "other", "parts", "whole"]
