@@ -1,6 +1,7 @@
 """Finding the daemon, and whether the socket found is to be trusted.
 
-An address is "unix:/path", an absolute path, or "host:port". Without one, GRAPHZERO_ADDRESS says
+An address is "unix:/path", "host:port", or the path of a socket, which has no colon if it is
+relative to the working directory. Without one, GRAPHZERO_ADDRESS says
 where, and without that the daemon is expected at this user's default socket.
 
 A token goes only to a daemon that has proved who it is, by its certificate. Any user of the machine
@@ -84,6 +85,12 @@ def find_address(
     return found if found.socket else _with_token(found, token, plaintext_token)
 
 
+def absolute_address(address: str | os.PathLike[str]) -> str:
+    """The same address, also for a process with another working directory."""
+    text = os.fspath(address)
+    return os.fspath(Path(text).absolute()) if text and ":" not in text else text
+
+
 def _server_uid() -> int | None:
     given = os.environ.get(SERVER_UID_VARIABLE, "").strip()
     if not given:
@@ -129,8 +136,8 @@ def _target(address: str) -> str:
     if address.startswith("unix:"):
         path = address[len("unix:") :]
         path = path[2:] if path.startswith("///") else path  # unix:///path is common too
-    elif address.startswith("/"):
-        path = address
+    elif address.startswith("/") or ":" not in address:
+        path = absolute_address(address)
     else:
         return _host_and_port(address)
     if not path.startswith("/"):
@@ -140,8 +147,6 @@ def _target(address: str) -> str:
 
 
 def _host_and_port(address: str) -> str:
-    if ":" not in address:
-        raise ValueError(f"address {address!r}: expected unix:/path, /path or host:port")
     try:
         return str(parse_host_port(address))
     except ValueError as error:

@@ -63,9 +63,22 @@ class Batch(BatchMemory, SampleResult):
         self.num_sampled_edges = num_sampled_edges
         self.seed = seed
 
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes: entries of n_id."""
+        return shape_of(self._held()["n_id"])[0]
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges: columns of edge_index."""
+        return shape_of(self._held()["edge_index"])[1]
+
     def keys(self) -> list[str]:
         """Names of the tensors: the topology's, then the columns."""
         return list(self._held())
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(self._tensors or ())]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())

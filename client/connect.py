@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from graphzero.base.numbers import seconds, whole_number
 from graphzero.client import cuda
-from graphzero.client.address import Address, find_address
+from graphzero.client.address import Address, absolute_address, find_address
 from graphzero.client.calls import ClientCalls
 from graphzero.client.client import Client
 from graphzero.client.errors import DatasetChanged, ServerUnavailable, StartFailed
@@ -41,6 +41,7 @@ class ConnectOptions:
     """
 
     address: str | os.PathLike[str] | None = None
+    """A relative path becomes an absolute one."""
     _: KW_ONLY
     data: str | os.PathLike[str] | None = None
     """Becomes an absolute path."""
@@ -67,6 +68,8 @@ class ConnectOptions:
         seconds(self.retry_timeout, "retry_timeout")
         if self.data is not None and self.address is not None:
             raise ValueError("address and data exclude each other: data finds or starts the daemon")
+        if self.address is not None:
+            object.__setattr__(self, "address", absolute_address(self.address))
         if self.data is not None:
             object.__setattr__(self, "data", os.fspath(Path(self.data).absolute()))
 
@@ -102,15 +105,17 @@ class ConnectOptions:
 def connect(*args: Any, **kwargs: Any) -> Client:
     """Connects to a daemon; raises ServerUnavailable if there is none.
 
-    address: "unix:/path", "/path" or "host:port"; else GRAPHZERO_ADDRESS, else this user's default
-    socket.
+    address: "unix:/path", "host:port", or the path of a socket; else GRAPHZERO_ADDRESS, else this
+    user's default socket.
     data: a directory, instead of an address: connects to a daemon that serves it, and starts one if
     need be, which leaves by itself a minute after its last client. A daemon that serves an older
     version of the directory reads it anew.
     dataset: the name of the dataset, if the daemon has several.
     timeout: seconds for connecting, and for each request unless it says otherwise.
     retry: when the daemon goes away, wait up to retry_timeout seconds for the next one and go on;
-    batches are the same. Otherwise requests raise ServerUnavailable.
+    batches are the same. Otherwise requests raise ServerUnavailable. A warning in the log
+    ("graphzero.client") says that calls wait. This wait comes on top of a call's timeout, which is
+    the time that a daemon has for the answer.
     transport: "shared_memory" (the default on a socket) or "inline" (the default for TCP), for
     containers that do not share /dev/shm with the daemon.
     window: direct calls get shared memory for this many batches in flight or in use at a time.

@@ -32,11 +32,10 @@ from graphzero.client.errors import (
     SessionEnded,
 )
 from graphzero.client.fork import leave_to_parent
-from graphzero.client.opening import Patience, SessionOpener
+from graphzero.client.opening import Daemon, Patience, SessionOpener
 from graphzero.client.request import Call, PendingRequest, Request, RequestFuture
 from graphzero.client.results import Reply
 from graphzero.client.session import Session, SessionOptions
-from graphzero.client.stream import Stream
 from graphzero.client.threads import is_kept_from_users, keep_from_users, members
 from graphzero.client.waits import WaitLog
 from graphzero.proto.graphzero_pb2 import Welcome
@@ -71,14 +70,14 @@ class Connection:
 
     def __init__(
         self,
-        open_stream: Callable[[], Stream],
+        daemon: Daemon,
         options: SessionOptions,
         patience: Patience,
         *,
         expected: Welcome | None = None,
     ) -> None:
         """`expected`, if given, is the Welcome of another session of the same client."""
-        self._opener = SessionOpener(open_stream, options, patience, expected)
+        self._opener = SessionOpener(daemon, options, patience, expected)
         self._ids = itertools.count(1)
         self._closed = False
         self.generation = 0

@@ -79,6 +79,15 @@ class ServerError(ClientError):
     """The daemon could not do it although the request was right."""
 
 
+# Tracebacks show them, and pickle finds them, where users import them from.
+for _public in (
+    ClientError, ServerUnavailable, StartFailed, AccessDenied, NotFound, InvalidRequest,
+    DatasetChanged, ResourceExhausted, SharedMemoryUnavailable, SessionEnded, RequestTimeout,
+    RequestCancelled, ServerError,
+):  # fmt: skip
+    _public.__module__ = "graphzero"
+del _public
+
 # By gRPC's code numbers, for errors of requests and for statuses that end a session. 0 is success.
 EXCEPTIONS: dict[int, type[ClientError]] = {
     1: RequestCancelled,  # CANCELLED
@@ -86,7 +95,7 @@ EXCEPTIONS: dict[int, type[ClientError]] = {
     3: InvalidRequest,  # INVALID_ARGUMENT
     4: RequestTimeout,  # DEADLINE_EXCEEDED
     5: NotFound,  # NOT_FOUND
-    6: InvalidRequest,  # ALREADY_EXISTS
+    6: DatasetChanged,  # ALREADY_EXISTS: peers of the daemon have another version already
     7: AccessDenied,  # PERMISSION_DENIED
     8: ResourceExhausted,  # RESOURCE_EXHAUSTED
     9: InvalidRequest,  # FAILED_PRECONDITION

@@ -12,7 +12,12 @@ from graphzero.client.batch import Batch
 from graphzero.client.connection import Connection
 from graphzero.client.info import DatasetInfo
 from graphzero.client.links import Links, labels_of_links, named_links, times_of_links
-from graphzero.client.loader_items import LoaderOptions, ordered_batches, require_batch_size
+from graphzero.client.loader_items import (
+    LoaderOptions,
+    name_text,
+    ordered_batches,
+    require_batch_size,
+)
 from graphzero.client.messages import TemporalOptions, wire_ids
 from graphzero.client.relation_edges import NO_IDS
 from graphzero.client.results import Reply
@@ -96,6 +101,10 @@ class LoaderLinks:
     edge_ids: Any
     original_ids: bool
     draws: LinkDraws
+
+    @property
+    def name(self) -> str:
+        return name_text(self.links)
 
     def resolve(
         self,

@@ -68,6 +68,7 @@ class Loader:
         self._client = client
         self._options = options
         self._seed = options.seed
+        self._name = items.name
         self._connection = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
         self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
         self._seed_batches, temporal = items.resolve(
@@ -81,6 +82,16 @@ class Loader:
         self._running: weakref.ref[LoaderIterator] | None = None
         self._made_in = os.getpid()
         self._meet_ranks(self._progress)
+
+    def __repr__(self) -> str:
+        dataset = repr(self._client.info().dataset.name)
+        whole = f"{self._name} of {dataset}" if self._name else dataset
+        place, sample = self._options.place, self._sample
+        fanout = "by relation" if sample.relation_fanout else list(sample.fanout)
+        return (
+            f"Loader({whole}: {self._seed_batches.summary()}, fanout {fanout}, "
+            f"rank {place.rank} of {place.world_size})"
+        )
 
     def __len__(self) -> int:
         """Batches of a whole epoch: the same on every rank."""

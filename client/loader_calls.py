@@ -43,7 +43,7 @@ class LoaderCalls(ClientCalls):
         shuffle: bool = False,
         seed: int = 0,
         drop_last: bool = False,
-        rank: Rank = 0,
+        rank: Rank | None = None,
         world_size: int | None = None,
         prefetch: int = 2,
         batch_sampler: Iterable[Any] | None = None,
@@ -68,10 +68,10 @@ class LoaderCalls(ClientCalls):
         original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
         drop_last: leave out seeds that do not fill a batch on every rank.
-        rank, world_size: this trainer's place among those that share an epoch. rank="auto" takes it
-        from torch's process group if there is one, from Ray Train, or from torchrun's environment;
-        if ranks can communicate, each must make this loader, and other data or arguments on one of
-        them are an error.
+        rank, world_size: this trainer's place among those that share an epoch: both, or neither for
+        a trainer that is alone. rank="auto" takes them from torch's process group if there is one,
+        from Ray Train, or from torchrun's environment; if ranks can communicate, each must make
+        this loader, and other data or arguments on one of them are an error.
         prefetch: number of batches that are prepared ahead of the one in use.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
         batch_size, shuffle and drop_last; for a graph with types, its items are what sample() takes
@@ -134,7 +134,7 @@ class LoaderCalls(ClientCalls):
         shuffle: bool = False,
         seed: int = 0,
         drop_last: bool = False,
-        rank: Rank = 0,
+        rank: Rank | None = None,
         world_size: int | None = None,
         prefetch: int = 2,
         columns: Columns | None = None,
@@ -205,3 +205,9 @@ class LoaderCalls(ClientCalls):
 
     def _run(self, call: Call[T]) -> T:
         return self._pool.direct().run(call)
+
+
+# Python's errors about arguments name the class that users know.
+for _call in (LoaderCalls.loader, LoaderCalls.link_loader):
+    _call.__qualname__ = f"Client.{_call.__name__}"
+del _call

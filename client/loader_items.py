@@ -32,6 +32,10 @@ class LoaderOptions:
 class LoaderItems(Protocol):
     """Nodes, or links (link_batches.py)."""
 
+    @property
+    def name(self) -> str:
+        """What the user calls them, in quotes; empty if that is no name, but ids for instance."""
+
     def resolve(
         self,
         dataset: DatasetInfo,
@@ -50,6 +54,10 @@ class LoaderSeeds:
     seeds: Any
     time: Any
     batch_sampler: Iterable[Any] | None
+
+    @property
+    def name(self) -> str:
+        return name_text(self.seeds)
 
     def resolve(
         self,
@@ -82,9 +90,17 @@ class LoaderSeeds:
         return SamplerBatches(sampler, dataset.schema)
 
 
+def name_text(items: Any) -> str:
+    """The name of a split or type, or (type, split), in quotes; empty for anything else."""
+    parts = items if isinstance(items, tuple) else (items,)
+    return repr(items) if all(isinstance(part, str) for part in parts) else ""
+
+
 def require_batch_size(options: LoaderOptions) -> int:
     if options.batch_size is None:
-        raise ValueError("batch_size is missing")
+        raise ValueError(
+            "batch_size is missing: give the number of seeds in a batch, such as batch_size=1024"
+        )
     return options.batch_size
 
 

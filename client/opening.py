@@ -3,12 +3,14 @@ same data."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
+from graphzero.client.address import Address
 from graphzero.client.deadline import Deadline
 from graphzero.client.errors import (
     ClientError,
@@ -21,8 +23,10 @@ from graphzero.client.errors import (
 )
 from graphzero.client.fork import leave_to_parent
 from graphzero.client.session import OnEnd, OnReply, Session, SessionOptions
-from graphzero.client.stream import Stream
+from graphzero.client.stream import Stream, open_stream
 from graphzero.proto.graphzero_pb2 import Welcome
+
+log = logging.getLogger("graphzero.client")
 
 # Errors of a restarting daemon that is not ready, or has not noticed yet that a session ended.
 _TRANSIENT = (ServerUnavailable, ResourceExhausted)
@@ -45,6 +49,37 @@ class Patience:
     """For a daemon that went away to come back; None: not at all."""
 
 
+class Daemon:
+    """The daemon of a client: all its connections open their streams here, and one of them tells
+    the user that it went away."""
+
+    def __init__(self, find: Callable[[], Address]) -> None:
+        """`find` is asked for the daemon's address whenever a stream is opened."""
+        self._find = find
+        self._told = False
+        self.address: Address | None = None
+        """Where the latest stream was opened."""
+
+    def open_stream(self) -> Stream:
+        self.address = self._find()
+        return open_stream(self.address)
+
+    def went_away(self, wait_s: float) -> None:
+        """Warns that calls wait for it, once until it has come back. Not locked: two threads at the
+        same moment would warn twice."""
+        if not self._told:
+            self._told = True
+            log.warning(
+                "the daemon at %s went away; waiting up to %g s for it to come back "
+                "(retry_timeout)",
+                self.address,
+                wait_s,
+            )
+
+    def came_back(self) -> None:
+        self._told = False
+
+
 class SessionOpener:
     """Opens sessions that all have the same data. Thread-safe."""
 
@@ -55,13 +90,13 @@ class SessionOpener:
 
     def __init__(
         self,
-        open_stream: Callable[[], Stream],
+        daemon: Daemon,
         options: SessionOptions,
         patience: Patience,
         expected: Welcome | None,
     ) -> None:
         """`expected`, if given, is the Welcome of another session of the same client."""
-        self._open_stream = open_stream
+        self._daemon = daemon
         self.options = options
         self.patience = patience
         self._welcome = expected
@@ -82,11 +117,16 @@ class SessionOpener:
         delay = _FIRST_DELAY_S
         while True:
             try:
-                return self._try(on_reply, on_end)
+                session = self._try(on_reply, on_end)
             except ClientError as error:
                 late = deadline.remaining() < delay
                 if late or self._closed or not _is_transient(error):
                     raise self.with_advice(error) from None
+                if wait_s is not None and isinstance(error, ServerUnavailable):
+                    self._daemon.went_away(wait_s)
+            else:
+                self._daemon.came_back()
+                return session
             with suppress(Empty):  # end() ends the pause too
                 self._pause.get(timeout=delay)
             delay = min(2 * delay, _LONGEST_DELAY_S)
@@ -99,14 +139,19 @@ class SessionOpener:
         return self.patience.retry_timeout is not None and _is_transient(error)
 
     def with_advice(self, error: ClientError) -> ClientError:
-        """Adds to the error of a daemon that went away what would have helped."""
+        """Says, for a daemon that went away, what would have helped or that retry was in vain."""
         if self._welcome is None or self._closed or type(error) is not ServerUnavailable:
             return error
         if self.patience.retry_timeout is None:
-            advice = "connect(retry=True) waits for the next one and goes on with the same batches"
-        else:
-            advice = f"no other one came within {self.patience.retry_timeout:g} s (retry_timeout)"
-        return ServerUnavailable(f"{error}; {advice}")
+            return ServerUnavailable(
+                f"{error}; connect(retry=True) waits for the next one and goes on with the same "
+                "batches"
+            )
+        return ServerUnavailable(
+            f"the daemon at {self._daemon.address} did not come back within "
+            f"{self.patience.retry_timeout:g} s (retry_timeout); start it with: graphzero-server "
+            "--data DIR"
+        )
 
     def end(self) -> list[Session]:
         """Ends attempts to open a session, without waiting; returns their sessions, to be ended."""
@@ -126,7 +171,9 @@ class SessionOpener:
         self._pause = SimpleQueue()
 
     def _try(self, on_reply: OnReply, on_end: OnEnd) -> Session:
-        session = Session(self._open_stream(), self.options, on_reply=on_reply, on_end=on_end)
+        session = Session(
+            self._daemon.open_stream(), self.options, on_reply=on_reply, on_end=on_end
+        )
         with self._lock:
             self._candidates.append(session)
         try:

@@ -13,10 +13,9 @@ from typing import TypeVar
 from graphzero.client.address import Address
 from graphzero.client.connection import Connection
 from graphzero.client.errors import RequestCancelled
-from graphzero.client.opening import Patience
+from graphzero.client.opening import Daemon, Patience
 from graphzero.client.request import Call
 from graphzero.client.session import Session, SessionOptions
-from graphzero.client.stream import Stream, open_stream
 from graphzero.proto.graphzero_pb2 import Welcome
 
 T = TypeVar("T")
@@ -32,7 +31,7 @@ class ConnectionPool:
         self, find: Callable[[], Address], options: SessionOptions, patience: Patience
     ) -> None:
         """`find` is asked for the daemon's address whenever a session is opened."""
-        self._find = find
+        self._daemon = Daemon(find)
         self._options = options
         self._patience = patience
         # Re-entrant: an object that the garbage collector finalizes may need a connection too.
@@ -48,7 +47,8 @@ class ConnectionPool:
     @property
     def address(self) -> Address:
         """Where the latest session was opened."""
-        return self._address
+        assert self._daemon.address is not None  # the first session was opened
+        return self._daemon.address
 
     @property
     def inline(self) -> bool:
@@ -107,7 +107,7 @@ class ConnectionPool:
         return self._new_connection(replace(self._options, window=window), self.welcome)
 
     def _new_connection(self, options: SessionOptions, expected: Welcome | None) -> Connection:
-        connection = Connection(self._open_stream, options, self._patience, expected=expected)
+        connection = Connection(self._daemon, options, self._patience, expected=expected)
         self._connections.append(connection)
         try:
             if self._closed:  # checked after the connection is among those that _end() ends
@@ -117,10 +117,6 @@ class ConnectionPool:
             self._connections.remove(connection)
             raise
         return connection
-
-    def _open_stream(self) -> Stream:
-        self._address = self._find()
-        return open_stream(self._address)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()

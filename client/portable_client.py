@@ -30,10 +30,10 @@ def client_of(data: Any) -> Client:
 
 def _as_address(data: str | os.PathLike[str]) -> str:
     text = os.fspath(data)
-    if not text.startswith("/") and ":" not in text:
+    if not text.startswith("/") and ":" not in text and not Path(text).is_socket():
         raise StartFailed(
-            f"data is {text!r}: no such directory below {Path.cwd()}, and as an address it would "
-            "be unix:/path, /path or host:port"
+            f"data is {text!r}: no such directory or socket below {Path.cwd()}, and as another "
+            "address it would be unix:/path, /path or host:port"
         )
     return text
 

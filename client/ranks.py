@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from graphzero.base.numbers import whole_number
 from graphzero.client.errors import DatasetChanged
 from graphzero.client.loader_state import OF_THE_DATA
 from graphzero.client.order import require_rank
@@ -33,10 +34,27 @@ class Place:
         require_rank(self.rank, self.world_size)
 
 
-def place_of(rank: Rank, world_size: int | None) -> Place:
-    """What the arguments `rank` and `world_size` of a loader mean in this process."""
+def place_of(rank: Rank | None, world_size: int | None) -> Place:
+    """What the arguments `rank` and `world_size` of a loader mean in this process.
+
+    One of them alone raises ValueError: processes that all forget `rank` would train on the same
+    part of the epoch.
+    """
+    if rank is None and world_size is None:
+        return Place(0, 1)
+    if rank is None:
+        last = whole_number(world_size, "world_size", least=1) - 1
+        ranks = f"rank=0 to {last}" if last else "rank=0"
+        raise ValueError(
+            f'world_size is {world_size}, but rank is missing: give {ranks}, or rank="auto"'
+        )
     if rank != "auto":
-        return Place(rank, 1 if world_size is None else world_size)
+        if world_size is None:
+            whole_number(rank, "rank", least=0)
+            raise ValueError(
+                f'rank is {rank}, but world_size is missing: give both, or rank="auto"'
+            )
+        return Place(rank, world_size)
     found = _found_place()
     if world_size is not None and world_size != found.world_size:
         raise ValueError(

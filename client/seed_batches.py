@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from graphzero.base.text import count_text
 from graphzero.client.errors import as_invalid_request
 from graphzero.client.messages import NodeSeeds, Seeds, wire_ids
 from graphzero.client.order import EpochPlan, SeedOrder
@@ -37,6 +38,9 @@ class SeedBatches(Protocol):
 
     def normal(self, progress: Progress) -> Progress:
         """The same place, with the end of an epoch as the start of the next."""
+
+    def summary(self) -> str:
+        """How many there are, for people."""
 
     def digest(self) -> str:
         """Differs for other seeds."""
@@ -84,6 +88,11 @@ class OrderedBatches:
             return progress
         return Progress(progress.epoch + 1, 0)
 
+    def summary(self) -> str:
+        plan = self.plan
+        batches = f"{count_text(plan.num_batches)} batch{'' if plan.num_batches == 1 else 'es'}"
+        return f"{count_text(plan.num_seeds)} {plan.what}, {batches} of {plan.batch_size}"
+
     def digest(self) -> str:
         return self._digest
 
@@ -128,6 +137,9 @@ class SamplerBatches:
     def normal(self, progress: Progress) -> Progress:
         ended = isinstance(self.sampler, Sized) and progress.handed_out >= len(self.sampler)
         return Progress(progress.epoch + 1, 0) if ended else progress
+
+    def summary(self) -> str:
+        return "batches of a batch_sampler"
 
     def digest(self) -> str:
         return "batch_sampler"

@@ -19,7 +19,7 @@ from graphzero.proto.graphzero_pb2 import (
     SessionRequest,
     SessionResponse,
 )
-from graphzero.transport.grpc_setup import import_grpc, keepalive_options
+from graphzero.transport.grpc_setup import NO_DECOMPRESSION, import_grpc, keepalive_options
 
 _SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
 
@@ -140,7 +140,7 @@ def open_channel(address: Address) -> Any:
     note_grpc(address.socket)
     # Without a pool of its own a channel waits for the back-off of one that failed before it.
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
-    options += keepalive_options(is_socket=address.socket is not None)
+    options += [NO_DECOMPRESSION, *keepalive_options(is_socket=address.socket is not None)]
     if address.secure:
         credentials = grpc.ssl_channel_credentials(address.root_certificate)
         return grpc.secure_channel(address.target, credentials, options)

@@ -34,7 +34,7 @@ class BatchDataset(IterableDataset[AnyBatch]):
     def __init__(self, data: ClientOrPlace, /, *args: Any, **options: Any) -> None:
         require_arguments("BatchDataset", Client.loader, (data, *args), options)
         self._portable_client = PortableClient(data)
-        place = place_of(options.get("rank", 0), options.get("world_size"))
+        place = place_of(options.get("rank"), options.get("world_size"))
         # Fixed here: a worker that was spawned has neither torch's process group nor Ray's context.
         self._arguments = args, {**options, "rank": place.rank, "world_size": place.world_size}
         self._loader: Loader | None = self._portable_client.client.loader(*args, **options)

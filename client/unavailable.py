@@ -14,12 +14,19 @@ from graphzero.transport.host_port import parse_host_port
 # Time limit for finding out whether a port speaks TLS, after a connection has failed.
 _PROBE_S = 2.0
 
+# The last words to a session of a daemon that an operator stops: its own, and those of gRPC for a
+# session that does not end in time.
+_STOPPED = ("the daemon is shutting down", "Cancelling all calls")
+
 _HINT = f"(or {CERTIFICATE_VARIABLE})"
 
 
 def went_away(address: Address, details: str) -> ServerUnavailable:
     """For a daemon that had answered before. `details` are gRPC's, or the daemon's last words."""
-    return ServerUnavailable(f"the daemon at {address} went away ({details})")
+    if details in _STOPPED:
+        return ServerUnavailable(f"the daemon at {address} was stopped")
+    broke = "" if address.socket is not None else ", or the connection to it broke"
+    return ServerUnavailable(f"the daemon at {address} ended unexpectedly{broke} ({details})")
 
 
 def not_reached(address: Address, details: str) -> ServerUnavailable:

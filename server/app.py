@@ -38,7 +38,7 @@ from graphzero.server.process.thread_room import start_housekeepers
 from graphzero.server.service import Service
 from graphzero.server.settings.config import Config
 from graphzero.server.settings.reload import ReloadedOptions, reload_options
-from graphzero.transport.grpc_setup import keepalive_options
+from graphzero.transport.grpc_setup import NO_DECOMPRESSION, keepalive_options
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -91,7 +91,9 @@ class _Daemon:
             lock.region_prefix,
             group=listen.group_id(config.listen),
         )
-        self._peers = Peers(config.peers.peers, self._peer_token, config.peers.certificate())
+        sends_token = config.listen.token_file is not None
+        certificate = config.peers.certificate(sends_token=sends_token)
+        self._peers = Peers(config.peers.peers, self._peer_token, certificate)
         self._service = Service(
             self._catalog, self._plan, config.limits, budget, lock, PeerAccess(self._peers)
         )
@@ -310,6 +312,7 @@ def _new_server(*, is_socket: bool) -> Any:
     options = [
         ("grpc.so_reuseport", 0),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        NO_DECOMPRESSION,
         *keepalive_options(is_socket=is_socket),
     ]
     return grpc.aio.server(interceptors=[MessageGuard()], options=options)

@@ -23,12 +23,20 @@ class OutOfMemory(Exception):
     """The session may not have that much shared memory."""
 
 
+class TooManyCalls(Exception):
+    """So many calls of one machine wait for their turn that no other one may."""
+
+
 class NotFound(Exception):
     """A name that the dataset does not have."""
 
 
 class NotPossible(Exception):
     """The request is sound, but this dataset or session cannot serve it."""
+
+
+class DatasetReplaced(Exception):
+    """The daemons of other parts have another version of the dataset than the session by now."""
 
 
 class UnreadableFile(Exception):
@@ -52,7 +60,11 @@ CODES: list[tuple[type[BaseException], StatusCode]] = [
     (RequestCancelled, StatusCode.CANCELLED),
     (RequestTimedOut, StatusCode.DEADLINE_EXCEEDED),
     (OutOfMemory, StatusCode.RESOURCE_EXHAUSTED),
+    (TooManyCalls, StatusCode.RESOURCE_EXHAUSTED),
     (NotPossible, StatusCode.FAILED_PRECONDITION),
+    # As much as: another version exists already. No other error has this code, and clients raise
+    # DatasetChanged.
+    (DatasetReplaced, StatusCode.ALREADY_EXISTS),
     (PeerUnavailable, StatusCode.UNAVAILABLE),
     (PeerFailed, StatusCode.DATA_LOSS),
     (NotFound, StatusCode.NOT_FOUND),

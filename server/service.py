@@ -104,7 +104,11 @@ class Service(SamplerServiceServicer):
         self.history = History()
         self._sessions: dict[int, TrainerSession] = {}
         self._eviction = Eviction(self._sessions, self._close, lock.admin_key)
-        self._answers = PeerAnswers(catalog, self._shared.scheduler)
+        self._answers = PeerAnswers(
+            catalog,
+            self._shared.scheduler,
+            lambda: (session.dataset for session in self._sessions.values()),
+        )
         self._transfers = Transfers(catalog, lambda: len(self._sessions))
         self._next_session = 1
         self._last_busy = time.monotonic()
@@ -177,7 +181,10 @@ class Service(SamplerServiceServicer):
 
     async def ReadRows(self, request: pb.ReadRowsRequest, context: Any) -> None:
         await self._check_token(context)
-        await self._answers.read_rows(request, context)
+        try:
+            await self._answers.read_rows(request, context)
+        finally:
+            self._last_busy = time.monotonic()
 
     async def ReadFile(self, request: pb.ReadFileRequest, context: Any) -> None:
         await self._check_token(context)
@@ -332,8 +339,9 @@ class Service(SamplerServiceServicer):
         self._eviction.end_idle(most_s)
 
     def idle_seconds(self) -> float:
-        """How long there has been no session, and nobody who copied a dataset."""
-        busy = self._sessions or self._transfers.open
+        """How long there has been no session, nobody who copied a dataset, and no peer that asked
+        for rows."""
+        busy = self._sessions or self._transfers.open or self._answers.open
         return 0.0 if busy else time.monotonic() - self._last_busy
 
     async def trim_memory(self) -> None:

@@ -14,7 +14,7 @@ import mmap
 import os
 import threading
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -26,11 +26,14 @@ from graphzero.files.file_identity import FileIdentity, FileReplaced
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import NotFound, NotPossible, UnreadableFile, code_for
 from graphzero.server.datasets.catalog import Catalog
+from graphzero.server.network.host_turns import HostTurns, host_of
 
 PIECE_BYTES = _engine.CHECKSUM_BLOCK
 MAX_CALL_BYTES = 64 << 20
-# Calls that are answered at a time. Each has a thread, so that a disk that hangs stops only copies.
-_AT_A_TIME = 2
+# Calls that are answered at a time: of all machines, and of one, so that another machine need not
+# wait for one that reads slowly. Each has a thread, so that a disk that hangs stops only copies.
+_AT_A_TIME = 3
+_OF_ONE_HOST = 2
 # A client that takes nothing for this long gives its place to others.
 _STALLED_S = 60.0
 # The event loop pauses this long for each session after a piece, which takes it about as long.
@@ -48,7 +51,7 @@ class Transfers:
         """`sessions` returns the number of open sessions."""
         self._catalog = catalog
         self._sessions = sessions
-        self._turns = asyncio.Semaphore(_AT_A_TIME)
+        self._turns = HostTurns(_AT_A_TIME, _OF_ONE_HOST)
         self._threads = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="copy")
         self.open = 0
         """Calls of ReadFile that are being answered or wait for their turn."""
@@ -71,7 +74,7 @@ class Transfers:
         failure: Exception | None = None
         try:
             file = self._find(request)
-            async with self._turns:
+            async with self._turns.turn(host_of(context.peer())):
                 async for piece in _pieces(file, request, self._threads):
                     await asyncio.wait_for(context.write(piece), _STALLED_S)
                     await self._let_trainers_work()
@@ -137,7 +140,12 @@ async def _pieces(
 ) -> AsyncIterator[pb.ReadFileResponse]:
     """The messages to send, in order."""
     loop = asyncio.get_running_loop()
-    reader = await loop.run_in_executor(threads, _opened, file)
+    opening = threads.submit(_opened, file)
+    try:
+        reader = await asyncio.wrap_future(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_opened)  # the thread may still be opening the file
+        raise
     try:
         end = request.offset + request.byte_size
         checksums: list[int] = []
@@ -165,6 +173,11 @@ def _opened(file: FileIdentity) -> _PieceReader:
         raise UnreadableFile(f"{file.path}: {error.strerror}") from error
 
 
+def _close_opened(opening: Future[_PieceReader]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
 def _read(reader: _PieceReader, file: FileIdentity, at: int, size: int) -> tuple[bytes, int]:
     try:
         data = reader.read(at, size)
@@ -180,11 +193,15 @@ class _PieceReader:
         self._lock = threading.Lock()
         self._descriptor = file.open()
         self._direct: int | None = None
-        with suppress(OSError):  # not every file system offers it
-            self._direct = file.open(os.O_DIRECT)
-        # Whole pages, because O_DIRECT needs an aligned address; longer than a piece, because an
-        # offset may lie within a page.
-        self._buffer = mmap.mmap(-1, PIECE_BYTES + _DIRECT_ALIGN)
+        try:
+            with suppress(OSError):  # not every file system offers it
+                self._direct = file.open(os.O_DIRECT)
+            # Whole pages, because O_DIRECT needs an aligned address; longer than a piece, because
+            # an offset may lie within a page.
+            self._buffer = mmap.mmap(-1, PIECE_BYTES + _DIRECT_ALIGN)
+        except BaseException:  # the file was replaced meanwhile, or there is no memory
+            self._close_descriptors()
+            raise
 
     def read(self, at: int, size: int) -> bytes:
         """Raises OSError, also if the file has become shorter."""
@@ -217,7 +234,10 @@ class _PieceReader:
 
     def close(self) -> None:
         with self._lock:
-            os.close(self._descriptor)
-            if self._direct is not None:
-                os.close(self._direct)
+            self._close_descriptors()
             self._buffer.close()
+
+    def _close_descriptors(self) -> None:
+        os.close(self._descriptor)
+        if self._direct is not None:
+            os.close(self._direct)

@@ -42,12 +42,33 @@ def test_every_spelling_of_generate_writes_the_same(tmp_path: Path, spelling: li
     assert contents(tmp_path / "by-command") == contents(tmp_path / "by-call")
 
 
-@pytest.mark.parametrize("places", [[], ["a", "--out", "b"]])
-def test_the_command_wants_one_place(places: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_wants_one_place(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
-        main(["generate", *places])
+        main(["generate", "a", "--out", "b"])
     assert exit_.value.code == 2
-    assert "--out" in capsys.readouterr().err
+    assert "--out: not allowed with" in capsys.readouterr().err
+    assert main(["generate"]) == 2
+    assert capsys.readouterr().err == (
+        "graphzero generate: error: give the dataset to create: graphzero generate DIR\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            ["--nodes", "100", "--edges", "400", "--dim", "8", "--classes", "4"],
+            "100 nodes, 400 undirected edges (800 stored), 8 features, 4 classes",
+        ),
+        (["--schema", "shop", "--scale", "0.01"], "6,200 nodes of 3 types, 32,000 edges of 4 "),
+    ],
+)
+def test_the_command_says_what_it_made_in_the_words_of_its_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], text: str
+) -> None:
+    out = tmp_path / "ds"
+    assert main(["generate", str(out), *options]) == 0
+    assert capsys.readouterr().out.startswith(f"{out}: {text}")
 
 
 def test_generate_replaces_a_dataset_only_if_asked(tmp_path: Path) -> None:

@@ -96,10 +96,8 @@ class BatchLoader(DataLoader[int]):
         self._columns = asked_columns(self.client.info().dataset, self._parts, columns)
         if num_items == 0 and kwargs.get("shuffle"):
             raise ValueError("shuffle=True, but there is nothing to shuffle: no item was given")
-        if rank is None and world_size is not None:
-            raise ValueError(f"world_size is {world_size} without rank")
         self.ranked: RankedBatches | None = None
-        if rank is not None:
+        if rank is not None or world_size is not None:
             self.ranked = RankedBatches.of(num_items, rank, world_size, seed, kwargs)
             kwargs["batch_sampler"] = self.ranked
         self._init_data_loader(num_items, **kwargs)

@@ -62,14 +62,19 @@ class RankedBatches:
 
     @classmethod
     def of(
-        cls, num_items: int, rank: Rank, world_size: int | None, seed: int, options: dict[str, Any]
+        cls,
+        num_items: int,
+        rank: Rank | None,
+        world_size: int | None,
+        seed: int,
+        options: dict[str, Any],
     ) -> RankedBatches:
         """Removes the options of DataLoader that it replaces from `options`."""
+        place = place_of(rank, world_size)
         for name in _OF_DATA_LOADER:
             if options.get(name) is not None:
                 raise ValueError(f"rank and {name} exclude each other: rank divides the epoch")
         resolve_seed(seed)  # checks its range
-        place = place_of(rank, world_size)
         shuffle = bool(options.pop("shuffle", False))
         drop_last = bool(options.pop("drop_last", False))
         plan = EpochPlan(

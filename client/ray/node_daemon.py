@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from graphzero.client.launch import ensure_daemon
+from graphzero.client.address import Address
+from graphzero.client.errors import StartFailed
+from graphzero.client.launch import ensure_daemon, let_reload
+from graphzero.client.stream import list_datasets
+from graphzero.files.dataset import open_dataset
+from graphzero.files.paths import datasets
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +46,14 @@ class NodeDaemon:
     """Runs on its node only. Ray starts it anew if its process dies, and with it the daemon.
 
     The daemon ends with this process. If there is one for that directory already, of another job
-    for instance, that one is used; when it ends, one is started here.
+    for instance, that one is used, and told to read the directory anew if another version is there
+    by now; when it ends, one is started here.
     """
 
     def __init__(self, plan: DaemonPlan) -> None:
         self._plan = plan
         self._data = plan.data_on(ray.get_runtime_context().get_node_id())
-        self._fetched = False
+        self._prepared = False
         # Ray allows a worker without processors of its own one thread of OpenMP. The daemon is
         # meant to use the machine, as far as its options let it.
         os.environ.pop("OMP_NUM_THREADS", None)
@@ -62,12 +68,14 @@ class NodeDaemon:
         return self._orders.submit(self._ensure).result()
 
     def _ensure(self) -> str:
-        if not self._fetched and self._plan.directory is not None:
+        if not self._prepared and self._plan.directory is not None:
             fetch(self._plan.source, self._data, self._plan.fetch_options)
-        self._fetched = True
         found = ensure_daemon(
             self._data, timeout=START_TIMEOUT_S, options=self._plan.options, tied=True
         )
+        if not self._prepared:
+            require_present_version(found, self._data)
+        self._prepared = True
         return str(found)
 
     def _watch(self) -> None:
@@ -84,6 +92,23 @@ class NodeDaemon:
                     said = str(error)
                     log.warning("the daemon of %s cannot be started: %s", self._data, error)
             pause.wait(wait)
+
+
+def require_present_version(address: Address, data: Path) -> None:
+    """Lets a daemon that has served an older version of the directory, for another job, read it
+    anew. Raises StartFailed if it does not serve the present version then."""
+    for dataset in datasets(data):
+        present = open_dataset(dataset).fingerprint
+        served = list_datasets(address, START_TIMEOUT_S).datasets
+        if any(each.fingerprint == present for each in served):
+            continue
+        if not let_reload(address, present.hex(), timeout=START_TIMEOUT_S):
+            found = ", ".join(each.fingerprint.hex() for each in served)
+            raise StartFailed(
+                f"{dataset} was replaced: found fingerprint {present.hex()}, but the daemon at "
+                f"{address} serves {found or 'nothing'}; send it SIGHUP, and see its log if that "
+                "does not help"
+            )
 
 
 def fetch(source: str, data: Path, options: Mapping[str, Any]) -> None:

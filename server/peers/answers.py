@@ -2,13 +2,14 @@
 
 The workers that serve trainers also read these answers, piece by piece; the scheduler gives each
 peer turns like a session. While one piece is sent, only the next one is read, so a peer that reads
-slowly makes this daemon hold two pieces. A few calls are answered at a time; the others wait.
+slowly makes this daemon hold two pieces. A few calls are answered at a time, fewer of one machine;
+the others wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +19,22 @@ from graphzero.base.text import line_text, quoted
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
-from graphzero.server.codes import NotFound, NotPossible, UnreadableFile, code_for
+from graphzero.server.codes import NotFound, NotPossible, TooManyCalls, UnreadableFile, code_for
 from graphzero.server.compute.base import column_of
 from graphzero.server.datasets.catalog import Catalog
+from graphzero.server.network.host_turns import HostTurns, host_of
 from graphzero.server.sessions.scheduler import Scheduler
 
 PIECE_BYTES = 2 << 20
+# Calls that are answered at a time: of all machines, and of one.
 AT_A_TIME = 16
+_OF_ONE_HOST = 4
+# Calls of one machine that may wait; each holds a request of up to 2 MiB. The daemon there repeats
+# a call that was refused.
+_WAITING_OF_ONE_HOST = 64
+# A request has a list of rows for each column. More than twice as many and this would only keep the
+# event loop busy.
+_MORE_LISTS = 16
 # A peer that takes nothing for this long gives its place to others.
 _STALLED_S = 60.0
 # The tag of the field `rows` of ReadRowsResponse: its number and wire type (length-delimited).
@@ -40,58 +50,73 @@ class _Piece(NamedTuple):
 class PeerAnswers:
     """Belongs to the event loop's thread."""
 
-    def __init__(self, catalog: Catalog, scheduler: Scheduler) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        scheduler: Scheduler,
+        in_use: Callable[[], Iterable[Dataset]] = tuple,
+    ) -> None:
+        """`in_use` returns the datasets of the open sessions, which may be older versions."""
         self._catalog = catalog
+        self._in_use = in_use
         self._scheduler = scheduler
-        self._turns = asyncio.Semaphore(AT_A_TIME)
+        self._turns = HostTurns(AT_A_TIME, _OF_ONE_HOST, _WAITING_OF_ONE_HOST)
+        self.open = 0
+        """Calls of ReadRows that are being answered or wait for their turn."""
 
     async def read_rows(self, request: pb.ReadRowsRequest, context: Any) -> None:
         """The rpc ReadRows."""
+        self.open += 1
         failure: Exception | None = None
         try:
-            pieces = list(_pieces(self._find(request), request))
-            async with self._turns:
-                await self._send(pieces, context)
+            wanted = _wanted(self._find(request), request)
+            host = host_of(context.peer())
+            async with self._turns.turn(host):
+                await self._send(_pieces(wanted), f"peer {host}", context)
         except asyncio.TimeoutError:
             failure = OSError(f"nothing was taken for {_STALLED_S:g} s")
         except OSError as error:
             failure = UnreadableFile(str(error))
-        except (GraphZeroError, NotFound, NotPossible, LookupError, ValueError) as error:
+        except (
+            GraphZeroError, NotFound, NotPossible, TooManyCalls, LookupError, ValueError
+        ) as error:  # fmt: skip
             failure = error
+        finally:
+            self.open -= 1
         if failure is not None:
             await context.abort(code_for(failure), line_text(str(failure), 2000))
 
     def _find(self, request: pb.ReadRowsRequest) -> Dataset:
-        """Raises NotPossible unless this daemon has the part and versions that were asked for."""
-        dataset = self._catalog.find(request.dataset)
+        """Raises NotPossible unless this daemon has the part and versions that were asked for. It
+        also has the versions that its own sessions keep."""
         asked = request.shard
         if request.sampler_version != _engine.SAMPLER_VERSION:
             raise NotPossible(
                 f"found sampler version {_engine.SAMPLER_VERSION}, expected "
                 f"{request.sampler_version}: install the same release on all machines"
             )
-        if request.expected_fingerprint != dataset.fingerprint:
-            raise NotPossible(
-                f"dataset {quoted(dataset.name)} has fingerprint {dataset.fingerprint.hex()}, "
-                f"expected {line_text(request.expected_fingerprint.hex(), 40)}"
-            )
-        own = dataset.shard
-        if own is None or (own.part, own.parts) != (asked.part, asked.parts):
-            found = "no part" if own is None else f"part {own.part} of {own.parts}"
-            raise NotPossible(
-                f"dataset {quoted(dataset.name)} is {found}, expected part {asked.part} of "
-                f"{asked.parts}"
-            )
-        return dataset
+        wanted = (request.dataset, request.expected_fingerprint, asked.part, asked.parts)
+        for dataset in (*self._catalog.all(), *self._in_use()):
+            own = dataset.shard
+            if own is None:
+                continue
+            if (dataset.name, dataset.fingerprint, own.part, own.parts) == wanted:
+                return dataset
+        dataset = self._catalog.find(request.dataset)
+        found = "no part" if (own := dataset.shard) is None else f"part {own.part} of {own.parts}"
+        raise NotPossible(
+            f"dataset {quoted(dataset.name)} is {found} and has fingerprint "
+            f"{dataset.fingerprint.hex()}, expected part {asked.part} of {asked.parts} and "
+            f"fingerprint {line_text(request.expected_fingerprint.hex(), 40)}"
+        )
 
-    async def _send(self, pieces: list[_Piece], context: Any) -> None:
-        lane = _host(context.peer())
-        ahead: asyncio.Future[bytes] | None = None
+    async def _send(self, pieces: Iterator[_Piece], lane: str, context: Any) -> None:
+        ahead: asyncio.Future[bytes] | None = self._read(lane, next(pieces))
         try:
-            for number, piece in enumerate(pieces):
-                rows = await (ahead or self._read(lane, piece))
-                following = pieces[number + 1 : number + 2]
-                ahead = self._read(lane, following[0]) if following else None
+            while ahead is not None:
+                rows = await ahead
+                following = next(pieces, None)
+                ahead = None if following is None else self._read(lane, following)
                 await asyncio.wait_for(context.write(rows), _STALLED_S)
         finally:
             if ahead is not None:
@@ -125,14 +150,26 @@ class PeerAnswers:
         return done
 
 
-def _pieces(dataset: Dataset, request: pb.ReadRowsRequest) -> Iterator[_Piece]:
-    for place, asked in enumerate(request.rows):
-        column = column_of(dataset, asked.column)
-        if column.sharded is None:
-            raise ValueError(f"column {quoted(asked.column)} is whole here, expected a part of one")
-        if len(asked.ids) % 8:
-            raise ValueError(f"found {len(asked.ids)} bytes of ids, expected 8 for each")
-        ids = np.frombuffer(asked.ids, np.int64)
+def _wanted(dataset: Dataset, request: pb.ReadRowsRequest) -> list[_Piece]:
+    """What is asked for, checked: a piece of any length for each list of rows."""
+    most = 2 * len(dataset.columns) + _MORE_LISTS
+    if not 0 < len(request.rows) <= most:
+        raise ValueError(f"found {len(request.rows)} lists of rows, expected 1 to {most}")
+    return [_wanted_of(dataset, place, asked) for place, asked in enumerate(request.rows)]
+
+
+def _wanted_of(dataset: Dataset, place: int, asked: pb.RowsOfColumn) -> _Piece:
+    column = column_of(dataset, asked.column)
+    if column.sharded is None:
+        raise ValueError(f"column {quoted(asked.column)} is whole here, expected a part of one")
+    if not asked.ids or len(asked.ids) % 8:
+        raise ValueError(f"found {len(asked.ids)} bytes of ids, expected 8 for each")
+    return _Piece(place, column, np.frombuffer(asked.ids, np.int64))
+
+
+def _pieces(wanted: list[_Piece]) -> Iterator[_Piece]:
+    """The same rows, in pieces of at most PIECE_BYTES or of one row."""
+    for place, column, ids in wanted:
         step = max(1, PIECE_BYTES // max(1, column.stored_row_bytes))
         for begin in range(0, len(ids), step):
             yield _Piece(place, column, ids[begin : begin + step])
@@ -158,8 +195,3 @@ def _varint(number: int) -> bytes:
         number >>= 7
     encoded.append(number)
     return bytes(encoded)
-
-
-def _host(peer: str) -> str:
-    """ "ipv4:10.0.0.2:41822" -> "peer ipv4:10.0.0.2": connections of one machine count together."""
-    return f"peer {peer.rpartition(':')[0]}"

@@ -12,7 +12,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -21,9 +21,9 @@ from graphzero.base.text import line_text, quoted
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
-from graphzero.server.codes import NotPossible
+from graphzero.server.codes import DatasetReplaced, NotPossible
 from graphzero.server.peers.running import current
-from graphzero.transport.grpc_setup import import_grpc, keepalive_options
+from graphzero.transport.grpc_setup import NO_DECOMPRESSION, import_grpc, keepalive_options
 from graphzero.transport.host_port import HostPort
 
 log = logging.getLogger("graphzero.server")
@@ -32,7 +32,12 @@ _ASK_S = 2.0
 _WAIT_STEP_S = 0.02
 _LEAST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 1.0
-# Bytes that gRPC reads ahead of a slow reader, for all calls to one peer together.
+# A channel takes messages of this length, or of one row if that is longer, and no longer ones: a
+# peer must not be able to fill the memory. Pieces of several rows are shorter (answers.py).
+_LEAST_MESSAGE_BYTES = 4 << 20
+# More than a message has beside the rows.
+_MESSAGE_HEAD_BYTES = 1 << 10
+# Bytes that gRPC reads ahead of a slow reader, for each call.
 _READ_AHEAD_BYTES = 2 << 20
 
 
@@ -44,13 +49,26 @@ class PartKey(NamedTuple):
     part: int
 
 
+class _Channel(NamedTuple):
+    """A connection to a peer."""
+
+    channel: Any
+    stub: Any
+    most_bytes: int
+    """The longest message that may come."""
+
+
 class Peer(NamedTuple):
     """A daemon that has a part."""
 
     address: str
     dataset: str
     """The peer's own name for the dataset."""
-    stub: Any
+    channel: _Channel
+
+    @property
+    def stub(self) -> Any:
+        return self.channel.stub
 
 
 @dataclass(frozen=True)
@@ -85,9 +103,12 @@ class Peers:
         self._addresses = tuple(addresses)
         self._token = token
         self._root_certificate = root_certificate
-        self._channels: dict[str, tuple[Any, Any]] = {}  # by address: channel and stub
+        self._channels: dict[str, _Channel] = {}  # by address
+        self._outgrown: list[_Channel] = []  # which take no messages as long as they are now needed
+        self._most_bytes = _LEAST_MESSAGE_BYTES
         self._closed = False
         self._found = _Found()
+        self._used: set[PartKey] = set()  # parts that peers had when a request needed them
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -103,7 +124,7 @@ class Peers:
     def wait_for(self, dataset: Dataset, part: int) -> Peer:
         """The daemon that has that part. Waits until there is one or the request ends
         (CallStopped). Raises NotPossible if all peers answer, none has the part, and one has no
-        part of this dataset."""
+        part of this dataset; DatasetReplaced instead if a peer had the part before."""
         assert dataset.shard is not None
         key = PartKey(dataset.fingerprint, dataset.shard.parts, part)
         if not self._addresses:
@@ -112,14 +133,25 @@ class Peers:
                 f"{dataset.shard.part} of dataset {quoted(dataset.name)} and no peers: start it "
                 "with --peers HOST:PORT,..."
             )
+        most_bytes = longest_row(dataset) + _MESSAGE_HEAD_BYTES
+        self._allow(most_bytes)
         first = self._found.number
         while True:
             found = self._found
-            if (peer := found.peers.get(key)) is not None:
+            peer = found.peers.get(key)
+            if peer is not None and peer.channel.most_bytes >= most_bytes:
+                self._used.add(key)
                 return peer
             # A missing daemon may be about to start: a name only stands for daemons that run.
-            if found.number > first and not found.silent and found.has_stranger(key):
-                raise NotPossible(self._nobody_text(found, key))
+            known = peer is None and found.number > first and not found.silent
+            if known and found.has_stranger(key):
+                if key not in self._used:
+                    raise NotPossible(self._nobody_text(found, key))
+                raise DatasetReplaced(
+                    f"dataset {quoted(dataset.name)} was replaced on other machines: "
+                    f"{self._nobody_text(found, key)}; connect anew when all daemons have the new "
+                    "version"
+                )
             if (running := current()) is not None:
                 running.waiting_for = self._nobody_text(found, key)
             self._want()
@@ -136,9 +168,14 @@ class Peers:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            channels = [channel for channel, _ in self._channels.values()]
-        for channel in channels:
-            channel.close()
+            channels = [*self._channels.values(), *self._outgrown]
+        for each in channels:
+            each.channel.close()
+
+    def _allow(self, most_bytes: int) -> None:
+        """From the next round on, channels take messages of this length."""
+        with self._lock:
+            self._most_bytes = max(self._most_bytes, most_bytes)
 
     def _nobody_text(self, found: _Found, key: PartKey) -> str:
         told = [f"{address} does not answer ({why})" for address, why in found.silent.items()]
@@ -153,10 +190,11 @@ class Peers:
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
-                    self._thread = threading.Thread(
+                    thread = threading.Thread(
                         target=self._work, name="graphzero-peers", daemon=True
                     )
-                    self._thread.start()
+                    thread.start()  # may raise; then the next request tries again
+                    self._thread = thread
 
     def _work(self) -> None:
         """Asks all peers while requests need a part, less often while the answers do not change."""
@@ -164,20 +202,36 @@ class Peers:
         while True:
             self._wanted.wait()
             self._wanted.clear()
+            targets: dict[str, str] = {}
             try:
-                found = self._ask_all()
+                targets, unknown = self._targets()
+                found = self._ask_all(targets, unknown)
             except Exception:
                 if self._closed:
                     return
                 log.exception("could not ask the peers what they have")
-                found = _Found(silent={"--peers": "an error, see the log"})
+                unknown = {"--peers": "an error, see the log"}
+                found = _Found(silent=unknown)
             with self._lock:
                 before = self._found
-                self._found = replace(found, number=before.number + 1)
+                peers = {**self._earlier_versions(before, found), **found.peers}
+                found = replace(found, number=before.number + 1, peers=peers)
+                self._found = found
+            # If a name is unknown, it may stand for addresses that are not known at the moment.
+            self._forget_channels(self._channels if unknown else targets)
             self._tell(before, found)
             pause_s = _LEAST_PAUSE_S if found.peers != before.peers else 2 * pause_s
             pause_s = min(pause_s, _LONGEST_PAUSE_S)
             time.sleep(pause_s)
+
+    def _earlier_versions(self, before: _Found, found: _Found) -> dict[PartKey, Peer]:
+        """Parts of versions that peers do not list any more. A peer has them for as long as its own
+        sessions keep them; it refuses the first call after that, and failed() forgets the part."""
+        return {
+            key: peer._replace(channel=self._channels[peer.address])
+            for key, peer in before.peers.items()
+            if key in self._used and peer.address in found.others
+        }
 
     def _tell(self, before: _Found, found: _Found) -> None:
         for key, peer in found.peers.items():
@@ -187,73 +241,80 @@ class Peers:
             if address not in before.silent:
                 log.warning("peer %s does not answer: %s", address, why)
 
-    def _ask_all(self) -> _Found:
-        """Asks all addresses at the same time."""
-        silent: dict[str, str] = {}
+    def _ask_all(self, targets: Mapping[str, str], unknown: Mapping[str, str]) -> _Found:
+        """Asks all addresses at the same time. `unknown` are those of _targets()."""
+        silent = dict(unknown)
         asked = []
-        targets = self._targets(silent)
-        if not silent:  # else a name may stand for addresses that are not known at the moment
-            self._forget_channels({target for target, _ in targets})
-        for target, name in targets:
-            stub = self._stub(target, name)
-            ask = stub.ListDatasets.future
+        for target, name in targets.items():
+            channel = self._channel(target, name)
+            ask = channel.stub.ListDatasets.future
             answer = ask(pb.ListDatasetsRequest(), timeout=_ASK_S, metadata=self.metadata())
-            asked.append((target, stub, answer))
+            asked.append((target, channel, answer))
         peers: dict[PartKey, Peer] = {}
         others: dict[str, str] = {}
         strangers: dict[str, frozenset[tuple[bytes, int]]] = {}
         grpc = import_grpc()
-        for target, stub, answer in asked:
+        for target, channel, answer in asked:
             try:
                 found, others[target] = _read_answer(answer.result())
             except grpc.RpcError as error:
                 silent[target] = line_text(f"{error.code().name}: {error.details()}", 300)
                 continue
             for key, name in found.items():
-                peers.setdefault(key, Peer(target, name, stub))
+                peers.setdefault(key, Peer(target, name, channel))
             strangers[target] = frozenset((key.fingerprint, key.parts) for key in found)
         return _Found(0, peers, silent, others, strangers)
 
-    def _targets(self, silent: dict[str, str]) -> list[tuple[str, str]]:
-        """Numeric addresses, each with the name that its certificate is for."""
+    def _targets(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Numeric addresses, each with the name that its certificate is for; and the given
+        addresses whose name stands for none at the moment, each with the reason."""
         targets: dict[str, str] = {}
+        unknown: dict[str, str] = {}
         for given in self._addresses:
             try:
                 resolved = socket.getaddrinfo(given.host, given.port, type=socket.SOCK_STREAM)
             except OSError as error:
-                silent[str(given)] = str(error.strerror or error)
+                unknown[str(given)] = str(error.strerror or error)
                 continue
             for *_, address in resolved:
                 targets[str(HostPort(str(address[0]), given.port))] = given.host
-        return list(targets.items())
+        return targets, unknown
 
-    def _forget_channels(self, targets: set[str]) -> None:
-        """Closes those to addresses that no name stands for any more, as those of pods that left.
-        A call that still runs there fails as one to a peer that is gone, and is made again."""
+    def _forget_channels(self, targets: Iterable[str]) -> None:
+        """Closes the outgrown ones, and those to addresses that no name stands for any more, as
+        those of pods that left. To be called when wait_for() does not return these peers any more.
+        A call that still runs there, or that starts on the closed channel, fails as one to a peer
+        that is gone, and is made again."""
         with self._lock:
-            gone = self._channels.keys() - targets
-            channels = [self._channels.pop(target)[0] for target in gone]
-        for channel in channels:
-            channel.close()
+            gone = self._channels.keys() - set(targets)
+            channels = [*(self._channels.pop(target) for target in gone), *self._outgrown]
+            self._outgrown.clear()
+        for each in channels:
+            each.channel.close()
 
-    def _stub(self, target: str, name: str) -> Any:
+    def _channel(self, target: str, name: str) -> _Channel:
         with self._lock:
-            if target not in self._channels:
-                channel = self._open_channel(target, name)
-                self._channels[target] = (channel, SamplerServiceStub(channel))
-            return self._channels[target][1]
+            known = self._channels.get(target)
+            if known is None or known.most_bytes < self._most_bytes:
+                opened = self._open_channel(target, name, self._most_bytes)
+                stub = SamplerServiceStub(opened)
+                self._channels[target] = _Channel(opened, stub, self._most_bytes)
+                self._outgrown += [known] if known is not None else []
+            return self._channels[target]
 
-    def _open_channel(self, target: str, name: str) -> Any:
+    def _open_channel(self, target: str, name: str, most_bytes: int) -> Any:
         grpc = import_grpc()
         options: list[tuple[str, Any]] = [
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.enable_http_proxy", 0),
+            NO_DECOMPRESSION,
+            ("grpc.max_receive_message_length", most_bytes),
             # Reconnects soon to a peer that was restarted.
             ("grpc.initial_reconnect_backoff_ms", 100),
             ("grpc.min_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 1000),
-            # Bounds memory however fast peers send: otherwise gRPC would read ahead as much as the
-            # link carries in a round trip.
+            # Bounds the memory of each call, however fast a peer sends: otherwise gRPC would read
+            # ahead as much as the link carries in a round trip.
             ("grpc.http2.bdp_probe", 0),
             ("grpc.http2.lookahead_bytes", _READ_AHEAD_BYTES),
             *keepalive_options(is_socket=False),
@@ -263,6 +324,12 @@ class Peers:
         options.append(("grpc.ssl_target_name_override", name))
         credentials = grpc.ssl_channel_credentials(self._root_certificate)
         return grpc.secure_channel(target, credentials, options)
+
+
+def longest_row(dataset: Dataset) -> int:
+    """Bytes of the longest row that peers may be asked for."""
+    sharded = (column for column in dataset.columns.values() if column.sharded is not None)
+    return max((column.stored_row_bytes for column in sharded), default=0)
 
 
 def _read_answer(answer: pb.ListDatasetsResponse) -> tuple[dict[PartKey, str], str]:

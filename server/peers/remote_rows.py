@@ -14,18 +14,22 @@ from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import PeerFailed
-from graphzero.server.peers.directory import Peer, Peers
+from graphzero.server.peers.directory import Peer, Peers, longest_row
 from graphzero.server.peers.running import StopWatch, current
 from graphzero.transport.grpc_setup import import_grpc
 
 # Ids in one call: a message has at most 2 MiB.
 _MOST_IDS = 200_000
 _ID_BYTES = 8
-# Memory that a piece of an answer takes: once as a message, and once as the bytes in it.
-_PIECE_BYTES = 4 << 20
+# A piece of an answer has this many bytes, or one row (answers.py).
+_PIECE_BYTES = 2 << 20
 _RETRY_S = 0.05
 # Codes of a peer that cannot answer now, for instance because it is stopping.
-_TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "RESOURCE_EXHAUSTED", "UNKNOWN")
+_TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN")
+# The code of a peer that has too many calls to answer, or no memory at the moment.
+_BUSY = "RESOURCE_EXHAUSTED"
+# gRPC's text, with the same code, for a message that will never fit.
+_TOO_LONG = "message larger than max"
 # Codes of a peer that has other data by now: the directory asks again who has the part.
 _CHANGED = ("FAILED_PRECONDITION", "NOT_FOUND")
 
@@ -75,8 +79,10 @@ class RemoteRows:
         asked = [(part, slices) for part in self._other_parts() for slices in self._slices(part)]
         calls: list[tuple[Peer, Any]] = []
         try:
-            # Takes the memory for a piece from --work-memory before the first row comes.
-            room = _engine.work_ids(_PIECE_BYTES // _ID_BYTES) if asked else None
+            # Takes the memory for a piece from --work-memory before the first row comes: once for
+            # the message, and once for the bytes in it.
+            piece = max(_PIECE_BYTES, longest_row(self._dataset))
+            room = _engine.work_ids(2 * piece // _ID_BYTES) if asked else None
             calls += (self._start(part, slices) for part, slices in asked)
             meanwhile()
             for planned in self._planned:
@@ -115,19 +121,33 @@ class RemoteRows:
             yield slices
 
     def _start(self, part: int, slices: list[_Slice]) -> tuple[Peer, Any]:
-        peer = self._peers.wait_for(self._dataset, part)
+        while True:
+            peer = self._peers.wait_for(self._dataset, part)
+            request = self._request(peer, part, slices)
+            try:
+                call = peer.stub.ReadRows(request, metadata=self._peers.metadata())
+            except ValueError as error:  # the directory has just closed the channel
+                _note_waiting(f"part {part} at {peer.address}: {line_text(str(error), 500)}")
+                self._peers.failed(peer)
+                _engine.check_stopped()
+                continue
+            try:
+                self._watch.watch(call)
+            except BaseException:
+                call.cancel()
+                raise
+            return peer, call
+
+    def _request(self, peer: Peer, part: int, slices: list[_Slice]) -> pb.ReadRowsRequest:
         shard = self._dataset.shard
         assert shard is not None
-        request = pb.ReadRowsRequest(
+        return pb.ReadRowsRequest(
             dataset=peer.dataset,
             expected_fingerprint=self._dataset.fingerprint,
             shard=pb.Shard(part=part, parts=shard.parts),
             sampler_version=_engine.SAMPLER_VERSION,
             rows=[pb.RowsOfColumn(column=s.planned.key, ids=s.ids) for s in slices],
         )
-        call = peer.stub.ReadRows(request, metadata=self._peers.metadata())
-        self._watch.watch(call)
-        return peer, call
 
     def _receive(self, part: int, slices: list[_Slice], started: tuple[Peer, Any]) -> None:
         """Receives all rows of a call; repeats a call that fails until the request ends."""
@@ -156,10 +176,12 @@ class RemoteRows:
         """Raises PeerFailed if it is of no use to repeat the call."""
         code, details = error.code().name, line_text(str(error.details()), 500)
         text = f"part {part} at {peer.address}: {code}: {details}"
-        if code not in _TRANSIENT and code not in _CHANGED:
+        repeatable = code in (_BUSY, *_TRANSIENT, *_CHANGED)
+        if not repeatable or _TOO_LONG in details:
             raise PeerFailed(text) from None
         _note_waiting(text)
-        self._peers.failed(peer)
+        if code != _BUSY:
+            self._peers.failed(peer)
 
     def _take(self, part: int, slices: list[_Slice], call: Any) -> None:
         """Puts rows in their places as they arrive. Checks every answer and trusts none."""

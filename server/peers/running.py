@@ -55,17 +55,19 @@ class StopWatch:
         self._thread: threading.Thread | None = None
 
     def watch(self, call: Any) -> None:
-        """Watches `call`, a gRPC call for the request of this thread, until forget()."""
+        """Watches `call`, a gRPC call for the request of this thread, until forget(). Raises
+        RuntimeError, and watches nothing, if no thread can be started."""
         running = current()
         if running is None:
             return
         with self._condition:
-            self._watched[call] = running
             if self._thread is None:
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._work, name="graphzero-stop-watch", daemon=True
                 )
-                self._thread.start()
+                thread.start()  # may raise; then the next call tries again
+                self._thread = thread
+            self._watched[call] = running
             self._condition.notify()
 
     def forget(self, call: Any) -> None:

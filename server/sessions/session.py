@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from graphzero.base.text import line_text, size_text
+from graphzero.base.text import counted_text, line_text, size_text
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import ProtocolViolation, RequestCancelled
@@ -197,9 +197,10 @@ def log_closed(session: TrainerSession) -> None:
     """Logs the end of a session, with its totals."""
     counts, seconds, waited_s = session.counts, session.age_s, session.counts.waited_us / 1e6
     log.info(
-        "session %d closed after %d requests of %s: %d failed, %s in %.1f s, %.1f s of them waited",
+        "session %d closed after %s of %s: %d failed, %s in %.1f s, of which the trainer waited "
+        "%.1f s",
         session.id,
-        counts.requests,
+        counted_text(counts.requests, "request"),
         session.client_name or "an unnamed trainer",
         counts.failed,
         size_text(counts.result_bytes),

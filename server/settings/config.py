@@ -5,7 +5,6 @@ deploy/graphzero.toml is the annotated example and the manual.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -14,6 +13,7 @@ from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.base.memory_division import MemoryDivision, divide_available_memory
+from graphzero.commands.parser import CommandParser
 from graphzero.files.column_io import ColumnIo
 from graphzero.files.topology_io import TopologyIo
 from graphzero.server.metrics.requests import SLOW_S
@@ -89,9 +89,9 @@ class PeerConfig:
     peers: tuple[HostPort, ...] = ()
     peer_root_certificate: Path | None = None
 
-    def certificate(self) -> bytes | None:
+    def certificate(self, *, sends_token: bool) -> bytes | None:
         """The root certificate that peers are checked by. Raises OSError, and InputError if one is
-        needed and none is given."""
+        needed and none is given. `sends_token`: whether calls to peers have a token."""
         if self.peer_root_certificate is not None:
             return self.peer_root_certificate.read_bytes()
         beyond = [str(peer) for peer in self.peers if not peer.is_loopback]
@@ -99,6 +99,13 @@ class PeerConfig:
             raise InputError(
                 f"--peers: found {beyond[0]}, which is not this machine, and no "
                 "--peer-root-certificate FILE to check it by: rows travel over TLS"
+            )
+        if self.peers and sends_token:
+            raise InputError(
+                f"--peers: found {self.peers[0]} and a token (--token-file), and no "
+                "--peer-root-certificate FILE to check the peer by: the token would go to whoever "
+                "holds that port; give that option, and TLS to the peers (--tls-certificate, "
+                "--tls-key), or leave the token out"
             )
         return None
 
@@ -121,17 +128,21 @@ def parse_command_line(
     argv: Sequence[str] | None = None, environment: Mapping[str, str] = os.environ
 ) -> Config:
     """Raises InputError for values that make no sense; argparse exits for unknown options."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="graphzero-server",
         description="Serve batches of a graph dataset to trainers on this machine.",
         epilog="Every option can also be an environment variable (GRAPHZERO_SHM_LIMIT=4G) or stand "
         "in the file of --config. The command line wins over the environment, and that over the "
         "file.",
     )
+    parser.add_argument("directory", nargs="?", metavar="DIR", help="the same as --data DIR")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with these options")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     add_to(parser)
     args = parser.parse_args(argv)
+    if args.directory is not None and args.data is not None:
+        parser.error(f"found {args.directory!r} and --data {args.data!r}, expected one of them")
+    args.data = args.directory if args.data is None else args.data
     if args.version:
         from graphzero.base.version import __version__
 

@@ -110,12 +110,12 @@ OPTIONS: dict[str, Option] = {
     "listen": Option(
         _text,
         "HOST:PORT",
-        "HOST:PORT to listen on as well; other hosts than loopback need TLS and token",
+        "also listen on TCP; any address but loopback needs TLS and a token",
     ),
     "http": Option(
         _text,
         "HOST:PORT",
-        "HOST:PORT for a page, /metrics, /livez and /readyz; as --listen, off unless given",
+        "serve a status page, /metrics, /livez and /readyz at this address (default: off)",
     ),
     "tls-certificate": Option(_path, "PATH", "PEM file for --listen and --http; needs --tls-key"),
     "tls-key": Option(_path, "PATH", "PEM file for both, for the daemon's user alone"),
@@ -159,8 +159,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "warm": _one_of(
         WARM_MODES,
-        "what to read into memory at start: all files that fit, of graphs that do not where rows "
-        "begin, and hot rows into the row cache (default); topology only; or none",
+        "what to read into memory at start. all (default): every file that fits; of a graph that "
+        "does not fit, its index; and the hottest rows into the row cache. topology: graphs only. "
+        "none: nothing",
     ),
     "feature-io": _one_of(
         get_args(ColumnIo), "how feature rows are read: auto (default), mapped, cached or direct"

@@ -54,7 +54,10 @@ def test_the_same_in_words_of_a_generated_dataset() -> None:
     done = run_graphzero("bench", "--seconds", "0.3")
     assert done.returncode == 0, done.stderr
     assert "200,000 nodes" in done.stdout
-    assert "Limited by the " in done.stdout
+    assert "Limited by " in done.stdout
+    assert "Limited by the copying" not in done.stdout
+    assert "/s read from the disk)" in " ".join(done.stdout.split())
+    assert "measuring: starting a daemon\n" in done.stderr
     assert "\n  - " in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
 
@@ -149,6 +152,17 @@ def test_the_limit_is_read_off_the_numbers(changes: dict[str, float], cause: str
     limit = limit_of(replace(NUMBERS, served=(replace(SERVED, **changes),)))  # type: ignore[arg-type]
     assert limit.cause == cause
     assert limit.do
+
+
+@pytest.mark.parametrize(("memory", "advised"), [(6e9, False), (1.2e9, True)])
+def test_faster_memory_is_advised_only_where_copying_comes_near_to_it(
+    memory: float, advised: bool
+) -> None:
+    copying = replace(SERVED, gathering_ms=15.0, busy=0.95)  # copies 1 GB/s
+    rates = replace(NUMBERS.memory, gather_all=memory)
+    limit = limit_of(replace(NUMBERS, memory=rates, served=(copying,)))
+    assert limit.cause == "copying"
+    assert any("memory channels" in text for text in limit.do) == advised
 
 
 def test_the_faster_of_one_and_two_trainers_counts() -> None:

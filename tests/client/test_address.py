@@ -13,6 +13,7 @@ from typing import Any
 import graphzero as gz
 import pytest
 from graphzero.client.address import find_address
+from graphzero.client.connect import ConnectOptions
 from graphzero.client.files import open_visible
 from graphzero.client.portable_client import client_of
 from graphzero.transport.runtime_dir import default_socket, private_directory, socket_for_data
@@ -38,6 +39,7 @@ def listening(runtime_directory: Path) -> Iterator[Path]:
         ("unix:///run/gz.sock", "unix:/run/gz.sock"),
         ("/run/gz.sock", "unix:/run/gz.sock"),
         (Path("/run/gz.sock"), "unix:/run/gz.sock"),
+        ("/run/a:b.sock", "unix:/run/a:b.sock"),
         ("localhost:7777", "localhost:7777"),
         ("[::1]:7777", "[::1]:7777"),
     ],
@@ -49,7 +51,6 @@ def test_address_syntax(given: str, target: str) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        "gz.sock",
         "unix:gz.sock",
         "host:",
         ":7777",
@@ -63,6 +64,29 @@ def test_address_syntax(given: str, target: str) -> None:
 def test_other_syntax_is_an_error_that_shows_it(given: str) -> None:
     with pytest.raises(ValueError, match="address"):
         find_address(given)
+
+
+def test_an_address_without_a_colon_is_a_path_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_address("gz.sock").target == f"unix:{tmp_path}/gz.sock"
+    assert find_address(Path("run/gz.sock")).target == f"unix:{tmp_path}/run/gz.sock"
+    with pytest.raises(gz.ServerUnavailable, match=f"no daemon at {tmp_path}/gz.sock"):
+        gz.connect("gz.sock")
+    options = ConnectOptions("gz.sock")
+    monkeypatch.chdir("/")
+    assert options.find().target == f"unix:{tmp_path}/gz.sock"  # also after another chdir()
+
+
+def test_adapters_take_the_relative_path_of_a_socket(
+    listening: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(listening.parent)
+    connected = []
+    monkeypatch.setattr("graphzero.client.portable_client.connect", connected.append)
+    client_of(listening.name)
+    assert connected == [listening.name]
 
 
 def test_a_directory_as_address_names_the_argument_for_it(tmp_path: Path) -> None:

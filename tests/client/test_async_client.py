@@ -20,6 +20,8 @@ from daemon_watch import Watch
 from gate import Gate
 from waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.slow
+
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3]
 

@@ -105,6 +105,14 @@ def test_repr_shows_the_shapes(client: gz.Client) -> None:
     assert f"x=[{len(batch.n_id)}, 16]" in shown
 
 
+def test_a_batch_lists_its_tensors_and_counts_its_nodes_and_edges(client: gz.Client) -> None:
+    batch = draw(client)
+    assert {"x", "y", "n_id", "edge_index", "to_pyg"} <= set(dir(batch))
+    assert (batch.num_nodes, batch.num_edges) == (len(batch.n_id), batch.edge_index.shape[1])
+    batch.release()
+    assert "x" not in dir(batch)
+
+
 def test_tensors_outlive_batch_client_and_daemon(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import graphzero as gz
 import grpc
@@ -35,6 +36,17 @@ def test_every_exception_is_public_and_documented_in_the_tree() -> None:
             assert getattr(gz, name) is kind
             assert issubclass(kind, gz.GraphZeroError)
             assert name in (errors.__doc__ or "")
+
+
+def test_public_exceptions_are_shown_and_pickled_as_the_package_s() -> None:
+    public = [getattr(gz, name) for name in gz.__all__]
+    kinds = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert gz.FormatError in kinds
+    for kind in kinds:
+        assert kind.__module__ == "graphzero"
+        copy = pickle.loads(pickle.dumps(kind("what went wrong")))
+        assert type(copy) is kind
+        assert str(copy) == "what went wrong"
 
 
 @pytest.mark.parametrize(("kind", "base"), BUILT_IN.items())

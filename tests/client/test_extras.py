@@ -33,7 +33,7 @@ def run_without(names: list[str], program: str) -> subprocess.CompletedProcess[s
 def test_a_missing_extra_is_named(hidden: list[str], program: str, extra: str) -> None:
     done = run_without(hidden, program)
     assert done.returncode == 1
-    assert f"pip install graphzero-server[{extra}]" in done.stderr
+    assert f'pip install "graphzero-server[{extra}]"' in done.stderr
 
 
 def test_the_client_needs_no_extra() -> None:

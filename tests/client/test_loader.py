@@ -150,7 +150,7 @@ def test_ranks_draw_differently(client: gz.Client) -> None:
 
 def test_fewer_seeds_than_ranks_is_an_error(client: gz.Client) -> None:
     with pytest.raises(ValueError, match="2 seeds for 3 ranks"):
-        client.loader([1, 2], FANOUT, 8, world_size=3)
+        client.loader([1, 2], FANOUT, 8, rank=0, world_size=3)
 
 
 def test_drop_last_leaves_out_what_does_not_fill_a_batch_everywhere(client: gz.Client) -> None:
@@ -197,8 +197,42 @@ def test_a_batch_sampler_is_told_the_epoch(client: gz.Client) -> None:
 
 
 def test_batch_size_is_needed_without_a_batch_sampler(client: gz.Client) -> None:
-    with pytest.raises(ValueError, match="batch_size is missing"):
+    with pytest.raises(ValueError, match=r"batch_size is missing: give .* batch_size=1024"):
         client.loader(None, FANOUT)
+
+
+def test_a_loader_shows_what_it_goes_through(client: gz.Client) -> None:
+    cases = [
+        (
+            client.loader("train", FANOUT, 32, rank=1, world_size=2),
+            "Loader('train' of 'small': 667 seeds, 11 batches of 32, fanout [3, 2], rank 1 of 2)",
+        ),
+        (
+            client.loader(None, [5], 1024),
+            "Loader('small': 2,000 seeds, 2 batches of 1024, fanout [5], rank 0 of 1)",
+        ),
+        (
+            client.loader([1, 2], [5], 8),
+            "Loader('small': 2 seeds, 1 batch of 8, fanout [5], rank 0 of 1)",
+        ),
+        (
+            client.link_loader([[1, 2], [3, 4]], [5], 1),
+            "Loader('small': 2 links, 2 batches of 1, fanout [5], rank 0 of 1)",
+        ),
+        (
+            client.loader(None, [5], batch_sampler=iter([[1]])),
+            "Loader('small': batches of a batch_sampler, fanout [5], rank 0 of 1)",
+        ),
+    ]
+    assert [repr(loader) for loader, _ in cases] == [text for _, text in cases]
+
+
+def test_an_argument_that_loaders_do_not_have_names_the_client_s_method(client: gz.Client) -> None:
+    unknown = "got an unexpected keyword argument 'num_workers'"
+    with pytest.raises(TypeError, match=rf"^Client\.loader\(\) {unknown}"):
+        client.loader("train", FANOUT, 8, num_workers=4)
+    with pytest.raises(TypeError, match=rf"^Client\.link_loader\(\) {unknown}"):
+        client.link_loader(None, FANOUT, 8, num_workers=4)
 
 
 @pytest.mark.parametrize("prefetch", [0, 1, 4, 9])

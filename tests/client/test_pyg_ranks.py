@@ -79,7 +79,12 @@ def test_auto_reads_the_environment(client: gz.Client, monkeypatch: pytest.Monke
 def test_what_a_rank_cannot_go_with_is_named(client: gz.Client) -> None:
     with pytest.raises(ValueError, match="rank and generator exclude each other"):
         nodes(client, 0, generator=torch.Generator())
-    with pytest.raises(ValueError, match="world_size is 2 without rank"):
-        nodes(client, None)
+    for make in (nodes, links):
+        with pytest.raises(
+            ValueError, match="world_size is 2, but rank is missing: give rank=0 to 1"
+        ):
+            make(client, None)
+        with pytest.raises(ValueError, match="rank is 1, but world_size is missing: give both"):
+            make(client, 1, None)
     with pytest.raises(ValueError, match="no rank: its epochs follow from torch"):
         NeighborLoader(client, [3], batch_size=8).set_epoch(1)

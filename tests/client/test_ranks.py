@@ -39,7 +39,8 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_reads_torchrun_s_environment() -> None:
     assert place_of("auto", None) == Place(1, 3, found=True)
     assert place_of("auto", 3) == Place(1, 3, found=True)
-    assert place_of(0, None) == Place(0, 1)  # who gives a rank is not asked
+    assert place_of(0, 1) == Place(0, 1)  # who gives a rank is not asked
+    assert place_of(None, None) == Place(0, 1)
 
 
 @pytest.mark.usefixtures("nobody")
@@ -51,6 +52,31 @@ def test_auto_without_a_launcher_is_one_process() -> None:
 def test_another_world_size_beside_auto_is_an_error() -> None:
     with pytest.raises(ValueError, match='world_size is 2, but rank="auto" finds 3 ranks'):
         place_of("auto", 2)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (
+            {"world_size": 2},
+            'world_size is 2, but rank is missing: give rank=0 to 1, or rank="auto"',
+        ),
+        ({"world_size": 1}, 'world_size is 1, but rank is missing: give rank=0, or rank="auto"'),
+        ({"rank": 1}, 'rank is 1, but world_size is missing: give both, or rank="auto"'),
+        ({"rank": 0}, 'rank is 0, but world_size is missing: give both, or rank="auto"'),
+    ],
+)
+def test_loaders_refuse_a_rank_or_a_world_size_alone(
+    client: gz.Client, place: dict[str, int], message: str
+) -> None:
+    links = [[1, 2], [3, 4]]
+    for make in (
+        lambda: client.loader(range(20), [2], 8, **place),
+        lambda: client.link_loader(links, [2], 8, **place),
+        lambda: BatchDataset(client, range(20), [2], 8, **place),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
 
 
 @pytest.mark.parametrize(
@@ -170,7 +196,8 @@ def test_a_state_of_other_ranks_in_the_middle_is_an_error_or_leaves_the_rest_out
     client: gz.Client,
 ) -> None:
     def make(world_size: int) -> gz.Loader:
-        return client.loader(range(90), FANOUT, 8, shuffle=True, seed=4, world_size=world_size)
+        place = {"rank": 0, "world_size": world_size}
+        return client.loader(range(90), FANOUT, 8, shuffle=True, seed=4, **place)
 
     saved = make(2)
     next(iter(saved))

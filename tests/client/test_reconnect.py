@@ -22,7 +22,9 @@ import pytest
 import torch
 from contents import batch_contents
 from daemon_process import DaemonProcess
+from graphzero.client.address import Address
 from graphzero.client.session import Session
+from graphzero.client.unavailable import went_away
 from graphzero.files.publish import new_dataset
 from waiting import wait_until
 
@@ -90,7 +92,7 @@ def test_the_daemon_s_death_is_one_sentence_with_the_remedy(mortal: DaemonProces
         batches = iter(loader)
         mortal.kill()
         while_asked = told(lambda: future.result(60))
-        assert f"the daemon at {mortal.address} went away" in while_asked
+        assert f"the daemon at {mortal.address} ended unexpectedly (" in while_asked
         while_not = told(lambda: client.sample(range(50), FANOUT))
         assert f"no daemon answers at {mortal.address} (Connection refused)" in while_not
         for text in (while_asked, while_not, told(lambda: next(batches))):
@@ -99,11 +101,51 @@ def test_the_daemon_s_death_is_one_sentence_with_the_remedy(mortal: DaemonProces
         assert "retry" not in told(lambda: gz.connect(mortal.address))
 
 
-def test_with_retry_it_is_told_how_long_nobody_came(mortal: DaemonProcess) -> None:
+def test_a_daemon_that_was_stopped_is_told_from_one_that_failed(mortal: DaemonProcess) -> None:
+    with gz.connect(mortal.address) as client:
+        session = client._pool.direct()._session
+        assert session is not None
+        mortal.stop()
+        session._receiver.join(60)
+        assert str(session.ended) == f"the daemon at {mortal.address} was stopped"
+    address = Address("127.0.0.1:7000")
+    assert str(went_away(address, "Cancelling all calls")) == f"the daemon at {address} was stopped"
+    broken = "ended unexpectedly, or the connection to it broke (Broken pipe)"
+    assert str(went_away(address, "Broken pipe")) == f"the daemon at {address} {broken}"
+
+
+def test_with_retry_it_is_told_how_long_nobody_came(
+    mortal: DaemonProcess, caplog: pytest.LogCaptureFixture
+) -> None:
     with gz.connect(mortal.address, retry=True, retry_timeout=0.2) as client:
+        loader = client.loader(None, FANOUT, 500)
         mortal.kill()
-        with pytest.raises(gz.ServerUnavailable, match=r"no other one came within 0\.2 s"):
+        vain = (
+            f"the daemon at {mortal.address} did not come back within 0.2 s (retry_timeout); "
+            "start it with: graphzero-server --data DIR"
+        )
+        for call in (lambda: client.sample(range(50), FANOUT), lambda: next(iter(loader))):
+            with pytest.raises(gz.ServerUnavailable) as caught:
+                call()
+            assert str(caught.value) == vain
+    assert caplog.messages == [
+        f"the daemon at {mortal.address} went away; waiting up to 0.2 s for it to come back "
+        "(retry_timeout)"
+    ]
+
+
+def test_with_retry_a_daemon_that_goes_away_again_is_told_again(
+    mortal: DaemonProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    with gz.connect(mortal.address, retry=True) as client:
+        for times in (1, 2):
+            mortal.kill()
+            restart = threading.Timer(0.1, mortal.start)
+            restart.start()
             client.sample(range(50), FANOUT)
+            restart.join()
+            assert len(caplog.messages) == times
+            assert "waiting up to 60 s for it to come back" in caplog.text
 
 
 def test_requests_in_flight_fail_with_the_daemon(mortal: DaemonProcess) -> None:

@@ -199,6 +199,16 @@ def test_repr_shows_the_shapes() -> None:
     assert "(user, likes, user)={edge_index=[2, 0]}" in shown
 
 
+def test_a_batch_lists_its_fields() -> None:
+    batch = make()
+    assert {"x_dict", "n_id_dict", "edge_index_dict", "rating_dict", "to_pyg"} <= set(dir(batch))
+    assert {"n_id", "x", "year", "num_nodes"} <= set(dir(batch["movie"]))
+    assert {"edge_index", "e_id", "rating", "num_edges"} <= set(dir(batch[RATES]))
+    batch.release()
+    assert "x_dict" not in dir(batch)
+    assert "x" not in dir(batch["movie"])
+
+
 def test_a_result_of_another_schema_is_refused() -> None:
     with pytest.raises(KeyError, match="tensors of film"):
         make({"film/n_id": np.arange(2)})

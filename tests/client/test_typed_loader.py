@@ -22,6 +22,8 @@ from graphzero.torch import BatchDataset
 from typed_dataset import RATES, TypedData, write_typed_dataset
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FANOUT = [3, 2]
 MIXED = {"user": "train", "movie": "train_mask"}
 

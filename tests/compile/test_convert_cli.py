@@ -24,6 +24,7 @@ from commands import hold_graphzero, run_graphzero
 from contents import names
 from graphzero.base import progress
 from graphzero.base.progress import JobProgress
+from graphzero.commands.convert_report import print_work
 from waiting import DEADLINE_S
 
 
@@ -50,6 +51,55 @@ def test_a_dataset_is_made_and_described(tmp_path: Path, edges: Path) -> None:
     assert run("--quiet", "--edges", edges, "--out", tmp_path / "q").stdout == ""
 
 
+def test_shapes_are_told_as_batches_have_them_and_one_is_no_plural(
+    tmp_path: Path, edges: Path
+) -> None:
+    (tmp_path / "y.csv").write_text("0,1\n1,0\n")
+    (tmp_path / "train.csv").write_text("0\n2\n")
+    np.save(tmp_path / "z.npy", np.ones((3, 1), np.float32))
+    done = run(
+        "--edges", edges, "--column", f"y={tmp_path / 'y.csv'}:int64", "--fill", "0",
+        "--column", f"z={tmp_path / 'z.npy'}", "--split", f"train={tmp_path / 'train.csv'}",
+        "--out", tmp_path / "ds",
+    )  # fmt: skip
+    assert done.stdout.splitlines()[1:4] == [
+        "  y: 3 int64, 1 row filled",
+        "  z: 3 x 1 float32",
+        "  train: 2 node ids",
+    ]
+    assert gz.FeatureStore(tmp_path / "ds" / "y.gd").shape == (3,)
+
+
+def test_a_rate_needs_an_input_of_some_size(
+    tmp_path: Path, edges: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = gz.import_files(edges, tmp_path / "ds")
+    print_work(report._replace(input_bytes=(1 << 20) - 1, seconds=2.0))
+    assert capsys.readouterr().out.endswith(" in 2.0 s\n")
+    print_work(report._replace(input_bytes=1 << 20, seconds=2.0))
+    assert capsys.readouterr().out.endswith(" in 2.0 s (512.0 KiB/s)\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("10,20\n20,30\n", [], "28 of 31 node ids occur in no edge; --relabel numbers only those"),
+        ("10,20\n20,30\n", ["--relabel"], ""),
+        ("10,20\n20,30\n", ["--num-nodes", "31"], ""),
+        ("10,20\n20,30\n", ["--direction", "in"], ""),
+        ("10,20\n20,30\n", ["--column", "x={}/x.npy"], ""),
+        ("0,1\n1,5\n", [], ""),
+    ],
+)
+def test_ids_with_gaps_are_told(tmp_path: Path, text: str, options: list[str], told: str) -> None:
+    (tmp_path / "e.csv").write_text(text)
+    np.save(tmp_path / "x.npy", np.ones(31, np.float32))
+    given = [option.replace("{}", str(tmp_path)) for option in options]
+    done = run("--edges", tmp_path / "e.csv", *given, "--out", tmp_path / "ds")
+    assert done.returncode == 0
+    assert f"note: e.csv: {told}" in done.stdout if told else "occur in no edge" not in done.stdout
+
+
 def test_graphzero_0_2_files_become_a_dataset(tmp_path: Path) -> None:
     out = tmp_path / "ds"
     files = [golden.DIRECTORY / name for name in ("graphzero02.gl", "graphzero02.gd")]
@@ -67,7 +117,7 @@ def test_skipped_lines_are_reported_on_stderr(tmp_path: Path) -> None:
     done = run("--edges", bad, "--on-error", "skip", "--out", tmp_path / "ds")
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "skipped 2 bad lines, the first:",
+        "skipped 2 bad lines:",
         f'  {bad} line 2: found source "x", expected an integer id; --relabel takes texts: "x,2"',
         f'  {bad} line 4: expected 2 columns, found 1: "1"',
     ]
@@ -134,9 +184,10 @@ ERRORS = [
     pytest.param(
         ["{}/edges.csv"],
         "{}/edges.csv: expected a folder, .gl or .gd; text, tables and arrays go to --edges and "
-        "--column",
+        "--column; try: graphzero convert --edges {}/edges.csv --out DIR\n",
         id="text-without-option",
     ),
+    pytest.param(["{}/gone"], "{}/gone: No such file or directory\n", id="missing-folder"),
     pytest.param(
         ["--edges", "{}/\udcff.csv"],
         "found '{}/\\udcff.csv', expected valid UTF-8",

@@ -213,7 +213,7 @@ def test_the_command_takes_presets_and_files(tmp_path: Path) -> None:
         "generate", "--schema", "shop", "--scale", "0.001", "--seed", "1", tmp_path / "a"
     )
     assert done.returncode == 0, done.stderr
-    assert "a: 620 nodes, " in done.stdout
+    assert "a: 620 nodes of 3 types, " in done.stdout
     (tmp_path / "s.toml").write_text(
         """
         [types.a]

@@ -52,7 +52,7 @@ def test_a_dataset_that_fits_is_fine_and_untouched(dataset: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "fits into memory" in done.stdout
     assert "rows/s at random" in done.stdout
-    assert "small is read: mapped: graph.gl" in done.stdout
+    assert "reading small: graph.gl from the mapping" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert {path: path.stat().st_mtime_ns for path in dataset.rglob("*")} == before
 
@@ -89,7 +89,7 @@ def test_a_dataset_larger_than_memory_gets_advice_with_measured_rates(
     rates = re.search(r"([\d.]+ ?[kM]?) rows/s instead of ([\d.]+ ?[kM]?) ", fit.brings)
     assert rates is not None
     assert rates[2] in of(findings, "disk").found  # the same measurement
-    assert "direct: x" in of(findings, "large is read").found
+    assert "x around the page cache" in of(findings, "reading large").found
 
 
 def test_columns_read_from_disk_are_told_about_half_precision_and_alignment(
@@ -123,7 +123,7 @@ def test_a_damaged_dataset_is_a_problem_and_the_others_are_looked_at(
     found = examine(tmp_path, code=1)
     assert found["bad"]["level"] == "problem"
     assert "graphzero verify" in found["bad"]["do"]
-    assert "good is read" in found
+    assert "reading good" in found
 
 
 def test_a_disk_that_gives_nothing_back_is_a_problem(dataset: Path) -> None:

@@ -97,12 +97,19 @@ def test_a_line_without_a_time_is_an_error_or_skipped(tmp_path: Path) -> None:
     assert neighbours_at(tmp_path / "out", 1, 9) == {0, 3}
 
 
+def test_one_bad_date_among_dates_is_named_with_its_line(tmp_path: Path) -> None:
+    edges = write(tmp_path / "edges.csv", "u,v,at\n0,1,2013-01-31\n2,1,yesterday\n3,1,2013-02-01\n")
+    place = r"edges\.csv line 3: column 'at': found \"yesterday\", expected a date such as 2013"
+    with pytest.raises(gz.InputError, match=place):
+        gz.import_files(edges, tmp_path / "out", source="u", target="v", time="at")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--time", "wen"), "found no column 'wen'.*did you mean 'when'"),
         (("--time-unit", "s"), "found --time-unit, expected --time COLUMN"),
-        (("--time", "caller"), "found texts, expected integers or dates as times"),
+        (("--time", "caller"), "line 2: column 'caller': found \"ann\", expected a date such as"),
     ],
 )
 def test_what_cannot_be_times_is_named(

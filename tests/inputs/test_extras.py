@@ -31,7 +31,7 @@ sys.exit(main({arguments!r}))"""
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
     )
-    install = f"pip install graphzero-server[{extra}]"
+    install = f'pip install "graphzero-server[{extra}]" (in a checkout: pip install ".[{extra}]")'
     expected = f"graphzero convert: error: {message}; install it with: {install}\n"
     assert (done.returncode, done.stderr) == (1, expected)
     assert not (tmp_path / "ds").exists()

@@ -66,7 +66,7 @@ def test_the_text_layout_of_ogb(tmp_path: Path, ogb_text: Path, small: SmallGrap
     splits = write_splits(ogb_text)
     done = convert(ogb_text, "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "y: 500 x 1 int64, missing 3 (replaced)" in done.stdout
+    assert "y: 500 int64, missing 3 (replaced)" in done.stdout
     check(tmp_path / "ds", small, splits)
     assert column(tmp_path / "ds", "node_year")[9] == 1509
     edge_attr = gz.FeatureStore(tmp_path / "ds/edge_attr.gd")

@@ -71,7 +71,7 @@ def test_text_edges_with_columns_and_splits(tmp_path: Path) -> None:
     assert column(tmp_path / "ds", "age").tolist() == [3, 2, 1, 4, 7]
     assert column(tmp_path / "ds", "train").tolist() == [4, 0]
     assert gz.Graph(tmp_path / "ds").has_weights
-    assert "note: e.tsv: its ids are texts" in done.stdout
+    assert "note: e.tsv: ids are text" in done.stdout
 
 
 def test_integers_taken_as_texts(tmp_path: Path) -> None:

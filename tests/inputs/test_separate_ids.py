@@ -42,8 +42,8 @@ def test_an_overlap_is_told(tmp_path: Path, ratings: Path) -> None:
     done = convert("--edges", ratings, *ENDS, "--relabel", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr) == (0, "")
     assert (
-        f"note: {ratings.name}: 3 of 6 ids are in 'user' and in 'item', and taken as the same "
-        "nodes; if these are two kinds of things, --separate-ids keeps them apart" in done.stdout
+        f"note: {ratings.name}: 3 of 6 ids occur both as 'user' and as 'item' and are one node "
+        "each; if sources and targets are different things, use --separate-ids\n" in done.stdout
     )
     assert gz.Graph(tmp_path / "ds").num_nodes == 6
 
@@ -51,7 +51,7 @@ def test_an_overlap_is_told(tmp_path: Path, ratings: Path) -> None:
 def test_nothing_is_told_without_an_overlap(tmp_path: Path) -> None:
     table = save(tmp_path, "csv", {"user": ["u1", "u2"], "item": ["i1", "i1"]}, "r")
     report = gz.import_files(table, tmp_path / "ds", source="user", target="item", relabel=True)
-    assert report.notes == ("r.csv: its ids are texts",)
+    assert report.notes == ("r.csv: ids are text",)
 
 
 def test_sides_are_kept_apart(tmp_path: Path, ratings: Path) -> None:

@@ -43,7 +43,7 @@ def test_ids_of_skipped_lines_are_no_nodes(tmp_path: Path, threads: int) -> None
     )  # fmt: skip
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "skipped 4 bad lines, the first:",
+        "skipped 4 bad lines:",
         f'  {edges} line 18: found weight "many", expected a finite number >= 0: "ghost,many,n1"',
         f'  {edges} line 20006: expected 3 columns, found 2: "phantom,1"',
         f'  {edges} line 20007: found an empty id: ",1,spirit"',

@@ -161,7 +161,7 @@ def test_integers_that_float32_rounds_are_told(tmp_path: Path, edges: Path) -> N
         done = convert(
             "--edges", edges, "--nodes", people, "--columns", "x=a,b", "--out", tmp_path / kind
         )
-        assert "1 integers rounded (type float64 holds them" in done.stdout
+        assert "1 integer rounded (type float64 holds them" in done.stdout
         report = gz.import_files(
             edges, tmp_path / f"{kind}64", columns={"x": people}, dtypes={"x": "float64"}
         )
@@ -188,7 +188,7 @@ def test_what_is_missing_is_filled_on_request(
     assert (done.returncode, done.stderr) == (0, "")
     rest = [-1, -1] if fill == "-1" else [37.5, 2]  # node 4 has no row
     assert column(tmp_path / "ds", "x").tolist() == [*expected, rest]
-    assert "1 rows filled, missing 2 in 'income' (replaced)" in done.stdout
+    assert "1 row filled, missing 2 in 'income' (replaced)" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,8 @@ def test_integers_with_gaps_name_row_and_column(
 ) -> None:
     table = {"id": [0, 1, 2, 3], "n": [5, None, 7, 8]}
     people = save(tmp_path, kind, table)
-    with pytest.raises(InputError, match=rf"people\.{kind}.*{place}: found .*--fill n=VALUE"):
+    hint = "--fill n=0 replaces it, n=n:float32 keeps it as NaN"
+    with pytest.raises(InputError, match=rf"people\.{kind}.*{place}: found .*; {hint}"):
         gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"n": ["n"]})
     gz.import_files(edges, tmp_path / "ds", nodes=people, columns={"n": ["n"]}, fill={"n": -7})
     assert column(tmp_path / "ds", "n").tolist() == [5, -7, 7, 8]

@@ -368,8 +368,8 @@ def test_a_mistake_in_a_table_of_edges_is_named(change: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ({}, "t.toml: tables: found None, expected a table of keys and values"),
-        ({"tables": {}}, "t.toml: found no table, expected [tables.NAME] for each of them"),
+        ({"tables": {}}, "t.toml: found no [tables.NAME], expected one for each table"),
+        ({}, "t.toml: found no [tables.NAME], expected one for each table"),
         ({"table": {}}, "t.toml: found key 'table', expected one of tables, time_unit, missing"),
         ({"tables": {"a": 1}}, "t.toml: tables.a: found 1, expected a table of keys and values"),
         (

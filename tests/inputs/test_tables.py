@@ -179,7 +179,7 @@ COLUMNS = [
     ({"id": [0, 1, 1], "v": [1, 2, 3]}, r"row 2: found node id 1 again, expected each id once"),
     ({"id": [0, 1, 7], "v": [1, 2, 3]}, r"row 2: found node id 7, expected an id below 3"),
     ({"v": [1, 2]}, r": found 2 rows, expected 3, one for each node"),
-    ({"v": [1, None, 3]}, r"column 'v' row 1: found null, expected a value; --fill v=VALUE"),
+    ({"v": [1, None, 3]}, r"column 'v' row 1: found null, expected a value; --fill v=0"),
     ({"v": [[1, 2], [3], [4, 5]]}, r"column 'v' row 1: found a list of 1 values, expected 2"),
     ({"v": ["a", "b", "c"], "w": [1, 2, 3]}, r"column 'v': found string beside other columns"),
     ({"id": [0, 1, 2]}, r": found no column beside 'id', expected values"),

@@ -19,6 +19,8 @@ from input_graphs import convert
 from pyarrow import parquet
 from typed_contents import TypedContents
 
+pytestmark = pytest.mark.slow
+
 Format = Literal["parquet", "npy"]
 FORMATS: list[Format] = ["parquet", "npy"]
 

@@ -218,9 +218,8 @@ def test_a_database_of_relbench(tmp_path: Path) -> None:
     assert "note: tasks/driver-dnf: left out, labels of a task are not of the database" in (
         done.stdout
     )
-    assert (
-        "results - driverId - drivers: 3 edges, back as rev_driverId, 1 references are empty"
-        in (done.stdout)
+    assert "results - driverId - drivers: 3 edges, back as rev_driverId, 1 reference is empty" in (
+        done.stdout
     )
 
 

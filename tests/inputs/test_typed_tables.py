@@ -141,10 +141,10 @@ def test_the_command_says_what_it_made_and_what_was_not_taken(tables: Path) -> N
     lines = [line.strip() for line in done.stdout.splitlines()]
     assert lines[0] == f"{tables / 'out'}: 10 nodes of 3 types, 8 edges of 2 relations"
     assert "flights: 4 nodes, times from 2013-01-01T10:00:00 to 2013-01-03T00:00:00" in lines
-    assert "y: 4 x 1 float32, missing 1 in 'delay' (NaN)" in lines
-    assert "splits: train 1, test 2, 1 rows without a label in none of them" in lines
+    assert "y: 4 float32, missing 1 in 'delay' (NaN)" in lines
+    assert "splits: train 1, test 2, 1 row without a label in none of them" in lines
     assert "flights - origin - airports: 4 edges, back as rev_origin" in lines
-    assert "maker: 3 x 1 int64, 2 categories" in lines
+    assert "maker: 3 int64, 2 categories" in lines
     assert "note: flights.csv: not taken: 'kind'" in lines
     assert "note: airports.csv: not taken: 'name'" in lines
     assert lines[-1].startswith("read ")
@@ -829,8 +829,8 @@ def test_missing_values_are_filled_on_request(tmp_path: Path) -> None:
         ),
         (
             {"features": {"b": "b"}},
-            "t column 'b' row 1: found null, expected a value; fill = VALUE gives one, type "
-            "float32 keeps it as NaN",
+            "t column 'b' row 1: found null, expected a value; fill = 0 replaces it, type = "
+            '"float32" keeps it as NaN',
         ),
         ({"features": ["c"]}, "t: found no column 'c', expected one of 'a', 'b', 'name', 'd'"),
         ({"key": "a"}, "t column 'a' row 0: found 0.5, expected an integer"),

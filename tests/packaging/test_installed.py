@@ -54,7 +54,7 @@ def test_every_module_imports(installed: Any, wheel: Path, tmp_path: Path) -> No
 def test_a_module_of_an_extra_names_it(installed: Any, module: str, tmp_path: Path) -> None:
     completed = installed.run("python", "-c", f"import {module}", cwd=tmp_path)
     assert completed.returncode == 1
-    assert f"pip install graphzero-server[{EXTRAS[module]}]" in completed.stderr
+    assert f'pip install "graphzero-server[{EXTRAS[module]}]"' in completed.stderr
 
 
 def test_every_public_name_resolves(installed: Any, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from graphzero.client.probe import open_calls
 from graphzero.proto import graphzero_pb2 as pb
 from sharded_daemons import deal, free_ports, start_parts
 from typed_dataset import write_typed_dataset
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -244,6 +245,17 @@ def test_tls_and_token_are_those_of_clients(
         start_daemon(parts[0], "--peers", "10.1.1.1:7171")
 
 
+def test_a_token_does_not_go_to_peers_that_cannot_be_checked(
+    start_daemon: Callable[..., Any], parts: list[Path], tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    access = ("--listen", "127.0.0.1:0", "--token-file", str(token))
+    with pytest.raises(RuntimeError, match="no --peer-root-certificate FILE to check the peer by"):
+        start_daemon(parts[0], *access, "--peers", "127.0.0.1:7171")
+
+
 def test_what_a_peer_asks_for_is_checked(
     start_daemon: Callable[..., Any], parts: list[Path]
 ) -> None:
@@ -269,8 +281,10 @@ def test_what_a_peer_asks_for_is_checked(
             ({"sampler_version": 99}, "FAILED_PRECONDITION"),
             ({"expected_fingerprint": b"another"}, "FAILED_PRECONDITION"),
             ({"dataset": "another"}, "NOT_FOUND"),
-            ({"rows": [x(column="z", ids=b"")]}, "NOT_FOUND"),
-            ({"rows": [x(column="train", ids=b"")]}, "INVALID_ARGUMENT"),
+            ({"rows": [x(column="z", ids=bytes(8))]}, "NOT_FOUND"),
+            ({"rows": [x(column="train", ids=bytes(8))]}, "INVALID_ARGUMENT"),
+            ({"rows": [x(column="x", ids=b"")]}, "INVALID_ARGUMENT"),
+            ({"rows": [x(column="x", ids=bytes(8))] * 100}, "INVALID_ARGUMENT"),
             ({"rows": [x(column="x", ids=b"1234567")]}, "INVALID_ARGUMENT"),
             ({"rows": [x(column="x", ids=np.array([7]).tobytes())]}, "INVALID_ARGUMENT"),
             ({"rows": [x(column="x", ids=np.array([-1]).tobytes())]}, "INVALID_ARGUMENT"),
@@ -279,6 +293,10 @@ def test_what_a_peer_asks_for_is_checked(
             with pytest.raises(grpc.RpcError) as failure:
                 list(stub.ReadRows(pb.ReadRowsRequest(**{**good, **change})))
             assert failure.value.code().name == code, change
+        # What would take the event loop long is refused before anything else is done with it.
+        long = pb.ReadRowsRequest(**{**good, "rows": [x(column="x")] * 400_000})
+        with pytest.raises(grpc.RpcError, match=r"found 400000 lists of rows, expected 1 to 2\d"):
+            list(stub.ReadRows(long))
         assert client.gather("x", range(100)).shape == (100, 16)
 
 
@@ -289,7 +307,8 @@ real = answers._answer
 def wrong(piece):
     rows = pb.ReadRowsResponse.FromString(real(piece)).rows
     kind = open(os.environ["KIND"]).read()
-    sent = {"short": rows[:-1], "long": rows + rows, "none": b"", "fewer": rows[:-64]}
+    sent = {"short": rows[:-1], "long": rows + rows, "none": b"", "fewer": rows[:-64],
+            "huge": bytes(8 << 20)}
     sent = sent.get(kind, rows)
     return pb.ReadRowsResponse(place=9 if kind == "other" else 0, rows=sent).SerializeToString()
 answers._answer = wrong
@@ -311,6 +330,46 @@ def test_a_wrong_peer_can_only_make_requests_fail(
             with pytest.raises(gz.ServerError, match=r"part 1 at .* sent a wrong answer"):
                 client.gather("x", range(7, 14))
             assert client.gather("x", range(7)).shape == (7, 16)
+
+
+def test_rows_longer_than_a_message_usually_may_be(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Two datasets of one daemon: the second needs longer messages than the first."""
+    for name, length in (("short", 4), ("long", 1_100_000)):
+        whole = tmp_path / name
+        gz.generate(whole, nodes=20, edges=60, dim=4, seed=1)
+        values = np.arange(20 * length, dtype=np.float32).reshape(20, length)
+        gz.write_features(whole / "wide.gd", values)
+        for number, part in enumerate(deal(whole, tmp_path / f"parts of {name}", 2, block_rows=1)):
+            part.rename(tmp_path / f"machine {number}-{name}")
+    machines = [tmp_path / f"machine {number}" for number in range(2)]
+    for number, machine in enumerate(machines):
+        machine.mkdir()
+        for name in ("short", "long"):
+            (tmp_path / f"machine {number}-{name}").rename(machine / name)
+    first, _ = start_parts(start_daemon, machines)
+    for name, length in (("short", 4), ("long", 1_100_000)):
+        with gz.connect(first.address, dataset=name) as client:
+            found = np.asarray(client.gather("wide", [1]))
+            expected = np.arange(length, 2 * length, dtype=np.float32)
+            assert np.array_equal(found, expected[np.newaxis])
+
+
+def test_a_message_beyond_the_limit_is_no_reason_to_ask_again(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    kind = tmp_path / "kind"
+    kind.write_text("huge")
+    one, two = deal(dataset, tmp_path / "parts", 2)
+    (port,) = free_ports(1)
+    start_daemon(two, "--listen", f"127.0.0.1:{port}", setup=HOSTILE, env={"KIND": str(kind)})
+    daemon = start_daemon(one, "--peers", f"127.0.0.1:{port}")
+    with (
+        gz.connect(daemon.address) as client,
+        pytest.raises(gz.ServerError, match=r"part 1 at .*: Received message larger than max"),
+    ):
+        client.gather("x", range(7, 14))
 
 
 def test_a_part_is_fetched_as_it_is(
@@ -418,3 +477,39 @@ def test_one_part_at_a_time_is_the_same(dataset: Path, tmp_path: Path) -> None:
     for part in range(2):
         deal(dataset, tmp_path / "single", 2, part=part)
     assert file_bytes(tmp_path / "all") == file_bytes(tmp_path / "single")
+
+
+# The daemon ends as soon as it is idle, but not before a file is there: it may start slowly.
+SOON = """
+import os
+from graphzero.transport.grpc_setup import import_grpc
+import_grpc()
+import graphzero.server.app as app
+app._HOUSEKEEPING_EVERY_S = 0.05
+real = app.Service.idle_seconds
+app.Service.idle_seconds = lambda self: real(self) if os.path.exists({file!r}) else 0.0
+"""
+
+
+def test_a_daemon_that_peers_use_is_not_idle(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    one, two = deal(dataset, tmp_path / "parts", 2)
+    (port,) = free_ports(1)
+    first = start_daemon(one, "--peers", f"127.0.0.1:{port}", "--row-cache", "0")
+    options = ("--listen", f"127.0.0.1:{port}", "--idle-exit", "3")
+    begin = tmp_path / "begin"
+    second = start_daemon(two, *options, setup=SOON.format(file=str(begin)))
+
+    def use_for(seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            assert client.gather("x", range(7, 14)).shape == (7, 16)
+
+    with gz.connect(first.address) as client:
+        use_for(3.5)
+        begin.touch()
+        use_for(1.0)
+        assert second.process.poll() is None
+        second.wait_for_output("no session for 3 s")
+        assert second.process.wait(DEADLINE_S) == 0

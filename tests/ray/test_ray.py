@@ -160,7 +160,7 @@ def test_a_daemon_and_an_actor_that_die_are_started_anew(machines: Any, daemons:
     class Trainer:
         def __init__(self) -> None:
             self._client = daemons.connect()
-            self._batches = iter(self._client.loader(range(200), rank=0, **ray_loop.LOADER))
+            self._batches = iter(self._client.loader(range(200), **ray_loop.LOADER))
 
         def draw(self, count: int) -> list[str]:
             return [ray_loop.digest(next(self._batches)) for _ in range(count)]

@@ -28,6 +28,52 @@ def test_in_edges_are_the_default(graph):
     assert sample.seed == 0
 
 
+def test_a_sample_shows_its_shapes_and_counts_its_nodes_and_edges(graph):
+    sample = graph.sample([2], [-1, -1], seed=0)
+    shapes = "n_id=[3], edge_index=[2, 3], e_id=[3], edge_weight=[3]"
+    assert repr(sample) == f"SampledSubgraph(batch_size=1, {shapes})"
+    assert (sample.num_nodes, sample.num_edges) == (3, 3)
+    links = graph.sample_links([0], [1], [1], seed=0)
+    assert repr(links).startswith("SampledLinks(batch_size=2, num_links=1, n_id=[2]")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "error", "message"),
+    [
+        (
+            "train",
+            ValueError,
+            "seeds is 'train', expected a list of node ids such as [42, 7]; names of splits go to "
+            "client.loader()",
+        ),
+        (5, ValueError, "seeds is 5, expected a list of node ids such as [5]"),
+        (torch.tensor(5), ValueError, "seeds is 5, expected a list of node ids such as [5]"),
+        ({1, 2}, ValueError, "seeds is {1, 2}, expected a list of node ids such as [42, 7]"),
+        (
+            torch.ones(5, dtype=torch.bool),
+            TypeError,
+            "seeds: found bool, expected integers; give mask.nonzero().flatten(), or the mask to "
+            "client.loader()",
+        ),
+        (
+            np.ones(5, bool),
+            TypeError,
+            "seeds: found bool, expected integers; give np.flatnonzero(mask), or the mask to "
+            "client.loader()",
+        ),
+    ],
+)
+def test_seeds_that_are_no_list_of_ids_say_what_to_give_instead(graph, seeds, error, message):
+    with pytest.raises(error) as caught:
+        graph.sample(seeds, [1])
+    assert str(caught.value) == message
+
+
+def test_starts_that_are_no_list_of_ids_say_what_to_give_instead(graph):
+    with pytest.raises(ValueError, match=r"starts is 5, expected a list of ids such as \[5\]$"):
+        graph.random_walk(5, 2)
+
+
 def test_out_edges_keep_source_and_target(graph):
     sample = graph.sample([0], [-1, -1], direction="out")
     source, target = sample.n_id[sample.edge_index]

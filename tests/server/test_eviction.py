@@ -39,7 +39,7 @@ def test_sessions_lists_trainers_and_ends_the_one_that_is_named(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
     daemon = start_daemon(dataset)
-    assert end_session(daemon).stdout == "no sessions\n"
+    assert end_session(daemon).stdout == "no trainers\n"
     with gz.connect(daemon.address) as first, gz.connect(daemon.address) as second:
         kept = first.sample([1, 2], fanout=[3])
         expected = kept.n_id.tolist()
@@ -92,7 +92,7 @@ def test_memory_of_an_evicted_session_is_free_when_its_tensors_are(
         with open_calls(daemon.address) as calls:
             ended = calls.end_session(only_session(daemon).session_id)
         assert ended.block_byte_size > 0
-        daemon.wait_for_output("closed after 1 requests")
+        daemon.wait_for_output("closed after 1 request of")
         assert daemon_stats(daemon.address).shm_used_byte_size > 0  # mapped by this process
         assert kept.n_id[:500].tolist() == list(range(500))
         del kept

@@ -24,6 +24,8 @@ from graphzero.server.datasets.hot_rows import hot_nodes
 from graphzero.server.datasets.io_stats import row_cache_stats
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PATHS = ["mapped", "cached", "direct"]
 HELPERS = Path(__file__).parents[1] / "helpers"
 FAULT = "from graphzero import _engine; _engine.set_read_fault({!r}, {})"

@@ -21,7 +21,7 @@ import graphzero as gz
 import grpc
 import numpy as np
 import pytest
-from commands import run_graphzero_as
+from commands import GRAPHZERO, run_graphzero_as
 from daemon_process import OWN_CONNECTION
 from graphzero import _engine
 from graphzero.client.probe import daemon_stats
@@ -582,6 +582,27 @@ def test_ping_fails_while_a_daemon_stops(
     assert "NOT_SERVING" in capsys.readouterr().err
     session.close()
     assert daemon.process.wait(timeout=DEADLINE_S) == 0
+
+
+def test_ping_waits_silently_for_a_daemon_that_starts(
+    start_daemon: Callable[..., Any],
+    dataset: Path,
+    runtime_directory: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    socket = runtime_directory / "late.sock"
+    waiting = subprocess.Popen(
+        [GRAPHZERO, "ping", "--wait", str(DEADLINE_S), str(socket)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    daemon = start_daemon(dataset, socket=socket)
+    output, errors = waiting.communicate(timeout=2 * DEADLINE_S)
+    assert (waiting.returncode, errors) == (0, "")
+    assert f"pid {daemon.pid}" in output
+    assert main(["ping", "--wait", "0.3", str(runtime_directory / "none")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_top_has_rates_at_once(

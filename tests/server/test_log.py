@@ -46,8 +46,9 @@ def test_every_line_is_json_whatever_clients_are_called(
     session.sample(3, [10**9], [2])
     assert session.receive().error.code
     session.close()
-    closed = wait_for_event(daemon, "closed after")
+    closed = wait_for_event(daemon, "closed after 2 requests of ")
     assert closed["level"] == "info"
+    assert closed["message"].endswith(" s, of which the trainer waited 0.0 s")
     assert (closed["requests"], closed["failed"]) == (2, 1)
     assert closed["result_bytes"] > 0
     assert closed["seconds"] >= closed["waited_seconds"] == 0

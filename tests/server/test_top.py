@@ -12,6 +12,8 @@ import graphzero as gz
 import pytest
 from graphzero.client.probe import daemon_stats
 from graphzero.commands.cli import main
+from graphzero.commands.top_page import page_lines
+from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.metrics.durations import DurationCounts
 from waiting import wait_until
 
@@ -55,9 +57,47 @@ def test_top_shows_rate_and_latency_of_each_trainer(
         assert main(["top", "--once", "--interval", "0.1", daemon.address]) == 0
     page = capsys.readouterr().out
     header = next(line for line in page.splitlines() if "p99" in line)
-    assert header.split()[:7] == ["session", "requests", "per", "s", "p50", "p99", "flight"]
+    assert header.split() == [
+        "id", "requests", "req/s", "wait", "p50", "p99", "open", "held", "trainer,", "dataset",
+    ]  # fmt: skip
     line = next(line for line in page.splitlines() if ", small" in line)
-    assert re.match(r" +1 +20 +[\d.]+ +<\d+ (us|ms|s) +<\d+ (us|ms|s) +0 ", line)
+    assert re.match(r" +1 +20 +[\d.]+ +\d+% +<\d+ (us|ms|s) +<\d+ (us|ms|s) +0 ", line)
+
+
+def stats_at(seconds: float, requests: int, **rest: Any) -> pb.GetStatsResponse:
+    session = pb.SessionStats(session_id=1, requests=requests, waited_us=int(seconds * 1e4))
+    return pb.GetStatsResponse(
+        instance_id="a",
+        uptime_ms=int(1000 * seconds),
+        requests=requests,
+        num_sessions=1,
+        sessions=[session],
+        **rest,
+    )
+
+
+def test_once_tells_who_waits_for_whom_as_the_live_view_does() -> None:
+    page = page_lines(stats_at(12, 300), stats_at(10, 100), 80)
+    assert "trainers wait 1% of their time for data: their models set the pace" in page
+    (line,) = [line for line in page if line.startswith("    1 ")]
+    assert line.split()[:4] == ["1", "300", "100.0", "1%"]
+
+
+def test_an_empty_table_says_so() -> None:
+    stats = pb.GetStatsResponse(uptime_ms=1000)
+    page = page_lines(stats, stats, 80)
+    assert "no trainers" in page
+    assert not any("trainer, dataset" in line for line in page)
+
+
+@pytest.mark.parametrize(
+    ("path", "capacity", "hits"), [("direct", 8, "50.0%"), ("direct", 0, "-"), ("mapped", 8, "-")]
+)
+def test_hits_are_told_only_where_there_is_a_row_cache(path: str, capacity: int, hits: str) -> None:
+    column = pb.ColumnStats(dataset="d", column="x", path=path, gathers=1, rows=4, cache_hits=2)
+    cache = pb.RowCacheStats(capacity_byte_size=capacity)
+    stats = stats_at(1, 1, columns=[column], row_cache=cache)
+    assert page_lines(stats, stats, 80)[-1].split()[2] == hits
 
 
 def same_numbers(document: dict[str, Any], message: Any) -> None:

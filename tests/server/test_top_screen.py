@@ -67,7 +67,7 @@ def test_it_shows_rates_trainers_and_who_waits(
                 raise AssertionError(terminal.text())
             text = terminal.wait_for("trainers wait ")
             assert re.search(r"results +[\d.]+ [KM]iB/s", text)
-            assert re.search(r"shared +\d+% █", text)
+            assert re.search(r"shared +\d+% [█░]", text)
             assert re.search(r"right now +\d+ running.*wait for worker: \d+, shared: \d+", text)
             assert re.search(r"time in +█.*queue \d+% memory \d+% sampling \d+% gathering", text)
             assert re.search(r" 1 +[\d,.]+ +\d+% +<\d+ \w+ +<\d+ \w+ +\d+ .*, small", text)
@@ -217,6 +217,23 @@ def test_a_sparkline_shows_the_latest_points_and_everything_above_nothing() -> N
     assert sparkline([1, 2, 3, 4], 2, is_ascii=False, most=4.0) == "▆█"
     assert sparkline([4], 3, is_ascii=True) == "  #"
     assert sparkline([], 3, is_ascii=False) == "   "
+
+
+@pytest.mark.parametrize(("used", "cells"), [(4, 0), (20, 1)])
+def test_a_bar_of_0_percent_has_no_filled_cell(used: int, cells: int) -> None:
+    history = History()
+    history.add(answer(1, 1, shm_used_byte_size=used, shm_limit_byte_size=1000))
+    shown = screen(View("unix:/s", 80, 24, history.now, history.lately))
+    (line,) = [line.plain for line in shown if line.plain.startswith("shared ")]
+    assert line.count("█") == cells
+
+
+def test_an_empty_table_says_so() -> None:
+    history = History()
+    history.add(pb.GetStatsResponse(uptime_ms=1000))
+    shown = [line.plain for line in screen(View("unix:/s", 80, 24, history.now, history.lately))]
+    header = next(at for at, line in enumerate(shown) if "trainer, dataset" in line)
+    assert shown[header + 1] == "no trainers"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families
 from waiting import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a token of enough bytes"
 
 

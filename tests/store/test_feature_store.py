@@ -68,6 +68,20 @@ def test_ids_may_be_lists_arrays_and_tensors():
         np.testing.assert_array_equal(store.gather(ids), VALUES[[2, 0, 2]])
 
 
+def test_a_dataset_instead_of_a_column_names_its_columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "products").mkdir()
+    for name in ("y", "x"):
+        gz.write_features(f"products/{name}.gd", np.zeros(3))
+    with pytest.raises(IsADirectoryError, match="cannot read as a file"):
+        gz.FeatureStore("products")  # a folder with columns, but no dataset
+    gz.write_graph("products/graph.gl", [0, 1], [1, 2])
+    with pytest.raises(IsADirectoryError) as caught:
+        gz.FeatureStore("products")
+    columns = "products/x.gd, products/y.gd"
+    assert str(caught.value) == f"'products' is a dataset; give one of its columns: {columns}"
+
+
 def test_no_ids_give_no_rows():
     assert gz.FeatureStore(FLOATS).gather([]).shape == (0, 2)
     assert gz.FeatureStore(golden.DIRECTORY / "int64_1d.gd").gather([]).shape == (0,)
@@ -94,9 +108,12 @@ def test_what_is_not_an_integer_is_not_an_id(ids):
         gz.FeatureStore(FLOATS).gather(ids)
 
 
-@pytest.mark.parametrize("ids", [0, [[0]]])
-def test_ids_have_one_dimension(ids):
-    with pytest.raises(ValueError, match="expected one dimension"):
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [(0, r"ids is 0, expected a list of ids such as \[0\]"), ([[0]], "expected one dimension")],
+)
+def test_ids_have_one_dimension(ids, message):
+    with pytest.raises(ValueError, match=message):
         gz.FeatureStore(FLOATS).gather(ids)
 
 

@@ -166,6 +166,15 @@ def test_values_are_summarized(tmp_path, capsys):
     assert "2 texts of up to 3 bytes" in text
 
 
+def test_one_is_no_plural(tmp_path, capsys):
+    gz.write_features(tmp_path / "y.gd", np.ones(4, np.int64))
+    gz.write_features(tmp_path / "original_id.gd", np.frombuffer(b"a", np.uint8).reshape(1, 1))
+    assert main(["info", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "from 1 to 1, 1 different value\n" in text
+    assert "1 text of up to 1 byte," in text
+
+
 def test_a_large_column_is_summarized_by_some_of_its_rows(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(values, "_MOST_BYTES", 4096 * 8)
     gz.write_features(tmp_path / "x.gd", np.arange(100_000, dtype=np.int64))

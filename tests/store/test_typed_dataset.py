@@ -141,7 +141,9 @@ def test_verify_looks_into_every_directory(
 ) -> None:
     assert main(["verify", str(data.path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1 + len(data.columns) + 1
+    files = 1 + len(data.columns) + 1  # the graph, the columns, the names of categories
+    assert lines[-1] == f"{files} files, all intact"
+    assert len(lines) == files + 1
     assert any(f"{data.path}/user.rates.movie/rating.gd" in line for line in lines)
 
 

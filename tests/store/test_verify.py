@@ -254,7 +254,8 @@ def dataset(tmp_path):
 
 def test_command_says_ok_for_each_file(dataset, capsys):
     assert main(["verify", str(dataset)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    *lines, summary = capsys.readouterr().out.splitlines()
+    assert summary == "4 files, all intact"
     assert [line.split()[0] for line in lines] == ["ok"] * 4
     names = [Path(line.split()[1]).name for line in lines]
     assert names == ["graph.gl", "attr.gd", "train.gd", "x.gd"]
@@ -274,6 +275,7 @@ def test_command_names_all_that_is_damaged_and_exits_with_1(dataset, capsys):
     assert "x.gd: byte 0: found an unknown kind of file" in output
     assert output.count("DAMAGED") == 2
     assert output.count("ok ") == 2
+    assert output.endswith("\n2 of 4 files are damaged\n")
 
 
 @pytest.mark.parametrize("command", ["verify", "info"])
@@ -282,8 +284,17 @@ def test_a_file_of_another_kind_is_not_called_damaged(tmp_path, capsys, command)
     assert main([command, str(tmp_path / "edges.csv")]) == 1
     output = capsys.readouterr()
     assert "DAMAGED" not in output.out
-    assert "expected a .gl or .gd file" in output.err
     assert "graphzero convert" in output.err
+
+
+def test_info_says_how_a_table_becomes_a_dataset(tmp_path, capsys):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target\n0,1\n")
+    assert main(["info", str(path)]) == 1
+    assert capsys.readouterr().err == (
+        f"graphzero info: error: {path}: not a dataset file; graphzero convert --edges {path} "
+        "--out DIR makes a dataset from it\n"
+    )
 
 
 def test_command_finds_columns_that_do_not_belong_to_the_graph(dataset, capsys):
@@ -295,6 +306,7 @@ def test_command_finds_columns_that_do_not_belong_to_the_graph(dataset, capsys):
     assert "x.gd: rows: found 3, expected 4, one for each node of graph.gl" in output
     assert "attr.gd: rows: found 9, expected 5, one for each edge of graph.gl" in output
     assert "train.gd: row 1: found node 4, expected below 4" in output
+    assert output.endswith("\n4 files, of which some do not fit together\n")
 
 
 def test_command_says_what_it_cannot_read(tmp_path, capsys):

@@ -32,3 +32,9 @@ class CallStopped(GraphZeroError):
 
 class NeedsMemory(GraphZeroError):
     """A call of the daemon needs more working memory than is free at the moment."""
+
+
+# Tracebacks show them, and pickle finds them, where users import them from.
+for _public in (GraphZeroError, FormatError, InputError):
+    _public.__module__ = "graphzero"
+del _public

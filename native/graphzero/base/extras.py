@@ -12,7 +12,7 @@ class MissingExtra(ImportError):
 def require_extra(module: str, extra: str, reason: str) -> None:
     """Raises MissingExtra unless the module is installed. Does not import it."""
     if find_spec(module) is None:
-        raise MissingExtra(_install(extra, reason))
+        raise MissingExtra(f"{reason}; {install_text(extra)}")
 
 
 def import_extra(module: str, extra: str, reason: str) -> Any:
@@ -22,7 +22,7 @@ def import_extra(module: str, extra: str, reason: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # the module is installed, but one of its own imports is missing
-        raise MissingExtra(_install(extra, reason)) from error
+        raise MissingExtra(f"{reason}; {install_text(extra)}") from error
 
 
 def require_pyg(what: str) -> None:
@@ -30,5 +30,9 @@ def require_pyg(what: str) -> None:
     import_extra("torch_geometric", "pyg", f"{what} needs PyG")
 
 
-def _install(extra: str, reason: str) -> str:
-    return f"{reason}; install it with: pip install graphzero-server[{extra}]"
+def install_text(extra: str) -> str:
+    """How to install an extra. Quoted, because zsh takes brackets for a pattern of file names."""
+    return (
+        f'install it with: pip install "graphzero-server[{extra}]" (in a checkout: pip install '
+        f'".[{extra}]")'
+    )

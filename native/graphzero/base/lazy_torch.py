@@ -2,14 +2,15 @@
 
 from typing import Any
 
+from graphzero.base.extras import install_text
+
 
 def import_torch(reason: str) -> Any:
     """The torch module, or an ImportError that says why it is needed and how to get it."""
     try:
         import torch
     except ImportError as error:
-        message = f"{reason}; install it with: pip install graphzero-server[torch]"
-        raise ImportError(message) from error
+        raise ImportError(f"{reason}; {install_text('torch')}") from error
     return torch
 
 

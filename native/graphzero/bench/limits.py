@@ -18,6 +18,9 @@ _FULL = 0.75
 _COMPUTES = 0.6
 # A disk that delivers this share of the rate of the probe can do no more.
 _DISK_FULL = 0.5
+# Copying that comes to this share of the rate at which rows alone come from memory can only become
+# faster with faster memory.
+_NEAR_MEMORY = 0.7
 # Other work on the machine beyond this share makes every number doubtful.
 _DISTURBED = 0.1
 
@@ -78,6 +81,9 @@ def _disk(numbers: BenchNumbers, most: Served) -> Limit:
 def _copying(numbers: BenchNumbers, most: Served) -> Limit:
     share = most.gathering_ms / (most.sampling_ms + most.gathering_ms)
     rate = numbers.batch_bytes * most.batches.median
+    memory: tuple[str, ...] = ()
+    if rate >= _NEAR_MEMORY * numbers.memory.gather_all:
+        memory = ("a machine with more memory channels",)
     return Limit(
         "copying",
         f"{share:.0%} of the daemon's work is copying rows into batches of "
@@ -88,7 +94,7 @@ def _copying(numbers: BenchNumbers, most: Served) -> Limit:
             "seed_columns=[...] those of seeds alone, such as labels",
             "graphzero convert --dtype float16 halves the bytes of features",
             'sampler="labor", or a smaller fanout in the last hop: fewer rows a batch',
-            "a machine with more memory channels",
+            *memory,
         ),
     )
 

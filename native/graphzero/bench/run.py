@@ -37,9 +37,9 @@ def run_bench(
     memory = memory_rates(workload)
     turn = seconds / _ROUNDS
     with ExitStack() as stack:
-        tell("a daemon reads what fits into memory")
+        tell("starting a daemon")
         daemon = stack.enter_context(bench_daemon(path, _WARM_S))
-        tell("trainers connect")
+        tell("starting trainers")
         trainers = stack.enter_context(Trainers(daemon, workload, _MOST_TRAINERS))
         maker = LocalMaker(workload)
         maker.make_for(0)  # so that no measured call touches its memory for the first time

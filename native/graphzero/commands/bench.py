@@ -28,10 +28,10 @@ _NODES, _EDGES = 200_000, 4_000_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Measure how fast this machine makes batches of a dataset: its disk and memory, sampling "
-        "alone, whole batches without a daemon, through a daemon with one and two trainers, and "
-        "small requests; then say what limits it and what to change. Takes about a minute, and "
-        "starts a daemon of its own."
+        "Measure how fast this machine makes batches of a dataset: its disk and memory,\n"
+        "sampling alone, whole batches without a daemon, through a daemon with one and two\n"
+        "trainers, and small requests; then say what limits it and what to change. Takes\n"
+        "about a minute, and starts a daemon of its own."
     )
     parser.add_argument(
         "data", type=Path, nargs="?", metavar="DIR", help="a dataset (default: one is generated)"
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         from graphzero.conversion.generate import generate
 
         data = Path(temporary) / "generated"
-        _tell(f"a dataset of {short_count_text(_NODES)} nodes is generated")
+        _tell(f"generating a dataset of {short_count_text(_NODES)} nodes")
         generate(data, nodes=_NODES, edges=_EDGES)
         return _measure(args, data)
 
@@ -92,7 +92,8 @@ def _measure(args: argparse.Namespace, data: Path) -> int:
         return 0
     for name, text in _lines(numbers):
         print(_wrapped(f"{name:<26}{text}", _INDENT))
-    print(_wrapped(f"\nLimited by the {limit.cause}: {limit.found}.", ""))
+    cause = "copying rows" if limit.cause == "copying" else f"the {limit.cause}"
+    print(_wrapped(f"\nLimited by {cause}: {limit.found}.", ""))
     for text in _advice(limit):
         print(_wrapped(text, "    "))
     for text in doubtful:
@@ -118,8 +119,8 @@ def _lines(numbers: BenchNumbers) -> Iterator[tuple[str, str]]:
         through = f"; through the page cache: {numbers.disk.fallback}" * bool(numbers.disk.fallback)
         yield (
             "disk, random rows",
-            f"{short_count_text(numbers.disk.from_disk)}/s, "
-            f"{size_text(numbers.disk.bytes_from_disk)}/s ({numbers.disk.column}){through}",
+            f"{short_count_text(numbers.disk.from_disk)} rows/s of {numbers.disk.column} "
+            f"({size_text(numbers.disk.bytes_from_disk)}/s read from the disk){through}",
         )
     memory = numbers.memory
     yield "memory, plain copy", f"{size_text(memory.copy)}/s by one thread"

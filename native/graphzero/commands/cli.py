@@ -15,6 +15,8 @@ from importlib import import_module
 from graphzero.base.error_text import error_text
 from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.extras import MissingExtra
+from graphzero.base.text import quoted
+from graphzero.commands.parser import EXIT_USAGE, CommandParser, UsageError, nearest
 
 _COMMANDS = {
     "bench": "measure how fast batches come here, and say what limits them",
@@ -26,8 +28,8 @@ _COMMANDS = {
     "info": "show what a dataset or file holds",
     "ping": "tell whether a daemon answers",
     "push": "copy a dataset to an object store or a directory",
-    "reorder": "put the nodes of a dataset into an order that needs fewer reads",
     "quantise": "write a dataset again with a byte for each floating value",
+    "reorder": "put the nodes of a dataset into an order that needs fewer reads",
     "sessions": "list the trainers of a daemon, or end the session of one",
     "shard": "deal a dataset's large columns to several machines",
     "top": "show what a daemon is doing",
@@ -35,7 +37,8 @@ _COMMANDS = {
 }
 
 EXIT_ERROR = 1  # the input, the data or the system is at fault; the message says which
-EXIT_USAGE = 2  # the command line is at fault
+
+_START_DAEMON = "graphzero-server --data DIR"
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -50,10 +53,11 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=max(width, 40) - 2)
 
 
-def _parser(command: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(command: str | None) -> CommandParser:
+    parser = CommandParser(
         prog="graphzero",
         description="Graphs larger than memory for training GNNs.",
+        epilog=f"The daemon is a command of its own: {_START_DAEMON}",
         formatter_class=_HelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
@@ -62,7 +66,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         subparser = subparsers.add_parser(
             name,
             help=summary,
-            description=summary.capitalize(),
+            description=summary[0].upper() + summary[1:],
             formatter_class=_HelpFormatter,
         )
         if name == command:
@@ -73,14 +77,17 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = next((a for a in arguments if not a.startswith("-")), None)
-    args = _parser(command).parse_args(arguments)
+    parser = _parser(command)
+    if command is not None and command not in _COMMANDS:
+        parser.exit(EXIT_USAGE, f"graphzero: error: {_no_command_text(command)}\n")
+    args = parser.parse_args(arguments)
     if args.version:
         from graphzero.base.version import __version__
 
         print(f"graphzero {__version__}")
         return 0
     if args.command is None:
-        _parser(None).print_help()
+        parser.print_help()
         return EXIT_USAGE
     stopped_by = _interrupt_on_sigterm()
     try:
@@ -94,9 +101,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("graphzero: interrupted", file=sys.stderr)
         return 128 + (stopped_by[-1] if stopped_by else signal.SIGINT)
+    except UsageError as error:
+        print(f"graphzero {args.command}: error: {error}", file=sys.stderr)
+        return EXIT_USAGE
     except (GraphZeroError, MissingExtra, OSError, ValueError, MemoryError) as error:
         print(f"graphzero {args.command}: error: {error_text(error)}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _no_command_text(command: str) -> str:
+    text = f"there is no command {quoted(command)}"
+    if command in ("serve", "server", "daemon"):
+        return f"{text}; the daemon is started with: {_START_DAEMON}"
+    near = nearest(command, _COMMANDS)
+    return f"{text}; did you mean {near!r}?" if near else f"{text}; graphzero --help lists all"
 
 
 def _interrupt_on_sigterm() -> list[int]:

@@ -111,7 +111,9 @@ def _add_graph_options(graph: argparse._ArgumentGroup) -> None:
         "--num-nodes", type=count, metavar="N", help="default: the largest id plus one"
     )
     graph.add_argument(
-        "--dedup", action="store_true", help="keep the first of the edges between two nodes"
+        "--dedup",
+        action="store_true",
+        help="keep the first of the edges between two nodes (with --time, of those at a time)",
     )
     graph.add_argument(
         "--edge-ids", action="store_true", help="store the input row number of each edge"

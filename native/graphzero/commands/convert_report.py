@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from graphzero.conversion.ordering import OrderReport
     from graphzero.conversion.typed_plan import TypedConversionReport
 
+# Of a smaller input, most of the time was spent on other things than reading it.
+_LEAST_BYTES_OF_RATE = 1 << 20
+
 
 def print_report(out: str, report: ConversionReport) -> None:
     graph = report.graph
@@ -25,7 +28,7 @@ def print_report(out: str, report: ConversionReport) -> None:
         )
         print(f"  times of edges from {first} to {last}")
     if graph.dropped:
-        print(f"  dropped {count_text(graph.dropped)} repeated edges")
+        print(f"  dropped {counted_text(graph.dropped, 'repeated edge')}")
     for name, column in report.columns.items():
         print(f"  {name}: {column_text(column)}")
     for note in report.notes:
@@ -39,9 +42,10 @@ def print_report(out: str, report: ConversionReport) -> None:
 def print_work(report: ConversionReport | TypedConversionReport) -> None:
     if report.order is not None:
         print_order(report.order)
+    read, seconds = report.input_bytes, report.seconds
+    rate = rate_text(read, seconds) if read >= _LEAST_BYTES_OF_RATE else ""
     print(
-        f"  read {size_text(report.input_bytes)}, wrote {size_text(report.output_bytes)} in "
-        f"{report.seconds:.1f} s{rate_text(report.input_bytes, report.seconds)}"
+        f"  read {size_text(read)}, wrote {size_text(report.output_bytes)} in {seconds:.1f} s{rate}"
     )
 
 
@@ -58,17 +62,21 @@ def print_order(report: OrderReport) -> None:
     cold_before, cold_after = report.cold_blocks
     if before and cold_before:
         print(
-            f"  blocks of 4 KiB that batches read, estimated for rows of 512 bytes: "
-            f"{after / before:.2f} of before, {cold_after / cold_before:.2f} where hot rows are "
-            "cached"
+            f"  batches read {after / before:.2f} times as many 4 KiB blocks as before "
+            f"({cold_after / cold_before:.2f} with hot rows cached), estimated for rows of 512 "
+            "bytes"
         )
 
 
 def column_text(column: ColumnReport) -> str:
     """One line about a column."""
-    parts = [f"{count_text(column.rows)} x {column.cols} {column.dtype}"]
+    if column.is_split:
+        parts = [counted_text(column.rows, "node id")]
+    else:
+        parts = [f"{' x '.join(map(count_text, column.shape))} {column.dtype}"]
     if column.categories is not None:
-        parts.append(f"{count_text(column.categories)} categories")
+        word = "category" if column.categories == 1 else "categories"
+        parts.append(f"{count_text(column.categories)} {word}")
     for word in column.words_for_nothing:
         parts.append(f"{word!r} among them (--missing {word} counts it as missing)")
     if column.unit is not None:
@@ -79,13 +87,13 @@ def column_text(column: ColumnReport) -> str:
     if column.rounded_times:
         parts.append(f"{count_text(column.rounded_times)} of them rounded down to that")
     if column.filled:
-        parts.append(f"{count_text(column.filled)} rows filled")
+        parts.append(f"{counted_text(column.filled, 'row')} filled")
     if column.missing:
         parts.append(_missing_text(column))
     if column.rounded_integers:
         parts.append(
-            f"{count_text(column.rounded_integers)} integers rounded (type float64 holds them up "
-            "to 2^53)"
+            f"{counted_text(column.rounded_integers, 'integer')} rounded (type float64 holds them "
+            "up to 2^53)"
         )
     if column.quantised is not None:
         parts.append(quantised_text(vars(column.quantised)))
@@ -96,7 +104,7 @@ def quantised_text(facts: Mapping[str, Any]) -> str:
     """What quantising a column lost, from the fields of a Quantisation."""
     text = f"off by {facts['mean_error']:.3g} on average, by {facts['largest_error']:.3g} at most"
     if facts["clipped"]:
-        text += f", {count_text(facts['clipped'])} values clipped to the stated range"
+        text += f", {counted_text(facts['clipped'], 'value')} clipped to the stated range"
     return text
 
 
@@ -117,6 +125,7 @@ def time_text(time: int, unit: str) -> str:
 
 def _print_skipped(skipped: int, messages: tuple[str, ...]) -> None:
     if skipped:
-        print(f"skipped {count_text(skipped)} bad lines, the first:", file=sys.stderr)
+        first = ", the first" if skipped > len(messages) else ""
+        print(f"skipped {counted_text(skipped, 'bad line')}{first}:", file=sys.stderr)
     for message in messages:
         print(f"  {message}", file=sys.stderr)

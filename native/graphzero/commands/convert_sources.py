@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,10 +101,12 @@ def plan_of(args: argparse.Namespace) -> Plan:
             continue  # it is read together with its column
         elif Path(file).suffix == ".gd":
             columns.append(ColumnSource(Path(file).stem, file))
+        elif not is_uri(file) and not Path(Location.parse(file).path).exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file)
         else:
             raise InputError(
                 f"{file}: expected a folder, .gl or .gd; text, tables and arrays go to --edges and "
-                "--column"
+                f"--column; try: graphzero convert --edges {file} --out DIR"
             )
     if len(edges) != 1:
         raise InputError(f"found {len(edges)} sources of edges, expected one: --edges FILE")

@@ -38,7 +38,7 @@ def _print_type(name: str, report: TypeReport, unit: str) -> None:
     if report.rounded_times:
         parts.append(_rounded_text(report.rounded_times, unit))
     if report.dropped:
-        parts.append(f"dropped {count_text(report.dropped)} rows without a key or time")
+        parts.append(f"dropped {counted_text(report.dropped, 'row')} without a key or time")
     print(f"  {name}: {', '.join(parts)}")
     _print_columns(report)
 
@@ -56,11 +56,12 @@ def _print_relation(triple: RelationName, report: RelationReport, unit: str) -> 
     if report.repeated:
         parts.append(f"dropped {count_text(report.repeated)} repeated")
     if report.empty:
-        parts.append(f"{count_text(report.empty)} references are empty")
+        verb = "is" if report.empty == 1 else "are"
+        parts.append(f"{counted_text(report.empty, 'reference')} {verb} empty")
     if report.untimed:
         parts.append(f"dropped {count_text(report.untimed)} without a time")
     if report.dangling:
-        parts.append(f"dropped {count_text(report.dangling)} references to nothing")
+        parts.append(f"dropped {counted_text(report.dangling, 'reference')} to nothing")
     print(f"  {' - '.join(triple)}: {', '.join(parts)}")
     if report.dangling:
         print(f"    the first: {report.first_dangling}")
@@ -75,7 +76,8 @@ def _print_columns(report: TypeReport | RelationReport) -> None:
     if splits:
         parts = [f"{name} {count_text(own.rows)}" for name, own in splits.items()]
         if report.unlabelled:
-            parts.append(f"{count_text(report.unlabelled)} rows without a label in none of them")
+            rows = counted_text(report.unlabelled, "row")
+            parts.append(f"{rows} without a label in none of them")
         print(f"    splits: {', '.join(parts)}")
 
 

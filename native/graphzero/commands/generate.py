@@ -1,19 +1,27 @@
 """`graphzero generate`: writes a synthetic dataset."""
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphzero.base.text import counted_text
+from graphzero.base.text import count_text, counted_text
 from graphzero.commands.arguments import count, size
+from graphzero.commands.parser import UsageError
+
+if TYPE_CHECKING:
+    from graphzero.conversion.generate import GenerationReport
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Write a synthetic dataset: a power-law graph with planted classes, features and labels "
-        "for training a GNN, and train/valid/test splits. With --schema it has several types of "
-        "nodes, relations between them, and times. The same options give the same bytes."
+        "Write a synthetic dataset: a power-law graph with planted classes, features and\n"
+        "labels for training a GNN, and train/valid/test splits. With --schema it has\n"
+        "several types of nodes, relations between them, and times. The same options give\n"
+        "the same bytes."
     )
-    place = parser.add_mutually_exclusive_group(required=True)
+    place = parser.add_mutually_exclusive_group()
     place.add_argument("--out", type=Path, metavar="DIR", help="the dataset to create")
     place.add_argument("directory", nargs="?", type=Path, metavar="DIR", help="the same as --out")
     parser.add_argument(
@@ -56,8 +64,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from graphzero.conversion.generate import generate
 
+    directory = args.out or args.directory
+    if directory is None:
+        raise UsageError("give the dataset to create: graphzero generate DIR")
     report = generate(
-        args.out or args.directory,
+        directory,
         nodes=args.nodes,
         edges=args.edges,
         dim=args.dim,
@@ -71,6 +82,18 @@ def run(args: argparse.Namespace) -> int:
         threads=args.threads,
         progress=True,
     )
-    edges = counted_text(report.num_edges, "edge")
-    print(f"{report.path}: {counted_text(report.num_nodes, 'node')}, {edges}")
+    print(f"{report.path}: {_text(report)}")
     return 0
+
+
+def _text(report: GenerationReport) -> str:
+    nodes, edges = counted_text(report.num_nodes, "node"), counted_text(report.num_edges, "edge")
+    if report.dim is None or report.classes is None:  # it has a schema
+        types = counted_text(report.num_types, "type")
+        return f"{nodes} of {types}, {edges} of {counted_text(report.num_relations, 'relation')}"
+    undirected = counted_text(report.num_edges // 2, "undirected edge")
+    classes = f"{count_text(report.classes)} class{'es' * (report.classes != 1)}"
+    return (
+        f"{nodes}, {undirected} ({count_text(report.num_edges)} stored), "
+        f"{counted_text(report.dim, 'feature')}, {classes}"
+    )

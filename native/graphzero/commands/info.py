@@ -10,14 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from graphzero import _engine
-from graphzero.base.text import count_text, line_text, size_text, table_text
+from graphzero.base.errors import InputError
+from graphzero.base.text import count_text, counted_text, line_text, size_text, table_text
 from graphzero.commands.convert_report import quantised_text
 from graphzero.commands.values import summarize_values, values_text
 from graphzero.files.column_file import ROLES
 from graphzero.files.column_keys import is_column_directory
 from graphzero.files.column_types import quantised_type
 from graphzero.files.description import parse_description
-from graphzero.files.paths import GRAPH_FILE, categories_file, datasets, files_of, open_file
+from graphzero.files.paths import (
+    GRAPH_FILE,
+    DataFile,
+    categories_file,
+    datasets,
+    files_of,
+    open_file,
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_file(path: Path) -> dict[str, Any]:
     """Everything `info` knows about one file, ready for JSON."""
-    file = open_file(path)
+    file = _open(path)
     details = _topology(file) if isinstance(file, _engine.Topology) else _matrix(file, path)
     return {
         "path": str(path),
@@ -69,6 +77,16 @@ def describe_file(path: Path) -> dict[str, Any]:
             for s in file.sections
         ],
     }
+
+
+def _open(path: Path) -> DataFile:
+    try:
+        return open_file(path)
+    except InputError as error:
+        raise InputError(
+            f"{path}: not a dataset file; graphzero convert --edges {path} --out DIR makes a "
+            "dataset from it"
+        ) from error
 
 
 def _topology(graph: _engine.Topology) -> dict[str, Any]:
@@ -253,12 +271,12 @@ def _typed_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
     """Types, then relations with their degrees."""
     unit = info["time_unit"]
     rows = [
-        ("nodes", f"{count_text(info['num_nodes'])} of {count_text(len(info['types']))} types"),
+        ("nodes", f"{count_text(info['num_nodes'])} of {counted_text(len(info['types']), 'type')}"),
         ("edges", f"{count_text(info['num_edges'])} in stored relations"),
     ]
     for t in info["types"]:
         times = f", {_times_text(t['times'], unit)}" if t["times"] else ""
-        rows.append((line_text(t["name"], 60), f"{count_text(t['num_nodes'])} nodes{times}"))
+        rows.append((line_text(t["name"], 60), f"{counted_text(t['num_nodes'], 'node')}{times}"))
     for relation in info["relations"]:
         rows += _relation_rows(relation, info["relations"], unit)
     return rows
@@ -270,7 +288,7 @@ def _relation_rows(
     title = _relation_text(relation)
     if relation["view_of"] is not None:
         return [(title, f"view of {_relation_text(relations[relation['view_of']])}")]
-    facts = [f"{count_text(relation['num_edges'])} edges"]
+    facts = [counted_text(relation["num_edges"], "edge")]
     if relation["symmetric"]:
         facts.append("symmetric")
     else:
@@ -353,7 +371,7 @@ def _degree_text(degrees: dict[str, Any]) -> str:
 
 
 def _isolated_row(info: dict[str, Any]) -> tuple[str, str]:
-    return "isolated", f"{count_text(info['isolated_nodes'])} nodes without a stored edge"
+    return "isolated", f"{counted_text(info['isolated_nodes'], 'node')} without a stored edge"
 
 
 def _matrix_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
@@ -362,7 +380,7 @@ def _matrix_rows(info: dict[str, Any]) -> list[tuple[str, str]]:
         *_quantised_rows(info),
         *_meaning_rows(info),
         ("range", values_text(info) or "no values"),
-        ("row stride", f"{count_text(info['row_stride'])} bytes"),
+        ("row stride", counted_text(info["row_stride"], "byte")),
     ]
 
 
@@ -376,7 +394,8 @@ def _shape_row(info: dict[str, Any]) -> tuple[str, str]:
     }
     if "texts" in info["values"]:
         shape = (
-            f"{count_text(info['shape'][0])} texts of up to {count_text(info['shape'][1])} bytes"
+            f"{counted_text(info['shape'][0], 'text')} of up to "
+            f"{counted_text(info['shape'][1], 'byte')}"
         )
         return "values", f"{shape}, {belongs[info['role']]}"
     return "values", f"{shape} {info['dtype']}, {belongs[info['role']]}"

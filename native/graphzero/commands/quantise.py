@@ -9,10 +9,10 @@ from graphzero.files.column_types import QUANTISED
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Write a dataset again with its floating columns stored as one byte a value, by a scale "
-        "and an offset for each feature. Reading makes float32 or float16 of them. Four times as "
-        "many rows fit into the same memory, and info says what was lost. Everything else is "
-        "copied."
+        "Write a dataset again with its floating columns stored as one byte a value, by a\n"
+        "scale and an offset for each feature. Reading makes float32 or float16 of them.\n"
+        "Four times as many rows fit into the same memory, and info says what was lost.\n"
+        "Everything else is copied."
     )
     parser.add_argument("dataset", metavar="DIR", help="the dataset to read")
     parser.add_argument("--out", required=True, metavar="DIR", help="the dataset to create")

@@ -46,10 +46,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(stats: Any) -> list[str]:
     if not stats.num_sessions:
-        return ["no sessions"]
+        return ["no trainers"]
     lines = [
-        f"{'session':>7} {'age':>8} {'idle':>8} {'requests':>9} {'flight':>6} {'held':>10} "
-        f"{'memory':>10}  client, dataset"
+        f"{'id':>7} {'age':>8} {'idle':>8} {'requests':>9} {'open':>6} {'held':>10} "
+        f"{'memory':>10}  trainer, dataset"
     ]
     for session in stats.sessions:
         age, idle = (f"{ms / 1000:.0f} s" for ms in (session.age_ms, session.idle_ms))

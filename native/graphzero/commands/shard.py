@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  graphzero-server --data DIR2/part-0 --listen HOST:PORT --peers HOST:PORT,HOST:PORT,..."
     )
     parser.add_argument("path", metavar="DIR", help="the directory of a dataset")
-    parser.add_argument("--parts", type=count, required=True, metavar="N")
+    parser.add_argument("--parts", type=count, required=True, metavar="N", help="number of parts")
     parser.add_argument("--out", required=True, metavar="DIR2", help="directory for the parts")
     parser.add_argument("--part", type=int, metavar="K", help="write only this one (default: all)")
     parser.add_argument(

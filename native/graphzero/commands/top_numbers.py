@@ -9,6 +9,11 @@ from typing import Any
 
 # The most points that are kept of each recent rate.
 _MOST_POINTS = 240
+# Share of their time that trainers wait: above the first, the daemon is too slow; below the second,
+# their models set the pace.
+MUCH, LITTLE = 0.5, 0.1
+# Stages of a request, in their order.
+STAGES = ("queue", "memory", "sampling", "gathering")
 
 
 def ratio(part: float, whole: float) -> float:
@@ -67,6 +72,22 @@ class Numbers:
     """Share of the rows of direct columns that were found in the row cache; None if no such rows
     were gathered."""
     trainers: list[TrainerNumbers]
+
+
+def verdict(numbers: Numbers) -> str:
+    """Who waits for whom, in a sentence."""
+    if not numbers.stats.num_sessions:
+        return "no trainers"
+    if not numbers.request_rate:
+        return "no requests at the moment"
+    share = f"trainers wait {numbers.wait_share:.0%} of their time for data"
+    if numbers.wait_share < LITTLE:
+        return f"{share}: their models set the pace"
+    slowest = max(STAGES, key=lambda stage: numbers.stage_seconds.get(stage, 0.0))
+    where = {"queue": "queueing", "memory": "waiting for memory"}.get(slowest, slowest)
+    if numbers.wait_share > MUCH:
+        return f"{share}: the daemon is too slow ({where})"
+    return f"{share}: most of a request is {where}"
 
 
 class History:

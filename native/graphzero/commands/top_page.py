@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphzero.base.text import count_text, size_text
-from graphzero.commands.top_numbers import quantile_text, ratio
+from graphzero.base.text import count_text, counted_text, size_text
+from graphzero.commands.top_numbers import History, TrainerNumbers, quantile_text, ratio, verdict
 
 _WIDE = 100
 
 
 def page_lines(stats: Any, before: Any, columns: int) -> list[str]:
-    """Rates are those since `before`; shares and latencies are those of the daemon's whole life.
-    Names, which come last in a line, may be longer than `columns`."""
+    """Rates, and what trainers wait, are those since `before`; other shares and latencies are those
+    of the daemon's whole life. Names, which come last in a line, may be longer than `columns`."""
     # By the daemon's clock, because an answer may have been delayed.
     seconds = max(0.0, (stats.uptime_ms - before.uptime_ms) / 1000)
     wide = columns >= _WIDE
@@ -25,32 +25,43 @@ def page_lines(stats: Any, before: Any, columns: int) -> list[str]:
 
     lines = [
         f"graphzero-server {stats.version}, pid {stats.pid}, up {stats.uptime_ms / 1000:.0f} s, "
-        f"{stats.threads} threads",
+        f"{counted_text(stats.threads, 'thread')}",
         f"requests {count_text(stats.requests)} ({rate('requests'):.1f}/s), failed "
         f"{count_text(stats.failed_requests)}, results {size_text(stats.result_byte_size)} "
         f"({size_text(rate('result_byte_size'))}/s)",
         f"shared memory {size_text(stats.shm_used_byte_size)} of "
         f"{size_text(stats.shm_limit_byte_size)}, sessions {stats.num_sessions} of "
         f"{stats.max_sessions}",
-        "",
-        f"{'session':>7} {'requests':>8} {'per s':>7} {'p50':>7} {'p99':>7} {'flight':>6} "
-        f"{'held':>10} " + (f"{'blocks':>7} {'memory':>10} " if wide else "") + " client, dataset",
     ]
-    earlier = {s.session_id: s for s in before.sessions}
-    for session in stats.sessions:
-        last = earlier.get(session.session_id)
-        lines.append(_session_line(session, last, seconds, wide))
+    history = History()
+    history.add(before)
+    history.add(stats)
+    assert history.now is not None
+    if stats.num_sessions:
+        lines += [verdict(history.now), "", _trainer_header(wide)]
+        lines += [_trainer_line(trainer, wide) for trainer in history.now.trainers]
+    else:
+        lines += ["", "no trainers"]
     return lines + _io_lines(stats, before, seconds, wide)
 
 
-def _session_line(session: Any, last: Any, seconds: float, wide: bool) -> str:
-    rate = ratio(session.requests - (last.requests if last else 0), seconds)
+def _trainer_header(wide: bool) -> str:
+    memory = f"{'blocks':>7} {'memory':>10} " if wide else ""
+    return (
+        f"{'id':>5} {'requests':>8} {'req/s':>6} {'wait':>4} {'p50':>7} {'p99':>7} "
+        f"{'open':>4} {'held':>10} {memory} trainer, dataset"
+    )
+
+
+def _trainer_line(trainer: TrainerNumbers, wide: bool) -> str:
+    session = trainer.session
     latency = session.request_latency
     memory = f"{session.blocks:>7} {size_text(session.region_byte_size):>10} " if wide else ""
     return (
-        f"{session.session_id:>7} {session.requests:>8} {rate:>7.1f} "
+        f"{session.session_id:>5} {session.requests:>8} {trainer.rate:>6.1f} "
+        f"{trainer.wait_share:>4.0%} "
         f"{quantile_text(latency, 0.5):>7} {quantile_text(latency, 0.99):>7} "
-        f"{session.in_flight:>6} {size_text(session.block_byte_size):>10} {memory} "
+        f"{session.in_flight:>4} {size_text(session.block_byte_size):>10} {memory} "
         f"{session.client_name}, {session.dataset}"
     )
 
@@ -62,7 +73,7 @@ def _io_lines(stats: Any, before: Any, seconds: float, wide: bool) -> list[str]:
     if cache.capacity_byte_size:
         lines[-1] += (
             f", row cache {size_text(cache.used_byte_size)} of "
-            f"{size_text(cache.capacity_byte_size)}, {count_text(cache.rows)} rows"
+            f"{size_text(cache.capacity_byte_size)}, {counted_text(cache.rows, 'row')}"
         )
     lines.append(
         f"{'rows/s':>10} {'in memory':>9} {'hits':>7} {'reads/s':>9} "
@@ -73,11 +84,11 @@ def _io_lines(stats: Any, before: Any, seconds: float, wide: bool) -> list[str]:
     for column in stats.columns:
         if column.gathers:
             last = earlier.get((column.dataset, column.column))
-            lines.append(_io_line(column, last, seconds, wide))
+            lines.append(_io_line(column, last, seconds, wide, bool(cache.capacity_byte_size)))
     return lines
 
 
-def _io_line(column: Any, last: Any, seconds: float, wide: bool) -> str:
+def _io_line(column: Any, last: Any, seconds: float, wide: bool, has_cache: bool) -> str:
     def total(name: str) -> int:
         count: int = getattr(column, name)
         return count
@@ -89,12 +100,15 @@ def _io_line(column: Any, last: Any, seconds: float, wide: bool) -> str:
     missed = rows - total("mapped_rows") - total("cache_hits")
     wanted = missed * column.row_byte_size
     latency = column.read_latency
+    # Only direct columns have rows in the row cache.
+    cached = has_cache and column.path == "direct"
+    hits = f"{ratio(total('cache_hits'), rows):.1%}" if cached else "-"
     reading = (
         f"{ratio(reads, total('gathers')):>9.1f} {ratio(total('read_byte_size'), wanted):>8.1f}x "
     )
     return (
         f"{rate('rows'):>10,.0f} {ratio(total('mapped_rows'), rows):>9.1%} "
-        f"{ratio(total('cache_hits'), rows):>7.1%} {rate('reads'):>9,.0f} "
+        f"{hits:>7} {rate('reads'):>9,.0f} "
         + (reading if wide else "")
         + f"{quantile_text(latency, 0.5):>7} {quantile_text(latency, 0.99):>7}  "
         f"{column.dataset}/{column.column}, {column.path}"

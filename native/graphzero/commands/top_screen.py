@@ -13,16 +13,22 @@ from datetime import datetime
 from rich.text import Text
 
 from graphzero.base.text import count_text, counted_text, line_text, short_count_text, size_text
-from graphzero.commands.top_numbers import Numbers, TrainerNumbers, quantile_text, ratio
+from graphzero.commands.top_numbers import (
+    LITTLE,
+    MUCH,
+    STAGES,
+    Numbers,
+    TrainerNumbers,
+    quantile_text,
+    ratio,
+    verdict,
+)
 
 _WIDE = 108
 _LABEL = 10
 _LEAST_TRAINERS = 3
 # Terminals with fewer lines than the first two show less; from the third on, they show more.
 _TINY, _SHORT, _TALL = 14, 20, 32
-# Share of their time that trainers wait: above the first, the daemon is too slow; below the second,
-# their models set the pace.
-_MUCH, _LITTLE = 0.5, 0.1
 _ALARM = 0.9  # share of a memory's limit
 
 SORTS = {
@@ -32,7 +38,7 @@ SORTS = {
     "idle": lambda t: -t.session.idle_ms,
     "id": lambda t: t.session.session_id,
 }
-_STAGES = {"queue": "yellow", "memory": "red", "sampling": "cyan", "gathering": "green"}
+_STAGES = dict(zip(STAGES, ("yellow", "red", "cyan", "green"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -142,17 +148,13 @@ def _verdict(view: View) -> Text:
         return Text()
     if not numbers.stats.num_sessions:
         return Text(f'no trainer yet: gz.connect("{line_text(view.address)}")', style="yellow")
-    if not numbers.request_rate:
-        return Text("no requests at the moment", style="dim")
-    share = f"trainers wait {numbers.wait_share:.0%} of their time for data: "
-    if numbers.wait_share < _LITTLE:
-        return Text(f"{share}their models set the pace", style="green")
-    stages = {stage: numbers.stage_seconds.get(stage, 0.0) for stage in _STAGES}
-    slowest = max(stages, key=lambda stage: stages[stage])
-    where = {"queue": "queueing", "memory": "waiting for memory"}.get(slowest, slowest)
-    if numbers.wait_share > _MUCH:
-        return Text(f"{share}the daemon is too slow ({where})", style="bold yellow")
-    return Text(f"{share}most of a request is {where}", style="yellow")
+    style = _wait_style(numbers.wait_share) if numbers.request_rate else "dim"
+    return Text(verdict(numbers), style=style)
+
+
+def _wait_style(share: float) -> str:
+    """The colour of a share of trainers' time in which they wait."""
+    return "green" if share < LITTLE else "bold yellow" if share > MUCH else "yellow"
 
 
 def _rates(view: View, numbers: Numbers) -> Iterator[Text]:
@@ -268,11 +270,11 @@ def _bar_line(
 
 
 def _bar(parts: Sequence[tuple[float, str]], width: int, is_ascii: bool) -> Text:
-    """Parts of a whole, each in its style; the rest is empty."""
+    """Parts of a whole, each in its style; the rest is empty. A part of 1 % or more is seen."""
     bar, drawn, total = Text(), 0, 0.0
     for share, style in parts:
         total += share
-        end = max(drawn + int(share > 0), round(total * width))
+        end = max(drawn + int(round(100 * share) > 0), round(total * width))
         end = min(width, end)
         bar.append(("#" if is_ascii else "█") * (end - drawn), style=style)
         drawn = end
@@ -324,6 +326,8 @@ def _trainers(view: View, numbers: Numbers, room: int) -> list[Text]:
     shown = ordered[first : first + room]
     hidden = numbers.stats.num_sessions - first - len(shown)  # below those that are shown
     lines = [header, *(_trainer(trainer, wide) for trainer in shown)]
+    if not numbers.stats.num_sessions:
+        lines.append(Text("no trainers", style="dim"))
     if hidden > 0:
         lines[-1] = Text(f"{'':>5} ... {hidden + 1} more: j and k scroll", style="dim")
     return lines
@@ -333,8 +337,7 @@ def _trainer(trainer: TrainerNumbers, wide: bool) -> Text:
     session = trainer.session
     waits = trainer.wait_share
     line = Text(f"{session.session_id:>5} {trainer.rate:>8,.1f} ")
-    style = "green" if waits < _LITTLE else "bold yellow" if waits > _MUCH else "yellow"
-    line.append(f"{waits:>5.0%}", style=style if trainer.rate else "dim")
+    line.append(f"{waits:>5.0%}", style=_wait_style(waits) if trainer.rate else "dim")
     line.append(
         f" {quantile_text(trainer.latency, 0.5):>7} {quantile_text(trainer.latency, 0.99):>7} "
         f"{session.in_flight:>4} {size_text(session.block_byte_size):>10}"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero import _engine
-from graphzero.base.text import count_text, line_text
+from graphzero.base.text import count_text, counted_text, line_text
 from graphzero.files.column_file import ROLES
 from graphzero.files.dtypes import DataType, widen
 from graphzero.files.paths import COLUMN_SUFFIX, ORIGINAL_IDS
@@ -58,12 +58,12 @@ def values_text(info: dict[str, Any]) -> str:
     if "min" in values:
         parts.append(f"from {_number(values['min'])} to {_number(values['max'])}")
     if "classes" in values:
-        parts.append(f"{count_text(values['classes'])} different values")
+        parts.append(counted_text(values["classes"], "different value"))
     for name, what in (("nan", "NaN"), ("infinite", "infinite")):
         if values.get(name):
             parts.append(f"{count_text(values[name])} {what}")
     if parts and values["rows_read"] < info["shape"][0]:
-        parts.append(f"from {count_text(values['rows_read'])} rows spread over the file")
+        parts.append(f"from {counted_text(values['rows_read'], 'row')} spread over the file")
     return ", ".join(parts)
 
 

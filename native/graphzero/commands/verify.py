@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from graphzero.base.text import size_text
+from graphzero.base.text import counted_text, size_text
 from graphzero.commands.cli import EXIT_ERROR
 from graphzero.files.verify import Verified, show_bytes, verify_all
 
@@ -20,11 +21,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    sound = True
+    results = []
     for result in verify_all(args.path, show_bytes):  # continues after a damaged file
         _print(result)
-        sound = sound and not result.problems
-    return 0 if sound else EXIT_ERROR
+        results.append(result)
+    if len(results) > 1:
+        print(_summary(results))
+    return EXIT_ERROR if any(result.problems for result in results) else 0
+
+
+def _summary(results: Sequence[Verified]) -> str:
+    """All results in a line. Those of whole datasets say that files do not fit together."""
+    files = [result for result in results if not result.path.is_dir()]
+    total = counted_text(len(files), "file")
+    unreadable = sum(result.unreadable for result in files)
+    damaged = sum(bool(result.problems) for result in files) - unreadable
+    parts = []
+    if damaged:
+        parts.append(f"{damaged:,} of {total} {'is' if damaged == 1 else 'are'} damaged")
+    if unreadable:
+        parts.append(f"{unreadable:,} of {total} could not be read")
+    if len(files) < len(results):
+        parts.append(f"{total}, of which some do not fit together")
+    return "; ".join(parts) or f"{total}, all intact"
 
 
 def _print(result: Verified) -> None:

@@ -31,6 +31,7 @@ class ColumnReport:
 
     rows: int
     cols: int
+    shape: tuple[int, ...]  # of the file; (rows,) if a row is a single value
     dtype: str
     skipped: int  # lines left out
     messages: tuple[str, ...]  # what was wrong with the first of them
@@ -309,6 +310,11 @@ def _compile_text(
     return {
         "rows": result.rows,
         "cols": result.cols,
+        "shape": (
+            (result.rows,)
+            if result.cols == 1 and not request.always_2d
+            else (result.rows, result.cols)
+        ),
         "dtype": name,
         "skipped": result.skipped,
         "messages": tuple(result.messages),

@@ -52,6 +52,7 @@ def compile_rows(
     return {
         "rows": spec.rows,
         "cols": spec.cols,
+        "shape": spec.shape,
         "dtype": spec.dtype,
         "filled": filled,
         **job.facts(),
@@ -128,9 +129,9 @@ class _Job:
         if missing < 0 or (missing > 0 and at_end and self._fill_row() is None):
             what = "edge of the input" if self._request.role == "edge" else "node"
             hint = "; --fill VALUE gives missing rows a value" if missing > 0 else ""
+            rows = f"{found} row{'s' * (found != 1)}" if at_end else f"{found} or more rows"
             raise InputError(
-                f"{self._stream.name}: found {found}{'' if at_end else ' or more'} rows, expected "
-                f"{expected}, one for each {what}{hint}"
+                f"{self._stream.name}: found {rows}, expected {expected}, one for each {what}{hint}"
             )
 
     def _fill_row(self) -> Array | None:

@@ -117,6 +117,7 @@ def convert(
             step.compile(ColumnSource(ORIGINAL_IDS, plan.original_ids), graph)
             index_original_ids(directory, resources)
         reports = {column.name: step.compile(column, graph) for column in columns}
+        notes += _note_on_gaps(plan, graph_options, directory / GRAPH_FILE)
         _check_sizes(plan, sizes)
         ordered = ordering.run()
         output_bytes = sum(file.stat().st_size for file in final.iterdir())
@@ -262,6 +263,26 @@ def _notes_on_guesses(edges: StrPath | EdgeStream, graph: GraphReport) -> tuple[
             "source and target; --source and --target choose others",
         )
     return notes
+
+
+def _note_on_gaps(plan: Plan, options: GraphOptions, graph_file: Path) -> tuple[str, ...]:
+    """A note if most nodes are only there because a larger id is: they have no edge, and nothing
+    else of the input names them."""
+    named = options.num_nodes is not None or any(column.role == "node" for column in plan.columns)
+    stores_all = options.undirected or options.direction == "both"
+    of_graph = isinstance(plan.edges, str | os.PathLike) and Path(plan.edges).suffix == ".gl"
+    if named or of_graph or not stores_all:
+        return ()
+    from graphzero import _engine
+
+    graph = _engine.Topology.open(os.fspath(graph_file))
+    isolated = _engine.count_isolated(graph)
+    if 2 * isolated <= graph.num_nodes:
+        return ()
+    return (
+        f"{source_label(plan.edges)}: {isolated:,} of {graph.num_nodes:,} node ids occur in no "
+        "edge; --relabel numbers only those that occur",
+    )
 
 
 def _with_edge_ids(

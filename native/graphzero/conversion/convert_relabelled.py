@@ -138,7 +138,7 @@ def _edges_with_ids(
         label = Path(edges).name
         # One id that is no integer makes all ids texts, which the user may not have meant.
         if found.texts and relabel == "auto" and not plan.separate_ids:
-            notes += (f"{label}: its ids are texts",)
+            notes += (f"{label}: ids are text",)
         if table.first_line:
             notes += (
                 f"{label}: its first line ({table.first_line}) counts as an edge; if it names the "

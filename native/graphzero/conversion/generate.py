@@ -44,6 +44,11 @@ class GenerationReport:
     files: dict[str, int]
     """Bytes of each file, by its name."""
     seconds: float
+    num_types: int = 1
+    num_relations: int = 1
+    dim: int | None = None
+    """Features of a node; None for a dataset with a schema, as `classes`."""
+    classes: int | None = None
 
 
 def generate(
@@ -100,7 +105,13 @@ def generate(
             progress=progress,
         )
         return GenerationReport(
-            path, typed.num_nodes, typed.num_edges, _files(path), time.monotonic() - started
+            path,
+            typed.num_nodes,
+            typed.num_edges,
+            _files(path),
+            time.monotonic() - started,
+            len(typed.types),
+            len(typed.relations),
         )
     if scale is not None:
         raise ValueError(f"scale is {scale}, which is for a schema; nodes and edges are numbers")
@@ -117,7 +128,13 @@ def generate(
             path, dataset, overwrite=overwrite, memory=memory, threads=threads, report=report
         )
     return GenerationReport(
-        path, dataset.nodes, 2 * dataset.edges, _files(path), time.monotonic() - started
+        path,
+        dataset.nodes,
+        2 * dataset.edges,
+        _files(path),
+        time.monotonic() - started,
+        dim=dataset.dim,
+        classes=dataset.classes,
     )
 
 

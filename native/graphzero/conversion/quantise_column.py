@@ -37,7 +37,6 @@ def quantise_file(
     column = ColumnFile(Path(source).absolute())
     low, high = _checked_range(value_range, label)
 
-
     def quantise(kept: _engine.Quantisation | None) -> _engine.QuantiseReport:
         return _engine.quantise_matrix(
             column.matrix,

@@ -19,6 +19,14 @@ from graphzero.files.reading import DatasetPlan, plan_reading, room_for_files
 
 # Columns with fewer values per row are labels and the like: a shorter type would save too little.
 _FEATURE_VALUES = 8
+# How files are read, by the names of the ways in the daemon's statistics.
+_WAYS = {
+    "mapped": "from the mapping",
+    "cached": "through the page cache",
+    "direct": "around the page cache, hot rows from the row cache",
+    "mapped or cached": "from the mapping while in memory, else through the page cache",
+    "staged": "from the disk, for a whole hop at once",
+}
 _HALF = "graphzero convert ... --dtype float16 (or bfloat16)"
 
 
@@ -130,8 +138,8 @@ def _reading(dataset: Dataset, plan: DatasetPlan) -> Finding:
     files: dict[str, list[str]] = {}
     for name, way in ways.items():
         files.setdefault(way, []).append(name)
-    found = "; ".join(f"{way}: {', '.join(names)}" for way, names in files.items())
-    return Finding("ok", f"{dataset.name} is read", found)
+    found = "; ".join(f"{', '.join(names)} {_WAYS[way]}" for way, names in files.items())
+    return Finding("ok", f"reading {dataset.name}", found)
 
 
 def _graph(dataset: Dataset, plan: DatasetPlan) -> Iterator[Finding]:

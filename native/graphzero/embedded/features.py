@@ -13,7 +13,11 @@ from graphzero.base.ids import Ids, checked_id, id_array
 from graphzero.base.lazy_torch import import_torch
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.dtypes import DataType, widen
+from graphzero.files.paths import GRAPH_FILE
 from graphzero.files.quantisation import Quantisation
+
+# How many columns an error names.
+_MOST_NAMED = 10
 
 
 class FeatureStore:
@@ -54,6 +58,8 @@ class FeatureStore:
         row_cache: int | None = None,
     ) -> None:
         path = Path(filename).absolute()
+        if (path / GRAPH_FILE).exists():
+            raise IsADirectoryError(_columns_of_dataset(Path(filename)))
         self._file = ColumnFile(path, verify=verify, io=io, row_cache=row_cache)
 
     @property
@@ -198,3 +204,11 @@ class FeatureStore:
 
 def _reopen(kind: type[FeatureStore], path: str, io: str, row_cache: int | None) -> FeatureStore:
     return kind(path, io=io, row_cache=row_cache)
+
+
+def _columns_of_dataset(directory: Path) -> str:
+    """The error for a dataset in place of one of its columns."""
+    columns = sorted(map(os.fspath, directory.glob("**/*.gd")))
+    more = f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
+    shown = ", ".join(columns[:_MOST_NAMED]) or "it has none"
+    return f"{os.fspath(directory)!r} is a dataset; give one of its columns: {shown}{more}"

@@ -19,6 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from graphzero.embedded.typed_results import shape_of
+
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
 
@@ -56,8 +58,18 @@ class SampleResult:
     seed: int
     """With this seed, the same call draws the same sample again."""
 
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes: entries of n_id."""
+        return shape_of(self.n_id)[0]
 
-@dataclass(frozen=True, eq=False)
+    @property
+    def num_edges(self) -> int:
+        """Number of edges: columns of edge_index."""
+        return shape_of(self.edge_index)[1]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledSubgraph(SampleResult):
     """What `Graph.sample` drew: the fields of SampleResult as NumPy arrays.
 
@@ -78,8 +90,19 @@ class SampledSubgraph(SampleResult):
     seed_time: Int64Array | None = None
     edge_scale: Float32Array | None = None
 
+    def __repr__(self) -> str:
+        shapes = [
+            f"{name}={list(shape_of(value))}"
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray)
+        ]
+        return f"{type(self).__name__}({', '.join([*self._facts_text(), *shapes])})"
 
-@dataclass(frozen=True, eq=False)
+    def _facts_text(self) -> list[str]:
+        return [f"batch_size={self.batch_size}"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledLinks(SampledSubgraph):
     """What `Graph.sample_links` drew: a sample around the ends of the links and negatives.
 
@@ -94,6 +117,9 @@ class SampledLinks(SampledSubgraph):
     def sample(self) -> SampledSubgraph:
         """This object itself, for older code, which found the sample in this field."""
         return self
+
+    def _facts_text(self) -> list[str]:
+        return [*super()._facts_text(), f"num_links={self.num_links}"]
 
 
 @dataclass(frozen=True, eq=False)

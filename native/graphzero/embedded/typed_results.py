@@ -54,6 +54,9 @@ class Fields:
     def __setitem__(self, name: str, tensor: Any) -> None:
         self._held()[name] = tensor
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(self._tensors or ())]
+
     def __getattr__(self, name: str) -> Any:
         # Called only for names that are no ordinary attributes; private names are never fields.
         if name.startswith("_"):
@@ -232,6 +235,10 @@ class TypedResult:
 
     def __contains__(self, which: object) -> bool:
         return which in self._nodes or which in self._edges
+
+    def __dir__(self) -> list[str]:
+        names = {name for _, fields in self._stores() for name in fields._tensors or ()}
+        return [*super().__dir__(), *(f"{name}{_DICT}" for name in sorted(names))]
 
     def __getattr__(self, name: str) -> Any:
         # Called only for names that are no ordinary attributes.

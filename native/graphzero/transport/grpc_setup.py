@@ -32,6 +32,13 @@ _TCP_KEEPALIVE_MS = 60_000
 _LEAST_KEEPALIVE_MS = 10_000
 _NEVER_MS = 2**31 - 1
 
+# For every channel and server. Nothing is sent compressed here, and gRPC would decompress a message
+# before it compares the size with the limit, and before anyone looks at the token: 400 KB that a
+# stranger sends could take 400 MB of memory. With this option, gRPC hands compressed bytes over as
+# they are, and they fail to decode. It is not enough to forbid the algorithms
+# (grpc.compression_enabled_algorithms_bitset): short messages were still decompressed.
+NO_DECOMPRESSION = ("grpc.per_message_decompression", 0)
+
 
 def import_grpc() -> Any:
     """The module `grpc`. All of this package gets it from this function.

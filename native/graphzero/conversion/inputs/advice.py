@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Advice:
     """Advice in terms of options of `graphzero convert`."""
@@ -14,9 +16,13 @@ class Advice:
         """How a column becomes a matrix of its own."""
         return f"{column}={column}" + ("" if asked is None else f":{asked}")
 
-    def filled(self, name: str) -> str:
+    def filled(self, name: str, value: str) -> str:
         """How missing values of a matrix get a value."""
-        return f"--fill {name}=VALUE"
+        return f"--fill {name}={value}"
+
+    def as_floats(self, name: str, columns: Sequence[str]) -> str:
+        """How a matrix of these columns gets a type that has NaN."""
+        return f"{name}={','.join(columns)}:float32"
 
 
 class TablesAdvice(Advice):
@@ -29,8 +35,11 @@ class TablesAdvice(Advice):
         value = f'"{column}"' if asked is None else self.with_type(column, asked)
         return f"features = {{ {column} = {value} }}"
 
-    def filled(self, name: str) -> str:
-        return "fill = VALUE"
+    def filled(self, name: str, value: str) -> str:
+        return f"fill = {value}"
+
+    def as_floats(self, name: str, columns: Sequence[str]) -> str:
+        return 'type = "float32"'
 
 
 OPTIONS = Advice()

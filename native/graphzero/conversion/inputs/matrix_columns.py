@@ -87,8 +87,11 @@ class MatrixColumn:
         )
 
     def _hint(self) -> str:
-        text = f"; {self.advice.filled(self.type.name)} gives one"
-        return text if self.type.unit else f"{text}, type float32 keeps it as NaN"
+        matrix, advice = self.type, self.advice
+        if matrix.unit:
+            return f"; {advice.filled(matrix.name, '1970-01-01')} replaces it"
+        floats = advice.as_floats(matrix.name, matrix.columns)
+        return f"; {advice.filled(matrix.name, '0')} replaces it, {floats} keeps it as NaN"
 
     @property
     def _value_fill(self) -> Number | None:

@@ -113,6 +113,6 @@ def overlap_note(label: str, names: Sequence[str], counts: _engine.IdCounts) -> 
         return ()
     source, target = names
     return (
-        f"{label}: {both:,} of {counts.total:,} ids are in {source!r} and in {target!r}, and taken "
-        "as the same nodes; if these are two kinds of things, --separate-ids keeps them apart",
+        f"{label}: {both:,} of {counts.total:,} ids occur both as {source!r} and as {target!r} and "
+        "are one node each; if sources and targets are different things, use --separate-ids",
     )

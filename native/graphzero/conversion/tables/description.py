@@ -173,9 +173,9 @@ def describe_tables(
     tables are relative to `folder`."""
     place = Place(name)
     top = place.mapping(facts, _TOP)
-    tables = place.at("tables").mapping(top.get("tables"))
+    tables = place.at("tables").mapping(top.get("tables", {}))
     if not tables:
-        raise InputError(f"{name}: found no table, expected [tables.NAME] for each of them")
+        raise InputError(f"{name}: found no [tables.NAME], expected one for each table")
     general = _General(
         place.at("missing").missing(top.get("missing", "error")),
         place.at("missing_texts").texts(top.get("missing_texts", [])),

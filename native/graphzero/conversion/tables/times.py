@@ -128,6 +128,8 @@ class FoundTimes:
             self._units.append(kind.unit or _TEXT_UNIT)
             self._dates = self._dates or place
         else:
+            if not table.says_kinds:
+                _require_times(table, time.column)
             raise InputError(f"{place}: found {_found(kind)}, expected integers or dates as times")
 
     def unit(self) -> TimeUnit | None:
@@ -144,6 +146,13 @@ class FoundTimes:
                 "NAME, unit = UNIT } of one table"
             )
         return max(self._units, key=TIME_UNITS.index)
+
+
+def _require_times(table: Table, column: str) -> None:
+    """Reads a column of text as times, which raises InputError with the line and the value of the
+    first field that is none."""
+    for _ in table.read([Wanted("time", (column,), unit=_TEXT_UNIT, may_be_missing=True)]):
+        pass
 
 
 def _is_arrow_text(table: Table, kind: Kind) -> bool:
