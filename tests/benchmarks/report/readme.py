@@ -119,15 +119,16 @@ def _items(report: Report) -> Iterator[str]:
         ratio = headline(loaders, peer)
         if ratio is not None:
             by = ratio.what.rpartition(" by ")[2]
-            yield (
-                f"- {ratio.spread.text('.1f')} times {TITLES[peer]}, by {by}: the lowest of the "
-                "ratios by batches, nodes and edges, because samplers draw different numbers."
-            )
+            yield f"- {ratio.spread.text('.1f')} times {TITLES[peer]}, by {by}."
+    yield (
+        "- These are the lowest of the ratios by batches, nodes and edges; samplers draw "
+        "different numbers of them."
+    )
     mapped = (memory.facts["added_mb"].get(f"{DGL}, mapped") if memory else None) or {}
     if mapped:
         yield (
-            f"- GraphBolt with its arrays mapped instead of loaded: {mapped['total']:,.0f} MB for "
-            "each added trainer; to share files is what makes the difference, there as here."
+            "- With its arrays mapped instead of loaded, GraphBolt needs "
+            f"{mapped['total']:,.0f} MB for each added trainer."
         )
     beyond = report.subjects.get("beyond memory")
     if beyond is not None and beyond.ratios:
@@ -143,7 +144,9 @@ def _beyond(report: Report) -> str:
 def _slower(report: Report) -> str:
     """What is slower than a peer or than without a daemon; where another design is right."""
     parts = ["**Slower, or the wrong tool.**"]
-    parts += [f"{ratio.what}: {ratio.spread.text('.2f')}." for ratio in _below_one(report)]
+    for ratio in _below_one(report):
+        ours, _, other = ratio.what.partition(" / ")
+        parts.append(f"{ours}: {ratio.spread.text('.2f')} times the batches of {other}.")
     if "requests" in report.subjects:
         turns = next(iter(report.subjects["requests"].turns.values()))
         whole, grpc = medians(turns, "p50_ms"), medians(turns, "grpc_ms")
