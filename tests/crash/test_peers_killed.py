@@ -25,7 +25,7 @@ from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = int(os.environ.get("GRAPHZERO_PEER_KILLS", "8"))
+ROUNDS = int(os.environ.get("GRAPHZERO_PEER_KILLS", "4"))
 PORT = 7434
 RETRY = {"retry": True, "retry_timeout": 300}
 
