@@ -28,6 +28,8 @@ from recording_cuda import RecordingCuda
 from typed_dataset import RATES, TypedData, write_typed_dataset
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FANOUT = [5, 5]
 SEEDS = range(200)
 

@@ -13,6 +13,8 @@ from edge_reference import EdgeList, compile_file, edge_lines, tiny, topology_by
 from graphzero import _engine
 from graphzero.conversion.compile_graph import GraphOptions
 
+pytestmark = pytest.mark.slow
+
 KIB = 1 << 10
 LIMITS = [
     pytest.param(1, 256 * KIB, False, id="1-thread-256K"),

@@ -11,6 +11,8 @@ from graphzero import InputError, _engine
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.slow
+
 Compiled = Callable[..., Any]
 SHARED_DIRECTORY = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150

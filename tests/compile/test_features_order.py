@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from graphzero import _engine
 
+pytestmark = pytest.mark.slow
+
 Compiled = Callable[..., Any]
 CompileTable = Callable[..., Any]
 

@@ -92,6 +92,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(graph=graphs())
 def test_compiled_graphs_are_what_the_reference_writer_makes(graph: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from daemon_process import daemon_pid
@@ -81,14 +80,8 @@ def name_of(document: Path) -> str:
     return str(document.relative_to(ROOT))
 
 
-def guide_cases() -> Iterator[Any]:
-    """Guides are slow: most of their examples import torch, each in a process of its own."""
-    for guide in GUIDES:
-        marks = [] if guide == ROOT / "README.md" else [pytest.mark.slow]
-        yield pytest.param(guide, marks=marks, id=name_of(guide))
-
-
-@pytest.mark.parametrize("guide", list(guide_cases()))
+@pytest.mark.slow  # most examples import torch, each in a process of its own
+@pytest.mark.parametrize("guide", GUIDES, ids=name_of)
 def test_every_example_runs(guide: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     pytest.importorskip("torch")
     for language, code in blocks_of(guide):

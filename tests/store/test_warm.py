@@ -9,6 +9,8 @@ import graphzero as gz
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROWS = 70_000  # more than one step of 64 MiB
 
 
