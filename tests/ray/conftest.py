@@ -34,7 +34,7 @@ class RayMachines:
 
         self.folder = folder
         head = {"num_cpus": 0, "object_store_memory": 100 << 20, "include_dashboard": False}
-        head |= {"node_ip_address": "127.0.0.1", "temp_dir": str(folder / "ray")}
+        head |= {"node_ip_address": "127.0.0.1"}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._nodes: dict[str, Any] = {}
         ray.init(self._cluster.address, log_to_driver=False)
@@ -87,6 +87,8 @@ def machines() -> Iterator[RayMachines]:
     with pytest.MonkeyPatch.context() as patch:
         # Inherited by the nodes and their workers.
         patch.setenv("XDG_RUNTIME_DIR", str(folder))
+        # Where Ray also notes the address of the cluster: not among those of the user's own.
+        patch.setenv("RAY_TMPDIR", str(folder))
         patch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
         patch.setenv("GLOO_SOCKET_IFNAME", "lo")
         patch.setattr(sys, "path", [here, *sys.path])
