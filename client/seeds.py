@@ -97,22 +97,30 @@ def is_mask(column: ColumnInfo) -> bool:
 
 def read_column(column: ColumnInfo, deadline: Deadline) -> Call[npt.NDArray[Any]]:
     """All values of a column that has one for each row."""
-    values = yield from read_rows(column, np.arange(column.shape[0]), deadline)
+    values = yield from read_rows(column, range(column.shape[0]), deadline)
     return values.reshape(-1)
 
 
 def read_rows(
-    column: ColumnInfo, rows: npt.NDArray[np.int64], deadline: Deadline
+    column: ColumnInfo, rows: npt.NDArray[np.int64] | range, deadline: Deadline
 ) -> Call[npt.NDArray[Any]]:
-    """These rows of a column, in that order."""
+    """These rows of a column, in that order. A split may have as many rows as a graph has nodes:
+    nothing but the result takes memory for all of them at once."""
     item = DataType[column.dtype.upper()].storage.itemsize
     row_bytes = max(math.prod(column.shape[1:]) * item, 8)
     at_once = max(_BYTES_PER_REQUEST // row_bytes, 1)
-    pieces = []
+    values: npt.NDArray[Any] | None = None
     for first in range(0, max(len(rows), 1), at_once):
-        messages = gather_messages(column.name, rows[first : first + at_once])
-        pieces.append((yield Request(messages, partial(_copy_of, column.name), deadline)))
-    return np.concatenate(pieces)
+        some = rows[first : first + at_once]
+        if isinstance(some, range):
+            some = np.arange(some.start, some.stop)
+        messages = gather_messages(column.name, some)
+        piece = yield Request(messages, partial(_copy_of, column.name), deadline)
+        if values is None:
+            values = np.empty((len(rows), *piece.shape[1:]), piece.dtype)
+        values[first : first + len(piece)] = piece
+    assert values is not None  # there is always a first request
+    return values
 
 
 def _copy_of(name: str, reply: Reply) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,32 @@ def test_an_epoch_has_every_seed_once(client: gz.Client) -> None:
         list(range(64, 96)),
         list(range(96, 100)),
     ]
+
+
+def test_a_split_takes_the_memory_of_its_ids(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Whatever the size of the requests that read it, and once only."""
+    nodes = 3_000_000
+    ids = np.arange(nodes)
+    gz.write_graph(tmp_path / "graph.gl", [0], [1], num_nodes=nodes)
+    gz.write_features(tmp_path / "train.gd", ids[::-1].copy(), role="ids")
+    daemon = start_daemon(tmp_path)
+    with gz.connect(daemon.address) as client:
+        client.sample([0], FANOUT)  # what a first call imports and maps is not counted
+        tracemalloc.start()
+        try:
+            loader = client.loader("train", FANOUT, 4)
+            assert next(iter(loader)).n_id[:4].tolist() == [
+                nodes - 1,
+                nodes - 2,
+                nodes - 3,
+                nodes - 4,
+            ]
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert ids.nbytes <= peak < 2 * ids.nbytes
 
 
 @pytest.mark.parametrize(

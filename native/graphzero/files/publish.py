@@ -115,7 +115,9 @@ def _check_file_target(target: Path, overwrite: bool) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such directory", str(target.parent))
     if target.exists() and not overwrite:
-        raise FileExistsError(errno.EEXIST, "exists; allow overwriting to replace it", str(target))
+        raise FileExistsError(
+            errno.EEXIST, "exists; --overwrite (overwrite=True) replaces it", str(target)
+        )
 
 
 def check_dataset_target(target: Path, *, overwrite: bool) -> bool:

@@ -19,8 +19,11 @@ STEPS = 10
 def main() -> None:
     address, sampler, count, walkers = sys.argv[1:]
     with gz.connect(address) as client:
-        samplers: dict[str, Any] = {"labor": "labor", "drift": gz.Labor(batch_dependency=64)}
-        options = {"sampler": samplers[sampler]} if sampler in samplers else {}
+        options: dict[str, Any] = {}  # an older version of the package has no samplers to choose
+        if sampler == "labor":
+            options["sampler"] = "labor"
+        elif sampler == "drift":
+            options["sampler"] = gz.Labor(batch_dependency=64)
         loader = client.loader(
             "train", FANOUT, BATCH, shuffle=True, prefetch=2, seed=1, timeout=600, **options
         )
