@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import ssl
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -167,8 +168,8 @@ class _Daemon:
         config = self._config.listen
         doors = []
         secrets = Secrets.read(config.tls, config.token_file)
+        self._service.tcp_token = secrets.token  # also for calls of peers, which need no --listen
         if config.tcp is not None:
-            self._service.tcp_token = secrets.token
             if secrets.key_and_certificate is not None:
                 self._certificate = ServedCertificate(secrets.key_and_certificate)
             doors = listen.bind_tcp(self._tcp_server, config.tcp, self._certificate)
@@ -234,29 +235,35 @@ class _Daemon:
     async def _reload_until_nobody_asks(self) -> None:
         while self._reload_wanted and not self._stop.is_set():
             self._reload_wanted = False
-            await self._reload_options()
-            started = time.monotonic()
             try:
-                version = await asyncio.to_thread(self._catalog.read)
+                await self._reload_options()
+                await self._reload_datasets()
             except (GraphZeroError, OSError, ValueError) as error:
                 log.error("reload failed, serving as before: %s", error_text(error))
-                continue
-            self._catalog.adopt(version)
-            self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
-            self._log_reload(version, time.monotonic() - started)
+            except Exception:  # a fault of the daemon; the service manager waits for READY=1
+                log.exception("reload failed, serving as before")
         if not self._stop.is_set():
             notify("READY=1")  # also after a failed reload: the daemon serves as before
+
+    async def _reload_datasets(self) -> None:
+        started = time.monotonic()
+        version = await asyncio.to_thread(self._catalog.read)
+        self._catalog.adopt(version)
+        self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
+        self._log_reload(version, time.monotonic() - started)
 
     async def _reload_options(self) -> None:
         """Reads options, token and certificate again, and takes over all of them or none."""
 
-        def read() -> tuple[ReloadedOptions, Secrets]:
+        def read() -> tuple[ReloadedOptions, Secrets, ssl.SSLContext | None]:
             found = reload_options(self._config, self._read_config())
             listening = found.config.listen
-            return found, Secrets.read(listening.tls, listening.token_file)
+            secrets = Secrets.read(listening.tls, listening.token_file)
+            port = self._side_port
+            return found, secrets, None if port is None else port.read_tls(listening.tls)
 
         try:
-            found, secrets = await asyncio.to_thread(read)
+            found, secrets, web_tls = await asyncio.to_thread(read)
         except (GraphZeroError, OSError, ValueError) as error:
             log.error("options, token and certificate stay as they were: %s", error_text(error))
             return
@@ -269,7 +276,7 @@ class _Daemon:
         if self._certificate is not None and secrets.key_and_certificate is not None:
             self._certificate.replace(secrets.key_and_certificate)
         if self._side_port is not None:
-            self._side_port.replace_secrets(secrets.token, found.config.listen.tls)
+            self._side_port.replace_secrets(secrets.token, web_tls)
         for change in found.changed:
             log.info("from now on: %s", change)
         for change in found.needs_restart:

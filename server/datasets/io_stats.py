@@ -63,28 +63,48 @@ def _merge_gap(column: ColumnFile) -> int:
     return column.reader.merge_gap if is_direct else 0
 
 
-def row_cache_stats(
-    cache: _engine.RowCache | None, columns: Iterable[pb.ColumnStats]
-) -> pb.RowCacheStats | None:
-    """`columns` are all columns. Direct ones use the cache, and so do rows of other parts."""
-    if cache is None:
-        return None
-    usage = cache.usage()
-    known = list(columns)
-    direct = [c for c in known if c.path == path_text(_engine.ColumnPath.DIRECT)]
-    return pb.RowCacheStats(
-        capacity_byte_size=usage.capacity_bytes,
-        used_byte_size=usage.used_bytes,
-        index_byte_size=usage.index_bytes,
-        rows=usage.rows,
-        hits=sum(column.cache_hits for column in direct)
-        + sum(column.remote_cache_hits for column in known),
-        misses=sum(map(_misses, direct))
-        + sum(column.remote_rows - column.remote_cache_hits for column in known),
-    )
+class RowCacheCounter:
+    """Hits and misses of the row cache since the daemon began. Both only rise: a program that reads
+    them takes a lower number for that of a new daemon. The counts of columns fall when a reload
+    opens other files, and a gather counts its hits as they come but its rows when it is done."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], tuple[int, int]] = {}
+        self._hits = 0
+        self._misses = 0
+
+    def stats(
+        self, cache: _engine.RowCache | None, columns: Iterable[pb.ColumnStats]
+    ) -> pb.RowCacheStats | None:
+        """`columns` are all columns."""
+        if cache is None:
+            return None
+        seen = {}
+        for column in columns:
+            key = column.dataset, column.column
+            hits, misses = _hits_and_misses(column)
+            hits_before, misses_before = self._seen.get(key, (0, 0))
+            if hits < hits_before:  # its file was opened anew
+                hits_before = misses_before = 0
+            self._hits += hits - hits_before
+            self._misses += max(0, misses - misses_before)
+            seen[key] = hits, max(misses, misses_before)
+        self._seen = seen
+        usage = cache.usage()
+        return pb.RowCacheStats(
+            capacity_byte_size=usage.capacity_bytes,
+            used_byte_size=usage.used_bytes,
+            index_byte_size=usage.index_bytes,
+            rows=usage.rows,
+            hits=self._hits,
+            misses=self._misses,
+        )
 
 
-def _misses(column: pb.ColumnStats) -> int:
-    """Rows that were read from the disk. A gather counts its hits as they come and its rows when it
-    is done, so there may be more hits than rows while it is under way."""
-    return max(0, column.rows - column.cache_hits - column.mapped_rows)
+def _hits_and_misses(column: pb.ColumnStats) -> tuple[int, int]:
+    """Direct columns use the cache, and so do rows of other parts."""
+    hits, misses = column.remote_cache_hits, column.remote_rows - column.remote_cache_hits
+    if column.path == path_text(_engine.ColumnPath.DIRECT):
+        hits += column.cache_hits
+        misses += max(0, column.rows - column.cache_hits - column.mapped_rows)
+    return hits, misses

@@ -18,7 +18,7 @@ from graphzero import _engine
 from graphzero.base.version import __version__
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.datasets.catalog import Catalog
-from graphzero.server.datasets.io_stats import column_stats, row_cache_stats
+from graphzero.server.datasets.io_stats import RowCacheCounter, column_stats
 from graphzero.server.datasets.read_plan import ReadPlan
 from graphzero.server.metrics.page_cache import PageCache
 from graphzero.server.metrics.requests import STAGES
@@ -63,6 +63,7 @@ class Statistics:
     _started: float = field(default_factory=time.monotonic, init=False)
     _started_unix: float = field(default_factory=time.time, init=False)
     _page_cache: PageCache = field(default_factory=lambda: PageCache(MAX_LISTED), init=False)
+    _row_cache: RowCacheCounter = field(default_factory=RowCacheCounter, init=False)
 
     def take(self, sessions: Collection[Session], *, draining: bool) -> pb.GetStatsResponse:
         """The numbers of this moment."""
@@ -79,7 +80,7 @@ class Statistics:
             start_unix_ms=int(1000 * self._started_unix),
             draining=draining,
             threads=limits.threads,
-            max_sessions=limits.max_sessions,
+            max_sessions=min(limits.max_sessions, 2**32 - 1),
             shm_limit_byte_size=limits.shm_limit,
             shm_used_byte_size=budget.used,
             sessions=listed,
@@ -109,7 +110,7 @@ class Statistics:
                 if counted.count
             ],
             io_engine=_engine.io_engine().name,
-            row_cache=row_cache_stats(sources.plan.row_cache, columns),
+            row_cache=self._row_cache.stats(sources.plan.row_cache, columns),
             columns=columns[:MAX_LISTED],
             files=self._page_cache.files(datasets),
             shared_memory=_shared_memory(budget, sessions),

@@ -80,7 +80,7 @@ def _seconds(value: Any) -> float:
         raise ValueError(f"found {value!r}, expected seconds")
     try:
         seconds = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"found {value!r}, expected seconds") from None
     if not math.isfinite(seconds) or seconds < 0:
         raise ValueError(f"found {value}, expected seconds, not negative")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 
 from graphzero.transport.host_port import HostPort
 
@@ -57,12 +56,11 @@ class Access:
         return self._token is not None and hmac.compare_digest(sent, b"Bearer " + self._token)
 
     def _has_cookie(self, headers: Mapping[str, str]) -> bool:
-        name, proof = self._cookie
-        try:
-            sent = SimpleCookie(headers.get("cookie", "")).get(name)
-        except CookieError:
-            return False
-        return sent is not None and hmac.compare_digest(sent.value.encode(), proof.encode())
+        """Browsers send the cookies of all ports of a host. http.cookies gives up at the first one
+        that it does not like, so the list is taken apart here."""
+        wanted = "=".join(self._cookie).encode()
+        sent = headers.get("cookie", "").split(";")
+        return any(hmac.compare_digest(cookie.strip().encode(), wanted) for cookie in sent)
 
     def cookie_header(self) -> tuple[str, str]:
         """Sets the cookie, for a client that has sent the token."""

@@ -19,6 +19,9 @@ IDLE_S = 75.0
 REQUEST_S = 10.0
 ANSWER_S = 20.0
 _BODY_HEADERS = (b"content-length", b"transfer-encoding")
+# States of a client whose request is complete: MUST_CLOSE if it has "Connection: close",
+# MIGHT_SWITCH_PROTOCOL if it offers to speak another protocol, which nobody has to accept.
+_COMPLETE = (h11.DONE, h11.MUST_CLOSE, h11.MIGHT_SWITCH_PROTOCOL)
 
 
 class Connection:
@@ -68,8 +71,7 @@ class Connection:
             return False
         method = request.method.decode("ascii", "replace")
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in request.headers}
-        # MUST_CLOSE: the request is complete, and has "Connection: close".
-        if self._http.their_state not in (h11.DONE, h11.MUST_CLOSE):
+        if self._http.their_state not in _COMPLETE:
             await self._send(plain(413, "a request here has no body"), method)
             return False
         self.waits = False

@@ -42,16 +42,22 @@ class Numbers:
         self._statistics = statistics
         self._datasets = datasets
         self._history = history
-        self._asking = asyncio.Lock()
+        self._asked: asyncio.Task[pb.GetStatsResponse] | None = None
         self._taken = float("-inf")
-        self._stats = pb.GetStatsResponse()
 
     async def statistics(self) -> pb.GetStatsResponse:
-        async with self._asking:
-            if time.monotonic() - self._taken >= _LEAST_PAUSE_S:
-                self._stats = await self._ask(self._statistics)
-                self._taken = time.monotonic()
-            return self._stats
+        """All that call while a question is under way share its answer, and its end after
+        ANSWER_S."""
+        old = self._asked is not None and time.monotonic() - self._taken >= _LEAST_PAUSE_S
+        if self._asked is None or (self._asked.done() and old):
+            self._asked = asyncio.ensure_future(self._ask(self._statistics))
+            self._asked.add_done_callback(self._note_time)
+        return await asyncio.shield(self._asked)
+
+    def _note_time(self, asked: asyncio.Task[pb.GetStatsResponse]) -> None:
+        self._taken = time.monotonic()
+        if not asked.cancelled():
+            asked.exception()  # those who asked may all be gone by now
 
     async def statistics_json(self) -> bytes:
         return _json(message_fields(await self.statistics()))

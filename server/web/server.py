@@ -38,6 +38,7 @@ class WebServer:
         self._tls = tls
         self._thread = threading.Thread(target=self._run, name="graphzero-http", daemon=True)
         self._loop = asyncio.new_event_loop()
+        self._accepting: list[asyncio.Task[None]] = []  # the loop itself does not keep its tasks
         self._connections: dict[asyncio.Task[None], Connection | None] = {}
 
     def start(self) -> None:
@@ -45,6 +46,10 @@ class WebServer:
             each.listen(_BACKLOG)
             each.setblocking(False)
         self._thread.start()
+
+    def replace_tls(self, tls: ssl.SSLContext) -> None:
+        """New connections are shown this certificate from now on."""
+        self._tls = tls
 
     def stop(self, timeout_s: float) -> bool:
         """Ends the thread and waits for it; True if it has ended."""
@@ -56,14 +61,15 @@ class WebServer:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         routes = self._make_routes()
-        accepting = [self._loop.create_task(self._accept(each, routes)) for each in self._sockets]
+        for each in self._sockets:
+            self._accepting.append(self._loop.create_task(self._accept(each, routes)))
         try:
             self._loop.run_forever()
         finally:
-            for task in (*accepting, *self._connections):
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
                 task.cancel()
-            ending = asyncio.gather(*accepting, *self._connections, return_exceptions=True)
-            self._loop.run_until_complete(ending)
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             for each in self._sockets:
                 each.close()
             self._loop.close()
@@ -81,6 +87,9 @@ class WebServer:
             task = self._loop.create_task(self._serve(accepted, routes))
             self._connections[task] = None
             task.add_done_callback(lambda done: self._connections.pop(done, None))
+            # sock_accept() does not give others a turn while connections are queued. Without this
+            # turn, none would be served or closed until the queue is empty.
+            await asyncio.sleep(0)
 
     def _close_one(self) -> None:
         """Closes the oldest connection that waits for a request or for its handshake; if none does,
@@ -116,13 +125,9 @@ class WebServer:
 
 
 def tls_context(tls: TlsConfig) -> ssl.SSLContext:
-    """A context with the files of --tls-certificate and --tls-key, which have been checked."""
+    """A context with the files of --tls-certificate and --tls-key. Raises OSError for files that
+    do not go together."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    load(context, tls)
-    return context
-
-
-def load(context: ssl.SSLContext, tls: TlsConfig) -> None:
-    """New connections are shown this certificate from now on."""
     context.load_cert_chain(tls.certificate, tls.key)
+    return context

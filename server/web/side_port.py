@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from typing import TYPE_CHECKING
 
 from graphzero.server.network.credentials import TlsConfig
@@ -10,7 +11,7 @@ from graphzero.server.network.listen import TcpConfig, bind_http
 from graphzero.server.web.access import Access
 from graphzero.server.web.numbers import Numbers
 from graphzero.server.web.routes import Routes
-from graphzero.server.web.server import WebServer, load, tls_context
+from graphzero.server.web.server import WebServer, tls_context
 
 if TYPE_CHECKING:
     from graphzero.server.service import Service
@@ -38,11 +39,18 @@ class SidePort:
         self._server = WebServer(self._sockets, make_routes, self._tls)
         self._server.start()
 
-    def replace_secrets(self, token: bytes | None, tls: TlsConfig | None) -> None:
-        """After a reload; the files have been checked."""
+    def read_tls(self, tls: TlsConfig | None) -> ssl.SSLContext | None:
+        """What replace_secrets() takes. It is a context of its own, because one whose new files do
+        not go together could not serve any more. Any thread may call this; raises OSError."""
+        return None if self._tls is None or tls is None else tls_context(tls)
+
+    def replace_secrets(self, token: bytes | None, tls: ssl.SSLContext | None) -> None:
+        """After a reload."""
         self._access.replace_token(token)
-        if self._tls is not None and tls is not None:
-            load(self._tls, tls)
+        if tls is not None:
+            self._tls = tls
+            if self._server is not None:
+                self._server.replace_tls(tls)
 
     def stop(self, timeout_s: float) -> bool:
         """Stops the web server; True if its thread has ended."""

@@ -21,7 +21,7 @@ from graphzero.client.probe import daemon_stats
 from graphzero.files.topology_file import TopologyFile
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.datasets.hot_rows import hot_nodes
-from graphzero.server.datasets.io_stats import row_cache_stats
+from graphzero.server.datasets.io_stats import RowCacheCounter
 from waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -383,6 +383,28 @@ def test_a_gather_under_way_makes_no_misses_below_none() -> None:
     """It has counted what it found in the cache, and not yet how many rows it wanted."""
     column = pb.ColumnStats(path="direct", rows=10, cache_hits=96)
     other = pb.ColumnStats(path="direct", rows=10, cache_hits=4, mapped_rows=1)
-    stats = row_cache_stats(_engine.RowCache(1 << 20), [column, other])
+    assert hits_and_misses(RowCacheCounter(), [column, other]) == (100, 5)
+
+
+def hits_and_misses(counter: RowCacheCounter, columns: list[pb.ColumnStats]) -> tuple[int, int]:
+    stats = counter.stats(_engine.RowCache(1 << 20), columns)
     assert stats is not None
-    assert (stats.hits, stats.misses) == (100, 5)
+    return stats.hits, stats.misses
+
+
+def test_what_the_row_cache_counts_never_falls() -> None:
+    """Not while a gather is under way, and not when a dataset is replaced or gone."""
+    counter = RowCacheCounter()
+
+    def column(dataset: str, rows: int, hits: int) -> pb.ColumnStats:
+        return pb.ColumnStats(
+            dataset=dataset, column="x", path="direct", rows=rows, cache_hits=hits
+        )
+
+    a = column("a", 100, 40)
+    assert hits_and_misses(counter, [a, column("b", 10, 1)]) == (41, 69)
+    assert hits_and_misses(counter, [a, column("b", 10, 6)]) == (46, 69)  # under way
+    assert hits_and_misses(counter, [a, column("b", 20, 6)]) == (46, 74)
+    assert hits_and_misses(counter, [a, column("b", 5, 2)]) == (48, 77)  # opened anew
+    assert hits_and_misses(counter, [a]) == (48, 77)
+    assert hits_and_misses(counter, [a, column("b", 1, 1)]) == (49, 77)

@@ -13,6 +13,7 @@ from typing import Any
 import graphzero as gz
 import pytest
 from certificates import make_certificate
+from graphzero.client.probe import daemon_stats
 from graphzero.server.settings.config import make_config
 from graphzero.server.settings.options import OPTIONS
 from graphzero.server.settings.reload import CHANGEABLE, reload_options
@@ -70,6 +71,8 @@ def test_a_file_that_makes_no_sense_changes_nothing(
     daemon = start_daemon(dataset, "--config", str(file))
     file.write_text("max-ids = 3\nmax-sessions = -1\n")
     reload(daemon, f"stay as they were: {file}: max-sessions: found -1")
+    file.write_text(f"max-ids = 3\ndrain-timeout = {10**400}\n")
+    reload(daemon, f"stay as they were: {file}: drain-timeout: found 1000")
     file.unlink()
     reload(daemon, f"stay as they were: {file}: No such file")
     with (
@@ -77,6 +80,15 @@ def test_a_file_that_makes_no_sense_changes_nothing(
         pytest.raises(gz.InvalidRequest, match="more than 2 ids"),
     ):
         client.sample([1, 2, 3], fanout=[2])
+
+
+def test_more_sessions_than_a_message_can_tell_are_no_obstacle(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "graphzero.toml"
+    file.write_text("max-sessions = 5000000000\n")
+    daemon = start_daemon(dataset, "--config", str(file))
+    assert daemon_stats(daemon.address).max_sessions == 2**32 - 1
 
 
 def shown_certificate(address: str) -> str:

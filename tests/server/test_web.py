@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import signal
 import socket as socketlib
 import ssl
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,10 @@ from daemon_watch import Watch
 from graphzero.base.errors import InputError
 from graphzero.client.probe import daemon_stats
 from graphzero.commands.messages import message_fields
+from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.settings.config import make_config
 from graphzero.server.web import connection, prometheus, server
+from graphzero.server.web.numbers import NotAnswered, Numbers
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as openmetrics_families,
 )
@@ -104,6 +108,17 @@ def test_a_client_that_wants_the_connection_closed_is_answered(web: Web) -> None
     assert web.ask("/livez", Connection="close")[0] == 200
     answer = web.say(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_offer_to_speak_another_protocol_is_not_taken(web: Web) -> None:
+    """As curl --http2 makes it."""
+    offer = {
+        "Connection": "Upgrade, HTTP2-Settings",
+        "Upgrade": "h2c",
+        "HTTP2-Settings": "AAMAAABk",
+    }
+    assert web.ask("/livez", **offer)[0] == 200
+    assert web.ask("/livez", method="CONNECT")[0] == 405
 
 
 # --- numbers ---
@@ -284,7 +299,9 @@ def test_with_a_token_numbers_are_for_those_who_have_it(
     assert status == 204
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     assert TOKEN not in cookie
-    assert web.ask("/api/stats", Cookie=f"other=1; {cookie.partition(';')[0]}")[0] == 200
+    # Beside those of other programs on this machine, also such that http.cookies refuses.
+    for other in ("other=1", "path=/", "flag", 'j={"a":1}', "k[]=1", "a=b c"):
+        assert web.ask("/api/stats", Cookie=f"{other}; {cookie.partition(';')[0]}")[0] == 200
     secret.write_text("another token of enough bytes")
     daemon.process.send_signal(signal.SIGHUP)
     wait_until(
@@ -307,6 +324,27 @@ def test_with_a_certificate_it_is_https_and_survives_who_speaks_none(
     _, headers, _ = web.ask("/api/login", Authorization=f"Bearer {TOKEN}")
     assert "Secure" in headers["set-cookie"]
     assert web.ask("/metrics", Authorization=f"Bearer {TOKEN}")[0] == 200
+    # A reload shows the new certificate, and one that does not go with its key changes nothing.
+    old_key = key.read_bytes()
+    (tmp_path / "fresh").mkdir()
+    fresh, fresh_key = make_certificate(tmp_path / "fresh")
+    certificate.write_bytes(fresh.read_bytes())
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.wait_for_output("stay as they were: --tls-key")
+    assert web.ask("/metrics", Authorization=f"Bearer {TOKEN}")[0] == 200
+    key.write_bytes(fresh_key.read_bytes())
+    assert key.read_bytes() != old_key
+    daemon.process.send_signal(signal.SIGHUP)
+    renewed = ssl.create_default_context(cafile=str(fresh))
+
+    def shows_the_new_one() -> bool:
+        web.context = renewed
+        try:
+            return web.ask("/livez")[0] == 200
+        except ssl.SSLCertVerificationError:
+            return False
+
+    wait_until(shows_the_new_one, "the new certificate")
 
 
 # --- the page's files ---
@@ -381,6 +419,72 @@ def test_requests_follow_each_other_on_one_connection(web: Web) -> None:
         made.request("GET", "/api/stats")
         assert json.loads(made.getresponse().read())["pid"]
     made.close()
+
+
+def test_connections_that_wait_together_are_not_all_open_at_once() -> None:
+    """No turn of the loop may pass between two connections that are queued already."""
+    listening = socketlib.create_server(("127.0.0.1", 0), backlog=100)
+    waiting = [
+        socketlib.create_connection(listening.getsockname()[:2], timeout=DEADLINE_S)
+        for _ in range(2 * server.MAX_CONNECTIONS)
+    ]
+    most = 0
+
+    class Counted(server.WebServer):
+        async def _serve(self, accepted: socketlib.socket, routes: Any) -> None:
+            nonlocal most
+            most = max(most, len(self._connections))
+            accepted.close()
+
+    counted = Counted([listening], lambda: Any, None)  # type: ignore[arg-type]
+    counted.start()
+    for each in waiting:
+        assert each.recv(1) == b""
+        each.close()
+    assert counted.stop(DEADLINE_S)
+    assert most < server.MAX_CONNECTIONS // 2
+
+
+def test_a_daemon_that_does_not_answer_is_told_of_to_all_at_once() -> None:
+    """Those who ask together share one question, so that none waits for the others' time-outs."""
+    questions = 0
+
+    def statistics() -> Any:
+        nonlocal questions
+        questions += 1
+        return pb.GetStatsResponse(pid=questions)
+
+    async def ask_all(numbers: Numbers) -> list[Any]:
+        asked = (numbers.statistics() for _ in range(8))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    hanging = asyncio.new_event_loop()  # never runs
+    running = asyncio.new_event_loop()
+    thread = threading.Thread(target=running.run_forever)
+    thread.start()
+
+    async def ask() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("graphzero.server.web.numbers.ANSWER_S", 0.1)
+            none = Numbers(hanging, statistics, pb.ListDatasetsResponse, list)
+            begun = len(asyncio.all_tasks())
+            asked = asyncio.ensure_future(ask_all(none))
+            await asyncio.sleep(0.05)
+            waiting = len(asyncio.all_tasks()) - begun
+            assert all(isinstance(answer, NotAnswered) for answer in await asked)
+            assert waiting <= 8 + 3  # each who asks, the one question, and those who gather them
+        answers = await ask_all(Numbers(running, statistics, pb.ListDatasetsResponse, list))
+        assert {answer.pid for answer in answers} == {1}
+
+    asyncio.run(ask())
+    assert questions == 1
+    running.call_soon_threadsafe(running.stop)
+    thread.join(DEADLINE_S)
+    running.close()
+    for task in asyncio.all_tasks(hanging):
+        task.cancel()
+    hanging.run_until_complete(asyncio.sleep(0))
+    hanging.close()
 
 
 def test_many_who_say_nothing_keep_nobody_out_and_cost_little(daemon: Any, web: Web) -> None:
