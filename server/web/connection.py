@@ -21,7 +21,11 @@ ANSWER_S = 20.0
 _BODY_HEADERS = (b"content-length", b"transfer-encoding")
 # States of a client whose request is complete: MUST_CLOSE if it has "Connection: close",
 # MIGHT_SWITCH_PROTOCOL if it offers to speak another protocol, which nobody has to accept.
-_COMPLETE = (h11.DONE, h11.MUST_CLOSE, h11.MIGHT_SWITCH_PROTOCOL)
+_COMPLETE = (
+    h11.DONE,
+    h11.MUST_CLOSE,
+    h11.MIGHT_SWITCH_PROTOCOL,  # type: ignore[attr-defined]  # documented, but not in __all__
+)
 
 
 class Connection:
