@@ -103,7 +103,8 @@ def ends_of_links(
     ends = []
     for row, (nodes, number) in enumerate(zip(links, types, strict=True)):
         if original is None:
-            ends.append(node_ids(nodes, dataset, f"{what}[{row}]", number))
+            # A copy: the caller may change an array of their own in place.
+            ends.append(node_ids(nodes, dataset, f"{what}[{row}]", number).copy())
         else:
             ends.append((yield from find_nodes(nodes, dataset, original, number)))
     sources, targets = ends

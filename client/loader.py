@@ -7,13 +7,13 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphzero.base.numbers import whole_number
 from graphzero.client.calls import AnyBatch
+from graphzero.client.errors import SessionEnded
 from graphzero.client.link_batches import LinksOfBatch, batch_of_links
 from graphzero.client.loader_items import LoaderItems, LoaderOptions
 from graphzero.client.loader_state import (
@@ -207,6 +207,8 @@ class _Ahead:
     step: int
     seeds: Seeds
     future: RequestFuture[AnyBatch] | None = None
+    refused: SessionEnded | None = None
+    """Set if asking for it told that the session was ended, which is told only once."""
 
 
 class LoaderIterator:
@@ -249,9 +251,10 @@ class LoaderIterator:
         except BaseException:
             self.close("the epoch ended with an error")
             raise
+        # Before the batch is counted: if it is interrupted, the user does not get the batch.
+        self._top_up(self._loader._options.prefetch)
         self._handed_out += 1
         self._report(Progress(self._epoch, self._handed_out))
-        self._top_up(self._loader._options.prefetch)
         return batch
 
     def close(self, reason: str = "the iterator was closed") -> None:
@@ -272,6 +275,9 @@ class LoaderIterator:
             assert self._sampler_error is not None
             raise self._sampler_error
         first = self._ahead.popleft()
+        if first.refused is not None:
+            # A copy: one that this frame refers to would keep the frame alive by its traceback.
+            raise SessionEnded(*first.refused.args)
         future = first.future
         if future is None or (future.done() and isinstance(future.exception(), RAN_OUT)):
             # There was no session or no memory for the batch while the user was busy elsewhere.
@@ -280,6 +286,15 @@ class LoaderIterator:
         return future.wait()
 
     def _top_up(self, count: int) -> None:
+        try:
+            self._ask_ahead(count)
+        except BaseException:
+            # An interrupt may have ended the generator of the batches, or lost one of them. Going
+            # on would then hand out less than the epoch has.
+            self.close("the epoch was interrupted")
+            raise
+
+    def _ask_ahead(self, count: int) -> None:
         while len(self._ahead) < count and self._sampler_error is None:
             if self._ahead and self._ahead[-1].future is None:
                 return  # later batches could not be asked for either
@@ -296,8 +311,12 @@ class LoaderIterator:
             self._ask_for(ahead)
 
     def _ask_for(self, ahead: _Ahead) -> None:
-        with suppress(Exception):  # raised when the batch is waited for, if it happens again
+        try:
             ahead.future = self._loader._submit(ahead.seeds, self._epoch, ahead.step)
+        except SessionEnded as error:
+            ahead.refused = error.with_traceback(None)
+        except Exception:
+            pass  # raised when the batch is waited for, if it happens again
 
     def _renew_after_fork(self) -> None:
         """In a forked child, asks for the batches ahead again: requests under way are the
@@ -306,7 +325,7 @@ class LoaderIterator:
             return
         self._generation = self._connection.generation
         for ahead in self._ahead:
-            ahead.future = None
+            ahead.future = ahead.refused = None
         for ahead in self._ahead:
             self._ask_for(ahead)
             if ahead.future is None:

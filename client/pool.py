@@ -57,6 +57,9 @@ class ConnectionPool:
 
     def direct(self) -> Connection:
         """The connection that all direct calls share."""
+        # Without the lock, which take() holds while it opens a session: it is never replaced.
+        if self._direct is not None:
+            return self._direct
         with self._lock:
             if self._direct is None:
                 connection = self._take(self._options.window)

@@ -112,7 +112,10 @@ class OrderedBatches:
 
 @dataclass(frozen=True)
 class SamplerBatches:
-    """Batches as a user's sampler gives them. A sampler that has set_epoch() is told the epoch."""
+    """Batches as a user's sampler gives them. A sampler that has set_epoch() is told the epoch.
+
+    They are copies: a batch may be asked for again after the sampler filled the same buffer anew.
+    """
 
     sampler: Iterable[Any]
     schema: Schema
@@ -130,9 +133,9 @@ class SamplerBatches:
             elif self.schema.typed:
                 with as_invalid_request():
                     found = seeds_of_types(self.schema, ids, "a batch of batch_sampler")
-                yield NodeSeeds(tuple(found))
+                yield NodeSeeds(tuple((number, ids.copy()) for number, ids in found))
             else:
-                yield wire_ids(ids, "a batch of batch_sampler")
+                yield wire_ids(ids, "a batch of batch_sampler").copy()
 
     def normal(self, progress: Progress) -> Progress:
         ended = isinstance(self.sampler, Sized) and progress.handed_out >= len(self.sampler)

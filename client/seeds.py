@@ -34,14 +34,18 @@ def resolve_seeds(
         return None
     if isinstance(seeds, slice):
         return np.arange(*seeds.indices(count), dtype=np.int64)
-    if isinstance(seeds, str):
+    from_split = isinstance(seeds, str)
+    if from_split:
         seeds = yield from read_column(find_split(seeds, dataset, type), deadline)
     if hasattr(seeds, "detach"):
         seeds = seeds.detach().cpu()
     array = np.asarray(seeds)
     if array.dtype == np.bool_:
         return ids_of_mask(array, count, what)
-    return node_ids(array, dataset, what, type)
+    ids = node_ids(array, dataset, what, type)
+    # The caller may change an array of their own in place. A split is nobody else's, and may be
+    # large.
+    return ids.copy() if not from_split and np.may_share_memory(ids, array) else ids
 
 
 def seed_list(seeds: Any, dataset: DatasetInfo, deadline: Deadline) -> Call[SeedList]:

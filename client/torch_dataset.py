@@ -55,9 +55,10 @@ class BatchDataset(IterableDataset[AnyBatch]):
         if worker is None:
             return loader.share(self._epochs.next_epoch(), 0, 1)
         # This number is the same for all workers of one DataLoader iterator, and another for every
-        # other iterator. Persistent workers keep it, and do one pass after the other.
+        # other iterator, unless torch is seeded alike for both. Persistent workers keep it, and do
+        # one pass after the other.
         pass_seed = worker.seed - worker.id
-        epoch = self._epochs.epoch_of(pass_seed, self._passes)
+        epoch = self._epochs.epoch_of(pass_seed, self._passes, worker.num_workers)
         self._passes += 1
         return loader.share(epoch, worker.id, worker.num_workers)
 
@@ -81,8 +82,9 @@ class _EpochClock:
     def __init__(self) -> None:
         # A lock for spawned processes fits all: one for forked processes cannot go to spawned ones.
         self._lock = torch.multiprocessing.get_context("spawn").Lock()
-        # The next epoch; the seed of the pass that workers began last; the first epoch of that.
-        self._state = torch.zeros(3, dtype=torch.int64)
+        # The next epoch. Then about the pass that workers began last: its epoch, its seed, how many
+        # passes its workers did before, and how many of its workers have not begun it yet.
+        self._state = torch.zeros(5, dtype=torch.int64)
         self._state.share_memory_()  # type: ignore[no-untyped-call]
 
     def set_next(self, epoch: int) -> None:
@@ -96,13 +98,16 @@ class _EpochClock:
             self._state[0] += 1
             return int(self._state[0]) - 1
 
-    def epoch_of(self, pass_seed: int, passes_before: int) -> int:
-        """The epoch of a pass: the same for all its workers, and one more for each pass that they
-        did before."""
+    def epoch_of(self, pass_seed: int, passes_before: int, workers: int) -> int:
+        """The epoch of the pass that one of its workers begins: the next epoch for the first of
+        them, and the same for the others."""
         with self._lock:
-            if int(self._state[1]) != pass_seed:
-                self._state[1] = pass_seed
-                self._state[2] = self._state[0]
-            epoch = int(self._state[2]) + passes_before
-            self._state[0] = max(int(self._state[0]), epoch + 1)
-            return epoch
+            coming, epoch, seed, passes, missing = self._state.tolist()
+            if pass_seed != seed or passes_before > passes or not missing:
+                epoch, passes, missing = coming, passes_before, workers
+                coming += 1
+            # A slow worker may have yet to begin a pass that was left early. Its batches are
+            # dropped, so any epoch will do.
+            missing -= passes_before == passes
+            self._state[:] = torch.tensor([coming, epoch, pass_seed, passes, missing])
+            return int(epoch)

@@ -151,7 +151,12 @@ class Epoch:
         except StopIteration:
             self._loader._epoch_ended(self._progress)
             raise
-        data = self._loader._finished(batch, *self._under_way.popleft(), self._changes)
+        try:
+            data = self._loader._finished(batch, *self._under_way.popleft(), self._changes)
+        except Exception:
+            # A loop that goes on after an error of its transform has the next batch, not this one.
+            self._progress.handed_out += 1
+            raise
         self._progress.handed_out += 1
         return data
 

@@ -26,7 +26,8 @@ def position_batches(batch_sampler: Any) -> Iterator[Positions]:
             return _in_order(len(sampler), size, batch_sampler.drop_last)
         if type(sampler) is RandomSampler and _is_permutation(sampler):
             return _shuffled(sampler, size, batch_sampler.drop_last)
-    return (wire_ids(index, "the positions of a batch") for index in batch_sampler)
+    # Copies: a sampler may fill the same buffer for its next batch, before this one is made.
+    return (wire_ids(index, "the positions of a batch").copy() for index in batch_sampler)
 
 
 def _in_order(count: int, size: int, drop_last: bool) -> Iterator[Positions]:

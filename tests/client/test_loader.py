@@ -14,6 +14,7 @@ import pytest
 import torch
 from contents import batch_contents
 from graphzero.client.probe import daemon_stats
+from graphzero.client.seed_batches import Progress, SamplerBatches
 from waiting import wait_until
 
 FANOUT = [3, 2]
@@ -102,6 +103,37 @@ def test_seeds_may_be_ids_a_mask_a_split_or_all_nodes(client: gz.Client) -> None
     for seeds, expected in cases:
         found = seeds_of(client.loader(seeds, [1], 500))
         assert list(itertools.chain(*found)) == expected
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.from_numpy])
+def test_seeds_that_the_user_changes_in_place_stay_those_of_the_loader(
+    client: gz.Client, convert: Callable[[Any], Any]
+) -> None:
+    seeds, ends = np.arange(90), np.stack([np.arange(90), np.arange(90) + 5])
+    loader = client.loader(convert(seeds), FANOUT, 30)
+    links = client.link_loader(convert(ends), FANOUT, 30)
+    states = loader.state_dict(), links.state_dict()
+    seeds[:], ends[:] = 7, 8
+    assert list(itertools.chain(*seeds_of(loader))) == list(range(90))
+    for first, batch in zip(range(0, 90, 30), links, strict=True):
+        assert batch.n_id[batch.source_index].tolist() == list(range(first, first + 30))
+        assert batch.n_id[batch.target_index].tolist() == list(range(first + 5, first + 35))
+    loader.load_state_dict(states[0])
+    links.load_state_dict(states[1])
+
+
+def test_a_batch_sampler_may_fill_the_same_buffer_for_every_batch(client: gz.Client) -> None:
+    """A batch is asked for again after its session ended, when later ones were taken already."""
+
+    def batches() -> Iterator[Any]:
+        buffer = np.empty(1, np.int64)
+        for seed in range(3):
+            buffer[0] = seed
+            yield buffer
+
+    sampler = SamplerBatches(batches(), client.info().dataset.schema)
+    found: list[Any] = list(sampler.batches(Progress(0, 0)))
+    assert [batch.tolist() for batch in found] == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize(
@@ -493,6 +525,41 @@ def test_errors_of_a_sampler_come_after_the_batches_before_it(client: gz.Client)
     assert [next(iterator).batch_size for _ in range(2)] == [2, 1]
     with pytest.raises(gz.ResourceExhausted, match="of the user's own"):
         next(iterator)
+
+
+class InterruptedOnce:
+    """A batch_sampler that is interrupted in its third batch, the first time only."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for seed in range(6):
+            if seed == 2 and not self.interrupted:
+                self.interrupted = True
+                raise KeyboardInterrupt
+            yield [seed]
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 2])
+def test_an_interrupted_epoch_is_over_and_resumes_with_the_batch_that_was_not_handed_out(
+    client: gz.Client, prefetch: int
+) -> None:
+    sampler = InterruptedOnce()
+    loader = client.loader(None, FANOUT, batch_sampler=sampler, prefetch=prefetch)
+    batches = iter(loader)
+    found: list[list[int]] = []
+
+    def take_all() -> None:
+        for batch in batches:
+            found.extend(seeds_of([batch]))
+
+    with pytest.raises(KeyboardInterrupt):
+        take_all()
+    with pytest.raises(RuntimeError, match="the epoch was interrupted"):
+        next(batches)
+    loader.load_state_dict(loader.state_dict())
+    assert found + seeds_of(loader) == [[seed] for seed in range(6)]
 
 
 def test_a_long_split_is_read_by_a_daemon_with_little_memory(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,17 @@ def test_the_order_is_that_of_torch(
         )
 
     assert our_order(loader()) == torch_s_order(loader())
+
+
+@pytest.mark.parametrize("buffer", [np.empty(2, np.int64), torch.empty(2, dtype=torch.int64)])
+def test_a_sampler_may_fill_the_same_buffer_for_every_batch(buffer: Any) -> None:
+    def batches() -> Iterator[Any]:
+        for first in range(0, 6, 2):
+            buffer[0], buffer[1] = first, first + 1
+            yield buffer
+
+    found = list(position_batches(batches()))
+    assert [batch.tolist() for batch in found] == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_a_batch_does_not_keep_the_whole_order() -> None:

@@ -70,6 +70,27 @@ def test_an_epoch_goes_on_in_another_process(client: gz.Client, kind: str, hande
     assert following == [facts(batch) for batch in loader]
 
 
+def test_a_batch_whose_transform_failed_counts_if_the_loop_goes_on(client: gz.Client) -> None:
+    steps = itertools.count()
+
+    def transform(data: Data) -> Data:
+        if next(steps) == 1:
+            raise ValueError("of the user's own")
+        return data
+
+    loader = make("nodes", client, transform=transform)
+    batches = iter(loader)
+    next(batches)
+    with pytest.raises(ValueError, match="of the user's own"):
+        next(batches)
+    next(batches)
+    state = loader.state_dict()
+    expected = [facts(batch) for batch in batches]
+    resumed = make("nodes", client)
+    resumed.load_state_dict(state)
+    assert [facts(batch) for batch in resumed] == expected
+
+
 def test_resuming_leaves_torch_s_generator_alone(client: gz.Client) -> None:
     loader = make("nodes", client)
     next(iter(loader))

@@ -13,6 +13,7 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ import torch
 from contents import batch_contents
 from daemon_process import DaemonProcess
 from graphzero.client.address import Address
+from graphzero.client.pool import ConnectionPool
 from graphzero.client.session import Session
 from graphzero.client.unavailable import went_away
 from graphzero.files.publish import new_dataset
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +101,30 @@ def test_the_daemon_s_death_is_one_sentence_with_the_remedy(mortal: DaemonProces
             assert "connect(retry=True) waits for the next one" in text
         assert "Connection refused" in told(client.datasets)
         assert "retry" not in told(lambda: gz.connect(mortal.address))
+
+
+def test_direct_calls_do_not_wait_for_a_session_that_another_thread_opens(
+    mortal: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_open = threading.Event(), threading.Event()
+    new_connection = ConnectionPool._new_connection
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        assert may_open.wait(DEADLINE_S)
+        return new_connection(*arguments)
+
+    with gz.connect(mortal.address) as client, ThreadPoolExecutor(2) as threads:
+        client.sample([1], FANOUT)
+        monkeypatch.setattr(ConnectionPool, "_new_connection", slow)
+        loader = threads.submit(client.loader, None, FANOUT, 10)
+        assert begun.wait(DEADLINE_S)
+        sampled = threads.submit(client.sample, [1, 2], FANOUT)
+        try:
+            assert sampled.result(DEADLINE_S).batch_size == 2
+        finally:
+            may_open.set()
+        assert next(iter(loader.result(DEADLINE_S))).batch_size == 10
 
 
 def test_a_daemon_that_was_stopped_is_told_from_one_that_failed(mortal: DaemonProcess) -> None:

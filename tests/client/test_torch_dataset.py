@@ -8,6 +8,7 @@ from typing import Any
 import graphzero as gz
 import pytest
 import torch
+from graphzero.client.torch_dataset import _EpochClock
 from graphzero.torch import BatchDataset
 from torch.utils.data import DataLoader
 
@@ -77,6 +78,33 @@ def test_set_epoch_reaches_workers(client: gz.Client) -> None:
         assert epochs(DataLoader(dataset, batch_size=None, num_workers=workers), 1) == expected[2:]
     with pytest.raises(ValueError, match="epoch is -1"):
         dataset.set_epoch(-1)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_set_epoch_reaches_workers_of_a_later_pass(client: gz.Client, persistent: bool) -> None:
+    expected = epochs(client.loader("train", **OPTIONS), 3)
+    dataset = BatchDataset(client, "train", **OPTIONS)
+    loader = DataLoader(dataset, batch_size=None, num_workers=2, persistent_workers=persistent)
+    for epoch in (0, 2, 2, 1):
+        torch.manual_seed(3)  # by which torch tells its workers apart from those of other passes
+        dataset.set_epoch(epoch)
+        assert epochs(loader, 1) == [expected[epoch]]
+    torch.manual_seed(3)
+    assert epochs(loader, 1) == [expected[2]]
+
+
+def test_all_workers_of_a_pass_have_the_same_epoch() -> None:
+    clock = _EpochClock()
+    clock.set_next(4)
+    assert clock.epoch_of(pass_seed=9, passes_before=0, workers=2) == 4
+    clock.set_next(1)  # for the next pass, while a worker of this one is slow to begin
+    assert clock.epoch_of(pass_seed=9, passes_before=0, workers=2) == 4
+    assert clock.epoch_of(pass_seed=9, passes_before=1, workers=2) == 1
+    # That pass is left before its other worker begins it.
+    assert clock.epoch_of(pass_seed=9, passes_before=2, workers=2) == 2
+    clock.epoch_of(pass_seed=9, passes_before=1, workers=2)
+    assert clock.epoch_of(pass_seed=9, passes_before=2, workers=2) == 2
+    assert clock.next_epoch() == 3
 
 
 def test_columns_survive_the_way_from_a_worker(client: gz.Client) -> None:

@@ -7,7 +7,7 @@ import itertools
 import os
 import pickle
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from contents import typed_contents
 from forking import in_child
 from graphzero import _engine
+from graphzero.client.seed_batches import Progress, SamplerBatches
 from graphzero.torch import BatchDataset
 from typed_dataset import RATES, TypedData, write_typed_dataset
 from waiting import wait_until
@@ -203,6 +204,18 @@ def test_a_state_of_other_seeds_or_times_is_refused(client: gz.Client) -> None:
     ):
         with pytest.raises(ValueError, match="of other seeds"):
             other.load_state_dict(state)
+
+
+def test_a_batch_sampler_may_fill_the_same_buffer_for_every_batch(client: gz.Client) -> None:
+    def batches() -> Iterator[Any]:
+        buffer = np.empty(1, np.int64)
+        for seed in range(3):
+            buffer[0] = seed
+            yield "movie", buffer
+
+    sampler = SamplerBatches(batches(), client.info().dataset.schema)
+    found: list[Any] = list(sampler.batches(Progress(0, 0)))
+    assert [batch.by_type[0][1].tolist() for batch in found] == [[0], [1], [2]]
 
 
 def test_a_batch_sampler_makes_batches_of_types(client: gz.Client) -> None:

@@ -83,6 +83,25 @@ def test_an_evicted_trainer_does_not_come_back_by_itself_even_with_retry(
         gate.open()
 
 
+def test_an_evicted_loader_says_so_after_the_batches_that_were_ready(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    daemon = start_daemon(dataset)
+    with gz.connect(daemon.address, retry=True) as client:
+        loader = client.loader(None, fanout=[3], batch_size=8, prefetch=2)
+        batches = iter(loader)
+        next(batches)
+        wait_until(lambda: all(ahead.future.done() for ahead in batches._ahead), "batches ahead")
+        with open_calls(daemon.address) as calls:
+            calls.end_session(only_session(daemon).session_id)
+        wait_until(lambda: loader._connection._session is None, "the end of the session")
+        assert [next(batches).batch_size for _ in range(2)] == [8, 8]
+        with pytest.raises(gz.SessionEnded):
+            next(batches)
+        assert daemon_stats(daemon.address).num_sessions == 0
+        assert next(iter(loader)).batch_size == 8  # it is told once only
+
+
 def test_memory_of_an_evicted_session_is_free_when_its_tensors_are(
     start_daemon: Callable[..., Any], dataset: Path
 ) -> None:
