@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
+#include "bindings/gil.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -65,7 +66,7 @@ void BindCall(nb::module_& m) {
       .def_prop_ro("needed", [](EnteredCall& self) { return self.call().needed(); })
       .def(
           "reserve", [](EnteredCall& self, uint64_t bytes) { return self.call().Reserve(bytes); },
-          "byte_size"_a, nb::call_guard<nb::gil_scoped_release>())
+          "byte_size"_a, nb::call_guard<GilRelease>())
       .def("let_go", [](EnteredCall& self) { self.call().LetGo(); })
       .def("__enter__", [](EnteredCall& self) { self.Enter(); })
       .def(

@@ -340,7 +340,7 @@ nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> NumberEnds(const IdArray& ends,
                                                         const Output<int64_t>& index) {
   auto numbered = std::make_shared<sample::NumberedEnds>();
   {
-    nb::gil_scoped_release release;
+    const GilRelease release;
     *numbered = sample::NumberEnds(View(ends), {index.data(), index.size()});
   }
   int64_t* const seeds = numbered->seeds.data();

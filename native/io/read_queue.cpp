@@ -52,6 +52,14 @@ struct OwnQueue {
   std::unique_ptr<UringQueue> queue;
   uint64_t forks = 0;  // ForkCount() when the queue was made
 
+  OwnQueue() = default;
+  OwnQueue(const OwnQueue&) = delete;
+  OwnQueue& operator=(const OwnQueue&) = delete;
+  // In a forked child, other mappings may lie by now where the parent's ring was.
+  ~OwnQueue() {
+    if (queue && forks != base::ForkCount()) queue->Abandon();
+  }
+
   UringQueue& Get() {
     if (queue && forks != base::ForkCount()) {
       queue->Abandon();

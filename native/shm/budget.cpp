@@ -238,7 +238,8 @@ bool MemoryBudget::PunchAll(const std::vector<IdleRange>& ranges) {
   if (ranges.empty()) return true;
   const Lock lock(this);
   for (size_t i = 0; i < ranges.size(); ++i) Settle(ranges[i], done[i]);
-  WakeWaiting(/*only_for_total=*/true);
+  // The sessions of the ranges may wait for these very ranges.
+  WakeWaiting(/*only_for_total=*/false);
   return std::find(done.begin(), done.end(), false) == done.end();
 }
 

@@ -278,7 +278,8 @@ void SessionMemory::Refill(const Block& block, const Chores& chores) {
       }
       if (block.offset + block.size > at) free.Give(at, block.offset + block.size - at, false);
       budget_->SubtractResident(number_, punched);
-      budget_->WakeWaiting(/*only_for_total=*/true);
+      // Another request of this session may wait for its share.
+      budget_->WakeWaiting(/*only_for_total=*/false);
     }
     throw;
   }

@@ -7,6 +7,7 @@ import itertools
 import os
 import resource
 import select
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -407,6 +408,36 @@ def test_release_of_lent_memory_calls_those_for_whom_only_the_total_is_used_up(
     assert shared.budget.used <= LIMIT
     owner.close()
     lender.close()
+
+
+def test_a_session_that_waits_for_its_own_range_while_it_is_given_back_is_called() -> None:
+    """Memory on its way back to the kernel is neither free nor held: who asks then must wait, and
+    nobody else will call them."""
+    budget = _engine.MemoryBudget(192 * MIB, f"graphzero-test-{uuid.uuid4().hex}")
+    session = budget.open_session(2)
+    refused = 0
+    with ThreadPoolExecutor(1) as other:
+        for attempt in range(200):
+            blocks = [session.try_allocate(56 * MIB) for _ in range(2)]
+            for offer in session.take_news().offers:
+                session.mapped(offer.region_id)
+            session.release([block.id for block in blocks if block is not None])
+            budget.take_ready()
+            trimming = other.submit(budget.trim, idle=AT_ONCE, forget=NEVER)
+            time.sleep(0.0005 * (attempt % 8))
+            blocks = [session.try_allocate(56 * MIB) for _ in range(2)]
+            trimming.result()
+            if None in blocks:
+                refused += 1
+                assert budget.take_ready() == [session.number]
+                blocks.append(session.try_allocate(56 * MIB))
+            assert sum(block is not None for block in blocks) == 2
+            session.release([block.id for block in blocks if block is not None])
+            budget.take_ready()
+            if refused == 3:
+                break
+    if not refused:
+        pytest.skip("memory was never asked for at that moment")
 
 
 def test_end_of_a_session_calls_those_who_wait_for_the_total(shared: Shared) -> None:
