@@ -76,6 +76,22 @@ def test_the_file_of_a_value_that_does_not_fit_is_named(tmp_path: Path, with_ids
         )
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+def test_the_file_whose_lists_are_of_another_length_is_named(tmp_path: Path, fixed: bool) -> None:
+    parquet.write_table(pa.table(GOOD), tmp_path / "e.parquet")
+
+    def lists(rows: list[list[float]]) -> Any:
+        return pa.array(rows, pa.list_(pa.float64(), len(rows[0]) if fixed else -1))
+
+    first, second = lists([[0.5, 1.5]]), lists([[0.5, 1.5, 2.5], [1.0, 2.0, 3.0]])
+    values = folder_of(tmp_path / "v", {"id": [0], "v": first}, {"id": [1, 2], "v": second})
+    with pytest.raises(
+        InputError,
+        match=r"part-1\.parquet column 'v' row 0: found a list of 3 values, expected 2 as in the",
+    ):
+        gz.import_files(tmp_path / "e.parquet", tmp_path / "ds", columns={"v": f"{values}#v"})
+
+
 def test_relabelled_ids_name_their_file(tmp_path: Path) -> None:
     edges = folder_of(tmp_path / "e", {"src": ["a"], "dst": ["b"]}, {"src": ["c"], "dst": [""]})
     with pytest.raises(InputError, match=r"part-1\.parquet row 0: found an empty id"):

@@ -88,6 +88,32 @@ def test_what_is_exported_comes_back_to_the_byte(
     assert open_dataset(tmp_path / "again").fingerprint == open_dataset(dataset).fingerprint
 
 
+def test_a_dataset_may_be_made_within_the_folder_that_it_comes_from(
+    dataset: Path, tmp_path: Path
+) -> None:
+    gz.export_dataset(dataset, tmp_path / "out")
+    gz.import_folder(tmp_path / "out", tmp_path / "out/again")
+    assert file_bytes(tmp_path / "out/again") == file_bytes(dataset)
+
+
+def test_a_file_of_an_export_that_vanishes_meanwhile_is_named(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphzero.conversion import convert_typed
+
+    gz.export_dataset(dataset, tmp_path / "out")
+    whole = convert_typed._Making.make_relations
+
+    def make_relations(self: Any) -> Any:
+        made = whole(self)
+        (tmp_path / "out/users/nodes.parquet").unlink()
+        return made
+
+    monkeypatch.setattr(convert_typed._Making, "make_relations", make_relations)
+    with pytest.raises(InputError, match=r"nodes\.parquet: found no file, expected \d+ as before"):
+        gz.import_folder(tmp_path / "out", tmp_path / "again")
+
+
 def test_the_commands_do_the_same(dataset: Path, tmp_path: Path) -> None:
     from commands import run_graphzero
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import graphzero as gz
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from contents import file_bytes, names
 from graphzero import InputError
@@ -372,6 +374,39 @@ def test_whole_floating_numbers_name_integer_keys(tmp_path: Path) -> None:
     assert found.pairs(("c", "r", "a")) == [(1, 1)]
 
 
+def test_decimals_name_integer_keys_to_the_last_digit(tmp_path: Path) -> None:
+    # Floating values do not tell these two keys apart.
+    large = [2**53, 2**53 + 1]
+    users = {"data": {"id": large}, "key": "id"}
+    named = pa.table({"u": pa.array([2**53 + 1, None], pa.decimal128(38, 0))})
+    events = {"data": named, "references": {"u": "users"}, "missing": "drop"}
+    found = imported(tmp_path, {"users": users, "events": events})
+    assert found.keys("users") == large
+    assert found.pairs(("events", "u", "users")) == [(0, 1)]
+
+
+@pytest.mark.parametrize("text", [f"{2**53 + 1}.5", "1.5", f"{2**63}.0"])
+def test_decimals_that_are_no_integers_are_named_with_their_row(tmp_path: Path, text: str) -> None:
+    named = pa.table({"u": pa.array([Decimal("7.0"), Decimal(text)], pa.decimal128(38, 1))})
+    tables = {
+        "users": {"data": {"id": [7]}, "key": "id"},
+        "events": {"data": named, "references": {"u": "users"}},
+    }
+    message = f"events column 'u' row 1: found {text}, expected an integer that 64 bits hold"
+    assert message in problem(tmp_path, tables)
+
+
+def test_references_of_encoded_texts_may_all_be_missing(tmp_path: Path) -> None:
+    named = pa.table({"u": pa.array([None, None], pa.string()).dictionary_encode()})
+    tables = {
+        "users": {"data": {"id": ["a"]}, "key": "id"},
+        "events": {"data": named, "references": {"u": "users"}, "missing": "drop"},
+    }
+    report = gz.import_tables(tables, tmp_path / "out")
+    own = report.relations["events", "u", "users"]
+    assert (own.num_edges, own.empty) == (0, 2)
+
+
 def test_a_reference_to_nothing_is_an_error_with_its_place(tables: Path) -> None:
     write(tables, {"planes.csv": "tail,year,maker\nN2,1998,AIRBUS\n"})
     assert problem(tables, tables / "flights.toml") == (
@@ -639,6 +674,17 @@ def test_days_that_pyarrow_would_cut_off_are_refused(tmp_path: Path) -> None:
     assert f"a column 't': found ndarray that pyarrow does not take: found {2**31 + 5}" in message
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("ms"), pa.date32(), pa.date64()])
+def test_times_may_be_encoded_by_a_dictionary(tmp_path: Path, kind: Any) -> None:
+    days = pa.array([1, 2, 1], pa.date32()).cast(kind)
+    encoded = pa.table({"t": days.dictionary_encode()})
+    gz.import_tables({"a": timed(pa.table({"t": days})), **linked("a")}, tmp_path / "plain")
+    found = imported(tmp_path, {"a": timed(encoded), **linked("a")})
+    expected = TypedContents(tmp_path / "plain")
+    assert found.graph.time_unit == expected.graph.time_unit
+    assert found.times("a") == expected.times("a")
+
+
 def test_integers_stay_on_their_scale(tmp_path: Path) -> None:
     found = imported(tmp_path, {"a": timed({"t": [-5, 7, 7]}), **linked("a")})
     assert (found.graph.time_unit, found.times("a")) == ("", [-5, 7, 7])
@@ -741,6 +787,16 @@ def test_splits_are_named_by_a_column(tmp_path: Path) -> None:
             {"at": ["soon"]},
             "found 'soon', expected a date such as 2013-01-31",
         ),
+        (
+            {"t": ["2020-01-01"]},
+            {"at": [2020, 2021]},
+            "tables.a.split: found 2020, expected a date such as 2013-01-31, as the times are",
+        ),
+        (
+            {"t": np.array(["2020-01-01"], "datetime64[s]")},
+            {"at": ["2020-01-01", 2021]},
+            "tables.a.split: found 2021, expected a date such as 2013-01-31, as the times are",
+        ),
         ({"t": [1]}, {"at": [5, 5]}, "found 5, 5, expected points in time that ascend"),
         (
             {"t": ["2020-01-01"]},
@@ -795,6 +851,30 @@ def test_all_numeric_columns_that_are_nothing_else_can_be_features(tmp_path: Pat
     assert np.isnan(x[1][1])
     assert gz.FeatureStore(tmp_path / "out/a/x.gd").columns == ("u", "v", "w")
     assert report.notes == ("a.csv: not taken: 'name'",)
+
+
+def test_integers_of_a_label_that_are_rounded_are_counted(tmp_path: Path) -> None:
+    """A label with a missing value becomes floating without being asked for that."""
+    data = {"v": [2**24 + 1, None, 5, 2**24 + 3]}
+    tables = {"a": {"data": data, "label": "v", "features": ["v"]}, **linked("a")}
+    columns = gz.import_tables(tables, tmp_path / "out").types["a"].columns
+    assert {name: columns[name].rounded_integers for name in ("x", "y")} == {"x": 2, "y": 2}
+    asked = {"a": {"data": data, "label": {"column": "v", "type": "float32"}}, **linked("a")}
+    columns = gz.import_tables(asked, tmp_path / "asked").types["a"].columns
+    assert columns["y"].rounded_integers == 0
+
+
+def test_null_within_a_dictionary_is_a_missing_value(tmp_path: Path) -> None:
+    encoded = pc.dictionary_encode(pa.array([7, None, 7]), null_encoding="encode")
+    assert encoded.null_count == 0
+    data = pa.table({"v": encoded})
+    spec = {"data": data, "features": {"v": "v"}}
+    assert "a column 'v' row 1: found null, expected a value" in problem(
+        tmp_path, {"a": spec, **linked("a")}
+    )
+    found = imported(tmp_path, {"a": {"data": data, "label": "v"}, **linked("a")})
+    assert found.column("a", "y").dtype == np.float32
+    np.testing.assert_array_equal(found.column("a", "y"), [7, np.nan, 7])
 
 
 def test_missing_values_are_filled_on_request(tmp_path: Path) -> None:

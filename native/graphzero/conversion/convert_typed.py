@@ -267,11 +267,15 @@ def _refuse_repeated(names: list[str], what: str) -> None:
 def _check_sizes(source: TypedSource, before: dict[str, int]) -> None:
     """Keys are collected before values are read: the parts of a dataset would not match if a file
     changed in between."""
-    for path, size in source.sizes().items():
-        if size != before[path]:
+    after = source.sizes()
+    # Files that are new were not read: the dataset itself may be written into the folder.
+    for path, expected in before.items():
+        found = after.get(path)
+        if found != expected:
+            size = "no file" if found is None else f"{found} bytes"
             raise InputError(
-                f"{path}: found {size} bytes, expected {before[path]} as before: it changed while "
-                "it was read; convert it again"
+                f"{path}: found {size}, expected {expected} as before: it changed while it was "
+                "read; convert it again"
             )
 
 

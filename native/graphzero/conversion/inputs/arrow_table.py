@@ -90,7 +90,11 @@ class ArrowTable(Table):
     def has_missing(self, column: str) -> bool:
         self.require([column])
         pieces = self._pieces([column], rows_per_chunk(8))
-        return any(piece.batch.column(column).null_count for piece in pieces)
+        for piece in pieces:
+            with reading(piece.mapped):
+                if piece.column(column).values.null_count:
+                    return True
+        return False
 
     def width_of(self, column: str) -> int:
         """Values in each row of a column of lists, as the first rows have them."""

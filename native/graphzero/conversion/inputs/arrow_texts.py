@@ -21,6 +21,8 @@ def texts_of(column: Any, where: str) -> Texts:
     from pyarrow import types
 
     if types.is_dictionary(column.type):
+        if column.null_count == len(column):  # its dictionary may be empty
+            return Texts(np.zeros(len(column) + 1, np.int64), np.empty(0, np.uint8))
         indices = column.indices.fill_null(0) if column.null_count else column.indices
         places = np.array(indices.to_numpy(zero_copy_only=False))
         words = texts_of(column.dictionary, where)

@@ -36,6 +36,8 @@ def _what(arrow_type: Any) -> What:
 def _unit(arrow_type: Any) -> TimeUnit | None:
     from pyarrow import types
 
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
     if types.is_date32(arrow_type):
         return "D"
     if types.is_date64(arrow_type):

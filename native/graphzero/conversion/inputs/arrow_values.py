@@ -29,7 +29,8 @@ class Piece(NamedTuple):
     mapped: _engine.ForeignFile | None  # the file, if the batch lies in a mapping of it
 
     def column(self, name: str) -> ArrowColumn:
-        return ArrowColumn(self.batch.column(name), f"{self.file} column {name!r}", self.first_row)
+        values = _decoded(self.batch.column(name))
+        return ArrowColumn(values, f"{self.file} column {name!r}", self.first_row)
 
 
 class ArrowColumn(NamedTuple):
@@ -117,18 +118,21 @@ def _side_by_side(columns: list[Values]) -> Values:
 def _ids(column: ArrowColumn) -> IdColumn:
     column.refuse_nulls()
     if column.what == "integer":
-        integers: Array = _decoded(column).to_numpy(zero_copy_only=False)
+        integers: Array = column.values.to_numpy(zero_copy_only=False)
         return integers
     if column.what != "text":
         raise column.unlike("integers or texts as ids")
     return texts_of(column.values, column.name)
 
 
-def _decoded(column: ArrowColumn) -> Any:
+def _decoded(values: Any) -> Any:
+    """An array without its dictionary, which may hold null as one of its values. Texts stay as
+    they are: texts_of reads their dictionary, and does not trust its offsets."""
     from pyarrow import types
 
-    values = column.values
-    return values.dictionary_decode() if types.is_dictionary(values.type) else values
+    if not types.is_dictionary(values.type) or kind_of(values.type).what == "text":
+        return values
+    return values.dictionary_decode()
 
 
 def _texts(column: ArrowColumn, wanted: Wanted) -> Values:
@@ -160,7 +164,7 @@ def _numbers(column: ArrowColumn, wanted: Wanted) -> Values:
     import pyarrow
     from pyarrow import types
 
-    values = _decoded(column)
+    values = column.values
     if column.what not in ("integer", "number", "bool"):
         raise column.unlike("numbers")
     if types.is_decimal(values.type) or types.is_boolean(values.type):
@@ -175,11 +179,14 @@ def _numbers(column: ArrowColumn, wanted: Wanted) -> Values:
 
 def _integers(column: ArrowColumn, wanted: Wanted) -> Values:
     import pyarrow
+    from pyarrow import types
 
-    values = _decoded(column)
-    if column.what == "number":
+    values = column.values
+    if types.is_decimal(values.type):
+        values = _exact_integers(column)
+    elif column.what == "number":
         return _whole_numbers(column, wanted)
-    if column.what not in ("integer", "bool"):
+    elif column.what not in ("integer", "bool"):
         raise column.unlike("integers")
     nulls = column.nulls()
     if nulls is not None:
@@ -190,6 +197,21 @@ def _integers(column: ArrowColumn, wanted: Wanted) -> Values:
         row = int(np.argmax(integers >= 2**63))
         raise InputError(f"{column.at(row)}: found {integers[row]}, which does not fit int64")
     return Values(integers.astype(np.int64, copy=False), nulls)
+
+
+def _exact_integers(column: ArrowColumn) -> Any:
+    """Decimals as integers. Floating values would round those beyond 2^53 to their neighbours."""
+    import pyarrow
+
+    try:
+        return column.values.cast(pyarrow.int64())
+    except pyarrow.ArrowInvalid:
+        for row, value in enumerate(column.values.to_pylist()):
+            if value is not None and not (value == int(value) and -(2**63) <= value < 2**63):
+                raise InputError(
+                    f"{column.at(row)}: found {value}, expected an integer that 64 bits hold"
+                ) from None
+        raise
 
 
 def _whole_numbers(column: ArrowColumn, wanted: Wanted) -> Values:
@@ -293,6 +315,8 @@ def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
     width = width_of(values.type)
     if width is not None:
         flat = values.flatten()
+        if wanted.width is not None and len(values) and width != wanted.width:
+            raise _wrong_width(column, 0, width, wanted.width)
     else:
         offsets = offsets_of(values, column.name)
         if offsets[-1] > len(values.values):
@@ -301,14 +325,13 @@ def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
             )
         flat = values.values.slice(offsets[0], offsets[-1] - offsets[0])
         lengths = np.diff(offsets)
-        width = int(lengths[0]) if len(lengths) else 1
+        width = wanted.width
+        if width is None:
+            width = int(lengths[0]) if len(lengths) else 1
         if (lengths != width).any():
             row = int(np.argmax(lengths != width))
-            raise InputError(
-                f"{column.at(row)}: found a list of {lengths[row]} values, expected {width} as in "
-                "the rows before"
-            )
-    items = ArrowColumn(flat, column.name, column.first_row)
+            raise _wrong_width(column, row, int(lengths[row]), width)
+    items = ArrowColumn(_decoded(flat), column.name, column.first_row)
     if items.what not in ("integer", "number", "bool", "time"):
         raise column.unlike("lists of numbers")
     if items.what != "number":
@@ -318,3 +341,10 @@ def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
         return times._replace(values=times.array.reshape(len(values), width))
     numbers = np.asarray(items.values.to_numpy(zero_copy_only=False))
     return Values(numbers.reshape(len(values), width))
+
+
+def _wrong_width(column: ArrowColumn, row: int, found: int, expected: int) -> InputError:
+    return InputError(
+        f"{column.at(row)}: found a list of {found} values, expected {expected} as in the rows "
+        "before; make all lists of the column equally long"
+    )

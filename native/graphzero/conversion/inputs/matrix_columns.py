@@ -84,6 +84,7 @@ class MatrixColumn:
             hint=self._hint(),
             text_hint=" (type category takes texts)" if len(matrix.columns) == 1 else "",
             truths=matrix.truths,
+            width=matrix.row_shape[0] if matrix.read_as == "list" else None,
         )
 
     def _hint(self) -> str:

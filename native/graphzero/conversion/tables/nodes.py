@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -143,12 +143,12 @@ def _settled(tally: TypeTally) -> TypeTally:
 
 def matrix_of(table: Table, matrix: MatrixDescription, float_dtype: str | None) -> MatrixColumn:
     """Columns of a table as a matrix in the making."""
-    asked = matrix.type
+    asked, deduced = matrix.type, False
     if asked is None and matrix.fill is None and matrix.is_label and len(matrix.columns) == 1:
         # A label may be missing, which no integer can express.
         kind = table.kinds_of(matrix.columns)[0]
         if kind.what == "integer" and table.has_missing(matrix.columns[0]):
-            asked = unquantised(float_dtype or "float32")
+            asked, deduced = unquantised(float_dtype or "float32"), True
     found = matrix_type(
         matrix.name,
         table,
@@ -158,6 +158,8 @@ def matrix_of(table: Table, matrix: MatrixDescription, float_dtype: str | None) 
         DESCRIPTION,
         is_list=matrix.is_list,
     )
+    if deduced:  # nobody asked for floating values, so integers that they round are counted
+        found = replace(found, integers=(0,))
     return MatrixColumn(found, Filling(everything=matrix.fill), advice=DESCRIPTION)
 
 

@@ -297,7 +297,11 @@ class _Planning:
     def _cuts(self, table: TableDescription) -> Cuts:
         assert table.split is not None
         place = f"{self._description.name}: tables.{table.name}.split"
-        return Cuts(time_points(place, table.split.at, self._unit), table.split.names)
+        assert table.time is not None
+        kind = self._opened[table.name].table.kinds_of([table.time.column])[0]
+        of_dates = kind.what in ("time", "text") and not kind.is_empty
+        points = time_points(place, table.split.at, self._unit, of_dates=of_dates)
+        return Cuts(points, table.split.names)
 
     # --- Relations ---
 

@@ -163,8 +163,16 @@ def _found(kind: Kind) -> str:
     return f"{kind.name}, some of them dates or numbers" if kind.mixed else kind.name
 
 
-def time_points(place: str, points: Sequence[TimePoint], unit: TimeUnit | None) -> list[int]:
-    """The points as times of the dataset. Raises InputError unless they ascend."""
+def time_points(
+    place: str, points: Sequence[TimePoint], unit: TimeUnit | None, *, of_dates: bool = False
+) -> list[int]:
+    """The points as times of the dataset. Raises InputError unless they ascend. `of_dates`: they
+    divide dates, among which an integer is more often a year than a count of the unit."""
+    for point in points:
+        if of_dates and isinstance(point, int):
+            raise InputError(
+                f"{place}: found {point}, expected a date such as 2013-01-31, as the times are"
+            )
     found = [_time_point(place, point, unit) for point in points]
     for before, after in pairwise(found):
         if before >= after:
