@@ -155,9 +155,9 @@ class ColumnFile:
         warm_file(self.matrix)
 
     def view(self) -> npt.NDArray[Any]:
-        """All rows, mapped. What is written to a view shows in later views of this object and, unless
-        rows are read from disk (`io` "cached" or "direct"), in its gathers. It never reaches the
-        file.
+        """All rows, mapped. What is written to a view shows in later views of this object. It also
+        shows in its gathers, unless rows are read from disk (`io` "cached" or "direct"). It never
+        reaches the file.
 
         A quantised file does not contain its values: each call computes all of them in new memory.
         Raises MemoryError if there is no room for that.
