@@ -64,9 +64,11 @@ def _merge_gap(column: ColumnFile) -> int:
 
 
 class RowCacheCounter:
-    """Hits and misses of the row cache since the daemon began. Both only rise: a program that reads
-    them takes a lower number for that of a new daemon. The counts of columns fall when a reload
-    opens other files, and a gather counts its hits as they come but its rows when it is done."""
+    """Hits and misses of the row cache since the daemon began. Both only rise, because Prometheus
+    takes a number that falls for the restart of a daemon. The numbers of columns, of which these
+    are made, do fall: a reload opens other files, and while a gather is under way its hits are
+    counted but its rows are not.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], tuple[int, int]] = {}
@@ -84,7 +86,8 @@ class RowCacheCounter:
             key = column.dataset, column.column
             hits, misses = _hits_and_misses(column)
             hits_before, misses_before = self._seen.get(key, (0, 0))
-            if hits < hits_before:  # its file was opened anew
+            fewer_misses = hits == hits_before and misses < misses_before
+            if hits < hits_before or fewer_misses:  # its file was opened anew
                 hits_before = misses_before = 0
             self._hits += hits - hits_before
             self._misses += max(0, misses - misses_before)

@@ -406,5 +406,6 @@ def test_what_the_row_cache_counts_never_falls() -> None:
     assert hits_and_misses(counter, [a, column("b", 10, 6)]) == (46, 69)  # under way
     assert hits_and_misses(counter, [a, column("b", 20, 6)]) == (46, 74)
     assert hits_and_misses(counter, [a, column("b", 5, 2)]) == (48, 77)  # opened anew
-    assert hits_and_misses(counter, [a]) == (48, 77)
-    assert hits_and_misses(counter, [a, column("b", 1, 1)]) == (49, 77)
+    assert hits_and_misses(counter, [a, column("b", 3, 2)]) == (50, 78)  # and once more
+    assert hits_and_misses(counter, [a]) == (50, 78)
+    assert hits_and_misses(counter, [a, column("b", 1, 1)]) == (51, 78)

@@ -447,44 +447,34 @@ def test_connections_that_wait_together_are_not_all_open_at_once() -> None:
 
 def test_a_daemon_that_does_not_answer_is_told_of_to_all_at_once() -> None:
     """Those who ask together share one question, so that none waits for the others' time-outs."""
-    questions = 0
 
-    def statistics() -> Any:
-        nonlocal questions
-        questions += 1
-        return pb.GetStatsResponse(pid=questions)
+    class Counted(Numbers):
+        questions = 0
 
-    async def ask_all(numbers: Numbers) -> list[Any]:
+        async def _ask(self, question: Callable[[], Any]) -> Any:
+            self.questions += 1
+            return await super()._ask(question)
+
+    async def ask(loop: asyncio.AbstractEventLoop) -> list[Any]:
+        numbers = Counted(loop, pb.GetStatsResponse, pb.ListDatasetsResponse, list)
         asked = (numbers.statistics() for _ in range(8))
-        return await asyncio.gather(*asked, return_exceptions=True)
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert numbers.questions == 1
+        return answers
 
     hanging = asyncio.new_event_loop()  # never runs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graphzero.server.web.numbers.ANSWER_S", 0.1)
+        assert all(isinstance(answer, NotAnswered) for answer in asyncio.run(ask(hanging)))
+    hanging.run_until_complete(asyncio.sleep(0))  # what it was asked meanwhile
+    hanging.close()
     running = asyncio.new_event_loop()
     thread = threading.Thread(target=running.run_forever)
     thread.start()
-
-    async def ask() -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("graphzero.server.web.numbers.ANSWER_S", 0.1)
-            none = Numbers(hanging, statistics, pb.ListDatasetsResponse, list)
-            begun = len(asyncio.all_tasks())
-            asked = asyncio.ensure_future(ask_all(none))
-            await asyncio.sleep(0.05)
-            waiting = len(asyncio.all_tasks()) - begun
-            assert all(isinstance(answer, NotAnswered) for answer in await asked)
-            assert waiting <= 8 + 3  # each who asks, the one question, and those who gather them
-        answers = await ask_all(Numbers(running, statistics, pb.ListDatasetsResponse, list))
-        assert {answer.pid for answer in answers} == {1}
-
-    asyncio.run(ask())
-    assert questions == 1
+    assert asyncio.run(ask(running)) == [pb.GetStatsResponse()] * 8
     running.call_soon_threadsafe(running.stop)
     thread.join(DEADLINE_S)
     running.close()
-    for task in asyncio.all_tasks(hanging):
-        task.cancel()
-    hanging.run_until_complete(asyncio.sleep(0))
-    hanging.close()
 
 
 def test_many_who_say_nothing_keep_nobody_out_and_cost_little(daemon: Any, web: Web) -> None:
