@@ -444,6 +444,9 @@ void BindSample(nb::module_& m) {
   nb::class_<sample::DiskTopology>(m, "DiskTopology")
       .def_static("open", &OpenDisk, "graph"_a)
       .def("stats", &Stats)
+      .def("measure_disk", &sample::DiskTopology::MeasureDisk, nb::call_guard<GilRelease>())
+      .def_prop_rw("merge_gap", &sample::DiskTopology::merge_gap,
+                   &sample::DiskTopology::SetMergeGap)
       .def("known_degrees", &KnownDegrees, "graph"_a, "relation"_a, "adjacency"_a, "begin"_a,
            "degrees"_a);
   nb::class_<sample::RowStartsReading>(m, "RowStartsReading")

@@ -22,7 +22,7 @@ static_assert(kLookupGrain <= RowCache::kMostAtATime);
 constexpr uint64_t kLongestReadRow = uint64_t{4} << 20;
 
 // Bytes that are taken from the cache at a time, of rows that another call has read.
-constexpr size_t kAwaitedAtATime = size_t{256} << 10;
+constexpr size_t kPassedAtATime = size_t{256} << 10;
 
 // Bytes of codes of a quantised column that a thread takes from the cache at a time and then
 // decodes.
@@ -187,37 +187,34 @@ void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t
   ReadMissing(file, layout, missing, sink);
 }
 
-// Leaves rows that other calls are reading to those calls (flights.h), and then takes them from the
-// cache.
+// Reads rows together with other calls (io/sweep.h). Rows that the sweep of others had passed are
+// in the cache when that sweep has ended, if others wanted them, too.
 void Column::ReadMissing(const io::RandomFile& file, const io::ItemLayout& layout,
                          base::WorkVector<io::WantedItem>& missing, io::ItemSink& sink) {
-  if (missing.empty()) return;
+  const io::SweepFile from{.file = file, .direct = nullptr, .gap = merge_gap()};
   if (!cache_ || !cache_->Usable()) {
-    io::ReadItems(file, layout, missing, sink, counters_.io, merge_gap());
+    sweeps_.ReadAll(from, layout, missing, sink, counters_.io);
     return;
   }
   io::SortItems(missing);
-  Flights::Flight flight(flights_, missing, cache_->NewRowsKept(layout.bytes));
-  io::ReadItems(file, layout, missing, sink, counters_.io, merge_gap());
-  flight.End();
-  if (flight.awaited().empty()) return;
-  flight.WaitForOthers();
-  base::WorkVector<io::WantedItem> left = FindAwaited(flight.awaited(), layout.bytes, sink);
-  io::ReadItems(file, layout, left, sink, counters_.io, merge_gap());
+  while (!missing.empty()) {
+    missing.resize(sweeps_.ReadSome(from, layout, missing, sink, counters_.io));
+    if (!missing.empty()) missing = FindPassed(missing, layout.bytes, sink);
+  }
 }
 
-// Delivers the awaited rows that are in the cache by now; returns the others.
-base::WorkVector<io::WantedItem> Column::FindAwaited(std::span<const io::WantedItem> awaited,
-                                                     size_t stored_bytes, io::ItemSink& sink) {
+// Delivers the passed rows that are in the cache by now; returns the others, in the same order.
+base::WorkVector<io::WantedItem> Column::FindPassed(std::span<const io::WantedItem> passed,
+                                                    size_t stored_bytes, io::ItemSink& sink) {
   const size_t step =
-      std::clamp<size_t>(kAwaitedAtATime / std::max<size_t>(stored_bytes, 1), 1, kLookupGrain);
-  base::WorkVector<std::byte> rows(std::min(step, awaited.size()) * stored_bytes);
+      std::clamp<size_t>(kPassedAtATime / std::max<size_t>(stored_bytes, 1), 1, kLookupGrain);
+  base::WorkVector<std::byte> rows(std::min(step, passed.size()) * stored_bytes);
   base::WorkVector<io::WantedItem> left;
   std::array<int64_t, kLookupGrain> ids;
   std::array<uint32_t, kLookupGrain> missing;
-  for (size_t begin = 0; begin < awaited.size(); begin += step) {
+  for (size_t begin = 0; begin < passed.size(); begin += step) {
     base::CheckStopped();
-    const auto some = awaited.subspan(begin, std::min(step, awaited.size() - begin));
+    const auto some = passed.subspan(begin, std::min(step, passed.size() - begin));
     for (size_t i = 0; i < some.size(); ++i) ids[i] = static_cast<int64_t>(some[i].item);
     const RowQuery query{.column = cache_column_,
                          .ids = std::span(ids).first(some.size()),
@@ -235,7 +232,7 @@ base::WorkVector<io::WantedItem> Column::FindAwaited(std::span<const io::WantedI
       }
     }
   }
-  Add(counters_.cache_hits, awaited.size() - left.size());
+  Add(counters_.cache_hits, passed.size() - left.size());
   return left;
 }
 
@@ -244,9 +241,7 @@ std::optional<io::DiskRates> Column::MeasureDisk() const {
   return io::MeasureDisk(*file_);
 }
 
-void Column::SetMergeGap(uint64_t bytes) {
-  merge_gap_ = std::clamp<uint64_t>(bytes, io::kLeastGap, io::kMostGap);
-}
+void Column::SetMergeGap(uint64_t bytes) { merge_gap_ = io::ClampGap(bytes); }
 
 // Delivers the rows that the cache has; returns the others.
 base::WorkVector<io::WantedItem> Column::FindMissing(std::span<const int64_t> ids,

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "gather/flights.h"
 #include "gather/gather.h"
 #include "gather/row_cache.h"
 #include "gather/warmth.h"
@@ -21,6 +20,7 @@
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/scattered_read.h"
+#include "io/sweep.h"
 #include "store/matrix_reader.h"
 
 namespace graphzero::gather {
@@ -112,8 +112,8 @@ class Column {
   void CountCall(size_t rows, bool mapped);
   void ReadMissing(const io::RandomFile& file, const io::ItemLayout& layout,
                    base::WorkVector<io::WantedItem>& missing, io::ItemSink& sink);
-  base::WorkVector<io::WantedItem> FindAwaited(std::span<const io::WantedItem> awaited,
-                                               size_t stored_bytes, io::ItemSink& sink);
+  base::WorkVector<io::WantedItem> FindPassed(std::span<const io::WantedItem> passed,
+                                              size_t stored_bytes, io::ItemSink& sink);
   base::WorkVector<io::WantedItem> FindMissing(std::span<const int64_t> ids,
                                                const Delivery& delivery, std::byte* out,
                                                int threads);
@@ -130,7 +130,7 @@ class Column {
   std::atomic<const io::RandomFile*> cold_file_ = nullptr;
   std::shared_ptr<RowCache> cache_;
   uint64_t cache_column_ = 0;
-  Flights flights_;
+  io::Sweeps sweeps_;
   std::atomic<uint64_t> merge_gap_ = io::kDirectGap;
   std::optional<Warmth> warmth_;
   ColumnCounters counters_;

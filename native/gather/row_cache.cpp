@@ -209,10 +209,6 @@ RowCache::~RowCache() = default;
 // The number of shards is a power of two.
 size_t RowCache::ShardOf(uint64_t hash) const { return hash & (shards_.size() - 1); }
 
-uint64_t RowCache::NewRowsKept(size_t row_bytes) const {
-  return capacity_ / kSmallPart / (RowLog::UnitsFor(row_bytes) * RowLog::kUnit);
-}
-
 bool RowCache::Usable() const { return forks_ == base::ForkCount(); }
 
 // Looks rows up shard by shard, so that each lock is taken once for many rows.

@@ -65,8 +65,6 @@ class RowCache {
   void Insert(uint64_t column, uint64_t row, std::span<const std::byte> data);
 
   RowCacheUsage usage() const;
-  // About how many rows of this length can be inserted before the first of them is evicted.
-  uint64_t NewRowsKept(size_t row_bytes) const;
   // False in a forked child.
   bool Usable() const;
 

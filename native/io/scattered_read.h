@@ -1,6 +1,7 @@
 // Many small items of one file: sorted, merged into fewer reads, read at full depth, handed out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,6 +39,7 @@ class ItemSink {
 inline constexpr uint64_t kDirectGap = 8192;
 inline constexpr uint64_t kLeastGap = 4096;
 inline constexpr uint64_t kMostGap = 131072;
+inline uint64_t ClampGap(uint64_t bytes) { return std::clamp(bytes, kLeastGap, kMostGap); }
 
 // Sorts items by their place in the file. Throws base::Stopped if the thread's call was told to
 // stop.

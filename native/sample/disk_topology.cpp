@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "base/errors.h"
 #include "sample/row_starts_reading.h"
 #include "store/warm.h"
 
@@ -74,6 +75,12 @@ std::shared_ptr<const DiskTopology> DiskTopology::Open(const store::TopologyRead
 
 DiskTopology::DiskTopology(const store::TopologyReader& graph, io::RandomFile file)
     : file_(std::move(file)) {
+  try {
+    std::string why;
+    direct_ = io::RandomFile::OpenDirect(graph.file(), &why);
+  } catch (const IoError&) {
+    // No descriptor is left: everything goes through the page cache.
+  }
   std::vector<const uint64_t*> found;
   for (const store::Adjacency* adjacency : StoredAdjacencies(graph)) {
     found.push_back(adjacency->indptr);
@@ -111,11 +118,18 @@ uint64_t DiskTopology::starts_bytes() const {
   return bytes;
 }
 
+std::optional<io::DiskRates> DiskTopology::MeasureDisk() const {
+  if (!direct_ || direct_->file().size() < io::kLeastMeasured) return {};
+  return io::MeasureDisk(*direct_);
+}
+
 void DiskTopology::Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,
                         io::ItemSink& sink) const {
   counters_.calls.fetch_add(1, std::memory_order_relaxed);
   counters_.items.fetch_add(wanted.size(), std::memory_order_relaxed);
-  io::ReadItems(file_, layout, wanted, sink, counters_.io);
+  const io::SweepFile from{
+      .file = file_, .direct = direct_ ? &*direct_ : nullptr, .gap = merge_gap()};
+  sweeps_.ReadAll(from, layout, wanted, sink, counters_.io);
 }
 
 bool DiskTopology::ReadRows(const store::Adjacency& adjacency, std::span<const uint64_t> nodes,

@@ -1,7 +1,8 @@
 // A topology that does not fit into memory: all reads of a hop or a step are known beforehand and
 // go to the disk at full queue depth (io/), instead of one page fault after the other.
 //
-// Reads go through the page cache: hubs are read again and again, and their pages stay there.
+// Reads go through the page cache: hubs are read again and again, and their pages stay there. Only
+// where calls together want most of the file, and it is not in memory, they go around it.
 // Values are taken from the reads and not from the mapping, so that a page that is evicted before
 // its values are used costs nothing, and a failing disk is an error and not a signal.
 //
@@ -12,12 +13,15 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "io/disk_rates.h"
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/range_read.h"
 #include "io/scattered_read.h"
+#include "io/sweep.h"
 #include "sample/row_starts.h"
 #include "store/topology_reader.h"
 
@@ -67,6 +71,12 @@ class DiskTopology {
                                  file_.file().bytes().data());
   }
 
+  // As those of gather::Column. Nothing is measured where there is no way around the page cache.
+  std::optional<io::DiskRates> MeasureDisk() const;
+  // Around the page cache, items with a gap of up to this many bytes between them share a read.
+  void SetMergeGap(uint64_t bytes) const { merge_gap_ = io::ClampGap(bytes); }
+  uint64_t merge_gap() const { return merge_gap_.load(std::memory_order_relaxed); }
+
   const DiskCounters& counters() const { return counters_; }
 
  private:
@@ -83,6 +93,9 @@ class DiskTopology {
             io::ItemSink& sink) const;
 
   io::RandomFile file_;
+  std::optional<io::RandomFile> direct_;  // the same, around the page cache, where that is possible
+  mutable io::Sweeps sweeps_;
+  mutable std::atomic<uint64_t> merge_gap_ = io::kDirectGap;
   std::deque<KeptStarts> starts_;  // one for each stored adjacency, by the address of its indptr
   mutable DiskCounters counters_;
 };

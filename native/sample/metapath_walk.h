@@ -1,5 +1,5 @@
-// Random walks along a metapath: each step follows the relation whose turn it is. See README.md,
-// "Walks".
+// Random walks that take every step together: along a metapath, where each step follows the
+// relation whose turn it is, and uniform walks from disk. See README.md, "Walks".
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sample/disk_topology.h"
+#include "sample/rows.h"
 #include "sample/walk.h"
 #include "store/topology_reader.h"
 
@@ -28,6 +29,10 @@ struct MetapathRequest {
 // Throws like RandomWalk(), also std::invalid_argument for relations that do not follow each other
 // or whose out-edges are not stored.
 void MetapathWalk(const store::TopologyReader& graph, const MetapathRequest& request,
+                  const WalkDestination& destination);
+
+// The same after everything was checked. Step i goes along rows[i % rows.size()].
+void WalkTogether(std::span<const Rows> rows, const MetapathRequest& request,
                   const WalkDestination& destination);
 
 }  // namespace graphzero::sample

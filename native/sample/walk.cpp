@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "sample/metapath_walk.h"
 #include "sample/node2vec.h"
 #include "sample/row_lanes.h"
 #include "sample/walk_context.h"
@@ -323,6 +324,16 @@ void RandomWalk(const store::TopologyReader& graph, const WalkRequest& request,
   const WalkContext context{request, rows, destination};
   Check(rows, request);
   const bool uniform = request.p == 1 && request.q == 1 && !request.weighted;
+  if (uniform && rows.disk != nullptr && request.restart == 0) {
+    const MetapathRequest steps{.relations = {0},
+                                .starts = request.starts,
+                                .length = request.length,
+                                .seed = request.seed,
+                                .threads = request.threads,
+                                .disk = request.disk};
+    WalkTogether({&rows, 1}, steps, destination);
+    return;
+  }
   ReadRows(rows, [&] {
     base::ThreadLease lease(request.threads);
     WithRowSource(rows, lease, request.starts.size(), kGrain,

@@ -320,6 +320,14 @@ bool SessionMemory::HasWarm(uint64_t bytes) const {
   });
 }
 
+bool SessionMemory::HasPromised(uint64_t count, uint64_t bytes) const {
+  const std::lock_guard lock(budget_->mutex_);
+  const auto account = budget_->accounts_.find(number_);
+  if (account == budget_->accounts_.end()) return false;
+  const uint64_t region = RegionSize(std::max(BlockSize(bytes), recent_.largest()));
+  return blocks_.size() + count <= account->second.promise / region;
+}
+
 void SessionMemory::Release(const std::vector<uint64_t>& block_ids) {
   const MemoryBudget::Lock lock(budget_);
   if (!open_) return;

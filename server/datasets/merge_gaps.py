@@ -1,4 +1,5 @@
-"""Chooses how far apart two rows may be for one read to fetch both, by measuring each disk.
+"""Chooses how far apart two items of a file may be for one read to fetch both, by measuring each
+disk.
 
 A disk whose reads per second are limited, such as a volume in a cloud, transfers a hundred
 kilobytes in the time of one more read; a fast local disk hardly a page (native/io/disk_rates.h).
@@ -6,32 +7,50 @@ kilobytes in the time of one more read; a fast local disk hardly a page (native/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 from graphzero import _engine
-from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file that is read around the page cache, always or sometimes."""
+
+    path: Path
+    byte_size: int
+    reader: _engine.Column | _engine.DiskTopology
 
 
 def choose_merge_gaps(
     datasets: Iterable[Dataset], stopped: Callable[[], bool]
-) -> list[tuple[ColumnFile, _engine.DiskRates]]:
-    """Measures each disk with its largest column that is read around the page cache, and sets the
-    gap of all such columns on that disk. If that column is too short to measure with, the gap stays
-    as it is. Returns the rates, each with the column that was used. Raises OSError."""
-    disks: dict[int, list[ColumnFile]] = {}
-    for dataset in datasets:
-        for column in dataset.columns.values():
-            if column.reader.path == _engine.ColumnPath.DIRECT:
-                disks.setdefault(column.path.stat().st_dev, []).append(column)
+) -> list[tuple[Path, _engine.DiskRates]]:
+    """Measures each disk with the largest file that is read around the page cache, and sets the gap
+    of all such files on that disk. If that file is too short to measure with, the gap stays as it
+    is. Returns the rates, each with the file that was used. Raises OSError."""
+    disks: dict[int, list[_File]] = {}
+    for file in _files(datasets):
+        disks.setdefault(file.path.stat().st_dev, []).append(file)
     measured = []
-    for columns in disks.values():
+    for files in disks.values():
         if stopped():
             break
-        largest = max(columns, key=lambda column: column.byte_size)
+        largest = max(files, key=lambda file: file.byte_size)
         rates = largest.reader.measure_disk()
         if rates is not None:
-            measured.append((largest, rates))
-            for column in columns:
-                column.reader.merge_gap = rates.merge_gap
+            measured.append((largest.path, rates))
+            for file in files:
+                file.reader.merge_gap = rates.merge_gap
     return measured
+
+
+def _files(datasets: Iterable[Dataset]) -> Iterator[_File]:
+    for dataset in datasets:
+        graph = dataset.graph
+        if graph.disk is not None:
+            yield _File(graph.path, graph.byte_size, graph.disk)
+        for column in dataset.columns.values():
+            if column.reader.path == _engine.ColumnPath.DIRECT:
+                yield _File(column.path, column.byte_size, column.reader)

@@ -126,10 +126,10 @@ def _choose_merge_gaps(datasets: Sequence[Dataset], stop: threading.Event) -> No
     except OSError as error:
         log.error("warm start cannot measure the disk: %s", error_text(error))
         return
-    for column, rates in measured:
+    for path, rates in measured:
         log.info(
             "the disk of %s gives %s small reads and %s a second: rows up to %s apart share a read",
-            column.path,
+            path,
             short_count_text(rates.reads_per_second),
             size_text(int(rates.bytes_per_second)),
             size_text(rates.merge_gap),

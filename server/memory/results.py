@@ -35,7 +35,8 @@ class ResultBlock(Protocol):
 
 
 class ResultMemory(ABC):
-    """try_allocate() and has_warm() may be called on any thread, all else on the event loop's."""
+    """try_allocate(), has_warm() and has_room_for() may be called on any thread, all else on the
+    event loop's."""
 
     def __init__(self, number: int, gate: MemoryGate) -> None:
         """`number` identifies the session in the budget that `gate` watches."""
@@ -52,6 +53,11 @@ class ResultMemory(ABC):
     @abstractmethod
     def has_warm(self, size: int) -> bool:
         """Whether a block of `size` bytes can be had without a system call."""
+
+    def has_room_for(self, count: int, size: int) -> bool:
+        """Whether the session can have `count` more blocks of `size` bytes, whatever other sessions
+        take, before its client releases any."""
+        return True
 
     @abstractmethod
     def give_back(self, block: ResultBlock) -> None:
@@ -116,6 +122,9 @@ class SharedMemory(ResultMemory):
 
     def has_warm(self, size: int) -> bool:
         return self._memory.has_warm(size)
+
+    def has_room_for(self, count: int, size: int) -> bool:
+        return self._memory.has_promised(count, size)
 
     def give_back(self, block: ResultBlock) -> None:
         self._memory.release([block.id])

@@ -185,6 +185,7 @@ class Request:
     def _start(self) -> None:
         """All ids have come. Runs on the event loop if that is quicker than waking a worker."""
         self._arrived = self._loop.time()
+        self._resources.turns.begin(self)
         if (
             self._is_next()
             and self._is_brief()
@@ -263,8 +264,18 @@ class Request:
         # An older request waits for memory: this one has its turn when the older is answered.
         if self.number > self._resources.turns.oldest:
             return (self._no_memory, False)
-        block = self._maker.make(self._tell)
-        return (self._no_memory, True) if block is None else (self._filled, block, self._answer())
+        turns = self._resources.turns
+        size = self._maker.draw()
+        older = turns.older_than(self.number)
+        if older and not self._resources.memory.has_room_for(older + 1, size):
+            return (self._hold_back, older)
+        block = self._maker.allocate(size)
+        if block is None:
+            return (self._no_memory, True)
+        if turns.has_memory(self.number):
+            self._tell(turns.call_held_back)
+        self._maker.fill(block, self._tell)
+        return (self._filled, block, self._answer())
 
     def _answer(self) -> pb.SessionResponse:
         """Describes the result. Done on the worker, as a graph may have thousands of relations."""
@@ -313,6 +324,7 @@ class Request:
         self._leave_worker()
         if self.answered:
             return
+        self._resources.turns.begin(self)  # it may have had its memory, and given it back
         if self.call.needed > self._shared.line.largest:
             self.fail(OutOfMemory(str(error)))
         else:
@@ -321,17 +333,31 @@ class Request:
 
     def _no_memory(self, asked: bool) -> None:
         """There was no memory for the result, or none was `asked` for as an older request waits."""
+        if self._stops_for_memory():
+            self._resources.turns.wait(self, asked=asked)
+            self._let_others_draw()
+
+    def _hold_back(self, older: int) -> None:
+        """The session has no room for this result and those of `older` requests."""
+        if self._stops_for_memory():
+            self._resources.turns.hold_back(self, older)
+            self._let_others_draw()
+
+    def _stops_for_memory(self) -> bool:
+        """Leaves the worker to wait for memory. False if it was answered meanwhile."""
         if self.answered:
             self._leave_worker()
-            return
+            return False
         self.queued = False
         self._maker.times.wait(for_memory=True)
-        self._resources.turns.wait(self, asked=asked)
+        return True
+
+    def _let_others_draw(self) -> None:
+        """Others can use the memory of its draw while it waits, or the memory reserved for one."""
         if self._maker.drawn is not None:
             self._shared.line.park(self)
         else:
             self.call.let_go()
-        # Meanwhile others can use the memory of its draw, or the memory reserved for drawing.
         self._loop.call_soon(self._shared.line.serve)
 
     def _leave_worker(self) -> Computation | None:

@@ -31,7 +31,7 @@ class ResultMaker:
         message: pb.SessionRequest,
         ids: bytearray,
     ) -> None:
-        """`ids` are complete before the first make()."""
+        """`ids` are complete before the first draw()."""
         self._resources = resources
         self._message = message
         self._ids = ids
@@ -45,8 +45,8 @@ class ResultMaker:
         drawn, self.drawn = self.drawn, None
         return drawn
 
-    def make(self, tell: Tell) -> Any:
-        """The filled ResultBlock, or None if there is no memory for it now."""
+    def draw(self) -> int:
+        """Draws, unless that was done before; returns the bytes that the result needs."""
         if self._resources.memory_problem:
             raise NotPossible(self._resources.memory_problem)
         if self.drawn is None:
@@ -55,14 +55,23 @@ class ResultMaker:
                 self.drawn = self._draw()
             finally:
                 self.times.sampling += time.monotonic() - began
-        block = self._allocate(max(1, self.drawn.layout.byte_size))
-        if block is not None:
-            try:
-                self._fill(self.drawn, block, tell)
-            except BaseException:
-                tell(self._resources.memory.give_back, block)
-                raise
-        return block
+        return max(1, self.drawn.layout.byte_size)
+
+    def allocate(self, size: int) -> Any:
+        """A ResultBlock, or None if there is no memory for it now."""
+        try:
+            return self._resources.memory.try_allocate(size)
+        except (InputError, OSError) as error:  # beyond --shm-limit, or beyond /dev/shm
+            raise OutOfMemory(str(error)) from error
+
+    def fill(self, block: ResultBlock, tell: Tell) -> None:
+        """Writes what was drawn to the block, or gives the block back."""
+        assert self.drawn is not None
+        try:
+            self._fill(self.drawn, block, tell)
+        except BaseException:
+            tell(self._resources.memory.give_back, block)
+            raise
 
     def _draw(self) -> Computation:
         resources = self._resources
@@ -86,12 +95,6 @@ class ResultMaker:
                 "seeds, a smaller fanout or fewer columns"
             )
         return computation
-
-    def _allocate(self, size: int) -> Any:
-        try:
-            return self._resources.memory.try_allocate(size)
-        except (InputError, OSError) as error:  # beyond --shm-limit, or beyond /dev/shm
-            raise OutOfMemory(str(error)) from error
 
     def _fill(self, computation: Computation, block: ResultBlock, tell: Tell) -> None:
         began = time.monotonic()

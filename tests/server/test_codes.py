@@ -52,7 +52,7 @@ def fail(self, *_):
     error.args = (f"a test of {kind.__name__}",)
     raise error
 
-ResultMaker.make = fail
+ResultMaker.draw = fail
 """
 
 

@@ -25,6 +25,8 @@ _TRAINER_BYTES = 192 << 20
 # Memory of one worker: reads under way, the rows that it samples from, and the nodes and edges of a
 # batch of usual size.
 _WORKER_BYTES = 24 << 20
+# Workers for each thread, if requests wait for the disk.
+_WORKERS_PER_THREAD = 8
 # Share of the working memory for the ids and texts of requests that are not answered yet.
 _IDS_SHARE = 1 / 8
 # The index of the row cache comes on top of its rows: a tenth of their size for rows of 512 bytes,
@@ -151,7 +153,8 @@ def divide_memory(
     batches: without the row cache rows are read more often, without batches nothing works.
     """
     trainers = min(max(int(available * _TRAINERS_SHARE), _TRAINER_BYTES), available // 2)
-    # A worker that waits for the disk uses no processor: others sample meanwhile.
+    # A worker that waits for the disk uses no processor: others sample meanwhile, and wait for the
+    # same sweep over a file (native/io/sweep.h).
     least_work = threads * _WORKER_BYTES
     work_given = work is not None
     work = max(int(available * _WORK_SHARE), least_work) if work is None else work
@@ -162,7 +165,7 @@ def divide_memory(
         else shm_limit,
         row_cache=int(available * _ROW_CACHE_SHARE) if row_cache is None else row_cache,
         work=work,
-        workers=min(max(work // _WORKER_BYTES, threads), 2 * threads),
+        workers=min(max(work // _WORKER_BYTES, threads), _WORKERS_PER_THREAD * threads),
         trainers=trainers,
         batches_given=shm_limit is not None,
         row_cache_given=row_cache is not None,

@@ -2,7 +2,8 @@
 
     graphzero generate papers --nodes 111M --edges 800M --dim 100 --dtype float16
     python tests/benchmarks/out_of_core/papers.py --data papers [--memory 5.1G] [--batches 6]
-        [--baseline PYTHON] [--variant int8=DIR --variant order=DIR ...] [--reads-per-second 6000]
+        [--baseline PYTHON] [--variant int8=DIR --variant order=DIR ...] [--ahead 8]
+        [--reads-per-second 6000]
 
 As root (control groups, drop_caches). Daemon and trainer, page cache included, share one memory
 control group. Batches of 1024 seeds x [15, 10, 5] with all columns, then walks. The kernel counts
@@ -15,6 +16,8 @@ way of the same repetition. Ways are:
     labor, drift      LABOR sampling; with batches that depend on each other (kappa 64)
     NAME              the dataset of --variant NAME=DIR: int8 columns, another order
     NAME + drift      both
+    ..., N ahead      the same with a loader that prefetches N batches, which share their reads, for
+                      each N of --ahead
 
 --reads-per-second makes the disk one that gives so many. Any dataset with x and train will do.
 Nothing is asserted.
@@ -33,7 +36,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,7 @@ class Way:
     data: Path
     python: str = sys.executable
     sampler: str = "neighbour"
+    prefetch: int = 2
     options: tuple[str, ...] = ()
 
 
@@ -64,6 +68,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--baseline", help="an interpreter with the version to compare with")
     parser.add_argument("--variant", action="append", default=[], metavar="NAME=DIR")
+    parser.add_argument("--ahead", type=int, nargs="*", default=[], help="prefetched batches")
     parser.add_argument("--reads-per-second", type=int, help="that the disk gives (default: all)")
     parser.add_argument("--only", nargs="*", help="names of ways to run")
     args = parser.parse_args()
@@ -81,6 +86,12 @@ def main() -> None:
     for variant in args.variant:
         name, _, data = variant.partition("=")
         ways += [Way(name, Path(data)), Way(f"{name} + drift", Path(data), sampler="drift")]
+    ways += [
+        replace(way, name=f"{way.name}, {ahead} ahead", prefetch=ahead)
+        for ahead in args.ahead
+        for way in ways
+        if way.name != "no warm start"
+    ]
     ways = [way for way in ways if not args.only or way.name in args.only]
     limit = int(float(args.memory.rstrip("G")) * 1e9)
     print(f"memory {limit / 1e9:.1f} GB, load {os.getloadavg()[0]:.1f}", flush=True)
@@ -108,7 +119,7 @@ def run(way: Way, limit: int, args: argparse.Namespace) -> dict[str, float]:
         drop_caches()
         with serve(way, memory, reads, Path(temporary)) as (address, ready):
             command = [way.python, str(HERE / "papers_trainer.py"), address, way.sampler]
-            command += [str(args.batches), str(args.walkers)]
+            command += [str(args.batches), str(args.walkers), str(way.prefetch)]
             trainer = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

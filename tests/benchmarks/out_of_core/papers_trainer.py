@@ -1,6 +1,7 @@
-"""A trainer of papers.py: `papers_trainer.py ADDRESS neighbour|labor|drift BATCHES WALKERS`.
+"""A trainer of papers.py: `papers_trainer.py ADDRESS SAMPLER BATCHES WALKERS PREFETCH`.
 
-Says as JSON what a first batch, the others and the walks took, and waits for a line after each.
+SAMPLER is neighbour, labor or drift. Says as JSON what a first batch, the others and the walks
+took, and waits for a line after each.
 """
 
 import json
@@ -17,7 +18,7 @@ STEPS = 10
 
 
 def main() -> None:
-    address, sampler, count, walkers = sys.argv[1:]
+    address, sampler, count, walkers, prefetch = sys.argv[1:]
     with gz.connect(address) as client:
         options: dict[str, Any] = {}  # an older version of the package has no samplers to choose
         if sampler == "labor":
@@ -25,7 +26,14 @@ def main() -> None:
         elif sampler == "drift":
             options["sampler"] = gz.Labor(batch_dependency=64)
         loader = client.loader(
-            "train", FANOUT, BATCH, shuffle=True, prefetch=2, seed=1, timeout=600, **options
+            "train",
+            FANOUT,
+            BATCH,
+            shuffle=True,
+            prefetch=int(prefetch),
+            seed=1,
+            timeout=600,
+            **options,
         )
         batches = iter(loader)
         began = time.perf_counter()

@@ -1,0 +1,99 @@
+// Reads items of one file for all calls that wait for it at the same time.
+//
+// A sweep goes over the file once, from front to back, and reads what any of the waiting calls
+// wants, as far as it has not come by yet. A call that comes in the middle of a sweep gets the
+// items that lie ahead of it, and waits for the next sweep with those that lie behind. So an item
+// that several calls want is read once, and items of different calls that lie close to each other
+// share a read. The more calls wait, the less each of them costs the disk: one batch of a large
+// graph wants a row in every 70 KB of a column, and each row is a read; ten batches want one in
+// every 7 KB, and reads merge into long ones.
+//
+// One of the calls, the leader, does the reading, on its own thread, and hands items to all. When
+// it has everything that it wants, another call takes over. No call depends on the fate of another:
+// if a read fails, each call that wanted something of it reads all its items again, by itself, and
+// gets its own error; a call that is stopped leaves, and nobody else notices.
+//
+// Calls that want few items do not wait for a sweep that reads many: they read by themselves.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/fork.h"
+#include "io/io_counters.h"
+#include "io/random_file.h"
+#include "io/scattered_read.h"
+
+namespace graphzero::io {
+
+// What a sweep reads.
+struct SweepFile {
+  const RandomFile& file;
+  // The same file with O_DIRECT, if `file` goes through the page cache and a sweep that reads most
+  // of the file should go around it, or else it would evict everything; may be null.
+  const RandomFile* direct;
+  // Items with a gap of up to this many bytes between them share a read around the page cache.
+  uint64_t gap;
+};
+
+// The sweeps of one file. Thread-safe. In a forked child every call reads by itself: another thread
+// of the parent may have held the lock.
+class Sweeps {
+ public:
+  Sweeps() = default;
+  Sweeps(const Sweeps&) = delete;
+  Sweeps& operator=(const Sweeps&) = delete;
+
+  // Reads the wanted items, which must be sorted by their place, from the place on that the current
+  // sweep has reached. Returns how many items are left, which are the first ones of `wanted`: the
+  // sweep that passed them has ended by now, so that they may have come to a cache meanwhile. The
+  // caller reads those that have not by calling again. Throws IoError with the file and the offset,
+  // and base::Stopped.
+  size_t ReadSome(const SweepFile& from, const ItemLayout& layout,
+                  std::span<const WantedItem> wanted, ItemSink& sink, IoCounters& counters);
+
+  // Reads all of the wanted items. Reorders them.
+  void ReadAll(const SweepFile& from, const ItemLayout& layout, std::span<WantedItem> wanted,
+               ItemSink& sink, IoCounters& counters);
+
+ private:
+  class Job;
+
+  // A call that waits for items. Belongs to the thread of that call, which removes it from
+  // `callers_` before it returns. All members that change are guarded by the mutex.
+  struct Caller {
+    const ItemLayout layout;
+    const std::span<const WantedItem> wanted;
+    ItemSink& sink;
+    size_t next = 0;         // first item that no read was handed out for
+    uint32_t under_way = 0;  // reads that bring items of this call
+    bool failed = false;     // one of them did not
+
+    uint64_t Offset(size_t i) const { return layout.base + wanted[i].item * layout.stride; }
+    uint64_t End(size_t i) const { return Offset(i) + layout.bytes; }
+    size_t left() const { return wanted.size() - next; }
+    bool done() const { return left() == 0 && under_way == 0; }
+  };
+
+  bool MayRide(const ItemLayout& layout, size_t wanted) const;
+  void Ride(Caller& caller, const SweepFile& from, IoCounters& counters,
+            std::unique_lock<std::mutex>& lock);
+  void Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
+            std::unique_lock<std::mutex>& lock);
+  void Leave(Caller& caller, std::unique_lock<std::mutex>& lock);
+  void WaitForEnd(uint64_t sweep, std::unique_lock<std::mutex>& lock);
+
+  const uint64_t forks_ = base::ForkCount();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Caller*> callers_;
+  bool led_ = false;
+  uint64_t position_ = 0;  // what begins before it has been passed
+  uint64_t sweep_ = 0;     // number of the current sweep, which ends when no caller is left
+};
+
+}  // namespace graphzero::io

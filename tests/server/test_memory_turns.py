@@ -1,0 +1,115 @@
+"""Requests of a session get memory for their results in the order in which a trainer needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
+from graphzero.server.memory.results import ResultMemory
+from graphzero.server.memory.turns import MemoryTurns
+
+# Every second request draws for a quarter of a second longer than those that come after it.
+SLOW = """
+import time
+from graphzero.transport.grpc_setup import import_grpc
+import_grpc()
+from graphzero.server.sessions.result_maker import ResultMaker
+
+draw = ResultMaker.draw
+calls = []
+
+def slow(self):
+    calls.append(self)
+    if self.drawn is None and len(calls) % 2:
+        time.sleep(0.25)
+    return draw(self)
+
+ResultMaker.draw = slow
+"""
+
+
+def test_a_loader_goes_on_where_memory_holds_fewer_batches_than_it_prefetches(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Younger batches that were drawn sooner must not take the memory that the next one needs."""
+    nodes = 9000
+    rng = np.random.default_rng(1)
+    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
+    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 512), np.float32))
+    daemon = start_daemon(
+        tmp_path, "--shm-limit", "36M", "--threads", "2", "--feature-io", "direct", setup=SLOW
+    )
+    with gz.connect(daemon.address) as client:
+        loader = client.loader(np.arange(nodes), [0], 3000, prefetch=4, timeout=20.0)
+        batches = [len(batch.n_id) for _ in range(3) for batch in loader]
+    assert batches == [3000] * 9
+
+
+class _Request:
+    def __init__(self, number: int, tried: list[int]) -> None:
+        self.number = number
+        self.queued = False
+        self._tried = tried
+
+    def submit(self, *, first: bool) -> None:
+        assert first
+        self._tried.append(self.number)
+
+
+class _Memory:
+    def call_when_room(self, retry: Callable[[], None]) -> None:
+        pass
+
+    def expect_no_call(self) -> None:
+        pass
+
+
+def make_turns(count: int) -> tuple[MemoryTurns, list[_Request], list[int]]:
+    memory: Any = _Memory()
+    assert set(vars(_Memory)) >= {"call_when_room", "expect_no_call"} <= set(vars(ResultMemory))
+    turns = MemoryTurns(memory)
+    tried: list[int] = []
+    requests = [_Request(number, tried) for number in range(count)]
+    for request in requests:
+        turns.begin(request)
+    return turns, requests, tried
+
+
+def test_requests_that_were_held_back_try_again_one_by_one_as_older_ones_get_memory() -> None:
+    turns, (_, first, second), tried = make_turns(3)
+    assert [turns.older_than(number) for number in range(3)] == [0, 1, 2]
+    turns.hold_back(second, 2)
+    turns.hold_back(first, 1)
+    assert turns.waiting == 2
+    assert not turns.nobody_waits
+    assert turns.has_memory(0)
+    turns.call_held_back()
+    assert tried == [1]
+    assert turns.has_memory(1)
+    turns.call_held_back()
+    assert tried == [1, 2]
+    assert not turns.has_memory(2)
+    assert turns.nobody_waits
+
+
+def test_a_request_is_not_held_back_for_one_that_got_memory_meanwhile() -> None:
+    turns, requests, tried = make_turns(2)
+    older = turns.older_than(1)
+    assert not turns.has_memory(0)  # nobody has been held back yet, so nobody will be called
+    turns.hold_back(requests[1], older)
+    assert tried == [1]
+
+
+def test_an_answered_request_holds_nobody_back() -> None:
+    turns, requests, tried = make_turns(3)
+    turns.hold_back(requests[2], 2)
+    turns.leave(requests[1])
+    assert tried == [2]
+    assert turns.older_than(2) == 1
+    turns.hold_back(requests[2], 1)
+    turns.leave(requests[2])
+    turns.leave(requests[0])
+    assert tried == [2]
