@@ -59,6 +59,9 @@ from graphzero.files.topology_file import Direction
 if TYPE_CHECKING:
     from graphzero.client.connect import ConnectOptions
 
+# Of a daemon that suggests nothing.
+_USUAL_PREFETCH = 2
+
 AnyBatch: TypeAlias = Batch | TypedBatch
 """Of a graph without types, or with."""
 
@@ -86,6 +89,7 @@ class ClientCalls:
             sampler_version=self._pool.welcome.sampler_version,
             max_request_edges=self._pool.welcome.max_request_edges,
             max_result_byte_size=self._pool.welcome.max_result_byte_size,
+            suggested_prefetch=self._pool.welcome.suggested_prefetch or _USUAL_PREFETCH,
         )
 
     def __repr__(self) -> str:

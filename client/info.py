@@ -287,3 +287,5 @@ class ClientInfo:
     """Equal versions draw equal batches."""
     max_request_edges: int
     max_result_byte_size: int
+    suggested_prefetch: int
+    """Batches that loaders ask for ahead unless they are told how many."""

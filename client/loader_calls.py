@@ -45,7 +45,7 @@ class LoaderCalls(ClientCalls):
         drop_last: bool = False,
         rank: Rank | None = None,
         world_size: int | None = None,
-        prefetch: int = 2,
+        prefetch: int | None = None,
         batch_sampler: Iterable[Any] | None = None,
         columns: Columns | None = None,
         seed_columns: Columns | None = None,
@@ -72,7 +72,8 @@ class LoaderCalls(ClientCalls):
         a trainer that is alone. rank="auto" takes them from torch's process group if there is one,
         from Ray Train, or from torchrun's environment; if ranks can communicate, each must make
         this loader, and other data or arguments on one of them are an error.
-        prefetch: number of batches that are prepared ahead of the one in use.
+        prefetch: number of batches that are prepared ahead of the one in use; None is 2, or 8 if
+        the daemon reads the dataset from the disk, because batches that wait together share reads.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
         batch_size, shuffle and drop_last; for a graph with types, its items are what sample() takes
         as seeds.
@@ -110,7 +111,7 @@ class LoaderCalls(ClientCalls):
                 seed=seed,
                 drop_last=drop_last,
                 place=place_of(rank, world_size),
-                prefetch=prefetch,
+                prefetch=self.info().suggested_prefetch if prefetch is None else prefetch,
                 timeout=timeout,
             ),
         )
@@ -136,7 +137,7 @@ class LoaderCalls(ClientCalls):
         drop_last: bool = False,
         rank: Rank | None = None,
         world_size: int | None = None,
-        prefetch: int = 2,
+        prefetch: int | None = None,
         columns: Columns | None = None,
         replace: bool = False,
         weighted: bool = False,
@@ -198,7 +199,7 @@ class LoaderCalls(ClientCalls):
                 seed=seed,
                 drop_last=drop_last,
                 place=place_of(rank, world_size),
-                prefetch=prefetch,
+                prefetch=self.info().suggested_prefetch if prefetch is None else prefetch,
                 timeout=timeout,
             ),
         )

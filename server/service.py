@@ -21,7 +21,7 @@ from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
 from graphzero.server.codes import ProtocolViolation, code_for
 from graphzero.server.datasets.catalog import Catalog
 from graphzero.server.datasets.describe import describe_dataset
-from graphzero.server.datasets.read_plan import ReadPlan, reads_files
+from graphzero.server.datasets.read_plan import ReadPlan, reads_files, suggested_prefetch
 from graphzero.server.eviction import Eviction
 from graphzero.server.memory.gate import MemoryGate
 from graphzero.server.memory.id_budget import IdBudget
@@ -296,6 +296,7 @@ class Service(SamplerServiceServicer):
             max_request_edges=self._limits.largest_sample,
             max_result_byte_size=self._limits.largest_result,
             max_in_flight=min(self._limits.max_in_flight, 2**32 - 1),
+            suggested_prefetch=suggested_prefetch(session.dataset),
         )
 
     def _close(self, session: TrainerSession) -> None:

@@ -110,7 +110,7 @@ def resumed_order(loader: BatchLoader, progress: EpochProgress | RankedProgress)
 class Epoch:
     """The batches of one iter(), in order, prepared ahead by the daemon."""
 
-    def __init__(self, loader: BatchLoader, order: _Order, prefetch: int) -> None:
+    def __init__(self, loader: BatchLoader, order: _Order, prefetch: int | None) -> None:
         if loader.pin_memory and not has_accelerator(torch):
             warnings.warn(
                 "pin_memory=True has no effect: torch finds no accelerator to copy to",

@@ -79,7 +79,7 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
         original_ids: bool = False,
         exclude_seed_edges: ExcludeSeedEdges | None = None,
         columns: Any = None,
-        prefetch: int = 2,
+        prefetch: int | None = None,
         rank: Rank | None = None,
         world_size: int | None = None,
         seed: int = 0,

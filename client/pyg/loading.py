@@ -75,7 +75,7 @@ class BatchLoader(DataLoader[int]):
         filter_per_worker: bool | None,
         input_id: Any,
         columns: Any,
-        prefetch: int,
+        prefetch: int | None,
         rank: Rank | None,
         world_size: int | None,
         seed: int,

@@ -42,7 +42,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     input_id: what batches have as input_id instead of the position in input_nodes.
     columns: which columns of nodes and edges batches have; None for all. Of a dataset with types
     also by type and relation.
-    prefetch: batches that the daemon prepares ahead.
+    prefetch: batches that the daemon prepares ahead; None for as many as suit the dataset.
     sampler: "labor", or a gz.Labor, makes nodes of a hop draw the same neighbours where possible:
     the same fanout, far fewer different nodes. Any other value is a sampler of torch, which decides
     the order of items. For both at once: neighbor_sampler=GraphZeroSampler(..., sampler="labor").
@@ -86,7 +86,7 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
         input_id: Any = None,
         original_ids: bool = False,
         columns: Any = None,
-        prefetch: int = 2,
+        prefetch: int | None = None,
         rank: Rank | None = None,
         world_size: int | None = None,
         seed: int = 0,

@@ -13,6 +13,9 @@ from graphzero.files.dataset import Dataset
 from graphzero.files.reading import DatasetPlan, plan_reading
 from graphzero.server.settings.config import IoConfig
 
+_USUAL_PREFETCH = 2
+_PREFETCH_FROM_DISK = 8
+
 
 class ReadPlan:
     """Decides for all files together. One row cache serves all of them, also after a reload.
@@ -61,6 +64,12 @@ def reads_files(datasets: Iterable[Dataset]) -> bool:
         or any(column.reader.path in waiting for column in dataset.columns.values())
         for dataset in datasets
     )
+
+
+def suggested_prefetch(dataset: Dataset) -> int:
+    """How many batches a loader should ask for ahead. Requests that wait for the disk together read
+    together (native/io/sweep.h); each of them holds memory for its result."""
+    return _PREFETCH_FROM_DISK if reads_files([dataset]) else _USUAL_PREFETCH
 
 
 def problems(datasets: Iterable[Dataset]) -> Iterator[str]:

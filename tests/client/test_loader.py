@@ -153,6 +153,24 @@ def test_seeds_that_make_no_sense_are_errors(
         client.loader(seeds, FANOUT, 10)
 
 
+@pytest.mark.parametrize(("io", "ahead"), [("mapped", 2), ("direct", 8)])
+def test_a_loader_asks_for_more_ahead_where_batches_are_read_from_a_disk(
+    start_daemon: Callable[..., Any], dataset: Path, io: str, ahead: int
+) -> None:
+    daemon = start_daemon(dataset, "--feature-io", io, "--threads", "2")
+    with gz.connect(daemon.address) as client:
+        assert client.info().suggested_prefetch == ahead
+        loader = client.loader(None, [2], 10)
+        taken = iter(loader)
+        next(taken)
+        # One is in use; the others are answered, or will be.
+        wait_until(
+            lambda: sum(s.requests for s in daemon_stats(daemon.address).sessions) == 1 + ahead,
+            f"{ahead} batches ahead",
+        )
+        del taken
+
+
 def test_each_iteration_is_a_new_epoch_and_runs_repeat(client: gz.Client) -> None:
     runs = []
     for _ in range(2):

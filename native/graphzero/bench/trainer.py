@@ -17,7 +17,7 @@ from typing import Any
 from graphzero.client.connect import connect
 
 _PAGE = 4096
-_PREFETCH = 4
+_LEAST_PREFETCH = 4
 
 
 def _batches(address: str, order: dict[str, Any]) -> Iterator[Any]:
@@ -29,7 +29,7 @@ def _batches(address: str, order: dict[str, Any]) -> Iterator[Any]:
             order["batch_size"],
             shuffle=True,
             seed=order["number"],
-            prefetch=_PREFETCH,
+            prefetch=max(_LEAST_PREFETCH, client.info().suggested_prefetch),
         )
         while True:
             yield from loader

@@ -45,7 +45,7 @@ def main() -> None:
         batches.close()  # type: ignore[attr-defined]
         starts = np.random.default_rng(1).integers(0, client.info().dataset.num_nodes, int(walkers))
         began = time.perf_counter()
-        walks = client.random_walk(starts, STEPS, seed=1)
+        walks = client.random_walk(starts, STEPS, seed=1, timeout=600)
         steps = int(np.asarray(walks.lengths).sum())
         say(seconds=time.perf_counter() - began, steps=steps)
 
