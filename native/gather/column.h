@@ -19,7 +19,6 @@
 #include "io/disk_rates.h"
 #include "io/io_counters.h"
 #include "io/random_file.h"
-#include "io/scattered_read.h"
 #include "io/sweep.h"
 #include "store/matrix_reader.h"
 

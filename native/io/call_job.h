@@ -1,4 +1,4 @@
-// The base of all jobs that read many places at a time (scattered_read.h, range_read.h,
+// The base of all jobs that read many places at a time (sweep.h, range_read.h,
 // ordered_read.h): they stop with the call that they read for, count their reads, and have a buffer
 // for reads that do not go straight to their destination.
 #pragma once

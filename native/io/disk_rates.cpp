@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "io/call_job.h"
 #include "io/read_result.h"
-#include "io/scattered_read.h"
+#include "io/sweep.h"
 
 namespace graphzero::io {
 namespace {

@@ -240,6 +240,10 @@ class Sweeps::Job : public CallJob {
   std::vector<Group> groups_;
 };
 
+void SortItems(std::span<WantedItem> wanted) {
+  SortWanted(wanted, [](const WantedItem& a, const WantedItem& b) { return a.item < b.item; });
+}
+
 size_t Sweeps::ReadSome(const SweepFile& from, const ItemLayout& layout,
                         std::span<const WantedItem> wanted, ItemSink& sink, IoCounters& counters) {
   if (wanted.empty()) return 0;

@@ -20,7 +20,6 @@
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/range_read.h"
-#include "io/scattered_read.h"
 #include "io/sweep.h"
 #include "sample/row_starts.h"
 #include "store/topology_reader.h"
