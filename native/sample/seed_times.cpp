@@ -10,6 +10,7 @@
 #include "sample/row_lanes.h"
 #include "sample/row_search.h"
 #include "sample/row_sources.h"
+#include "sample/time_search.h"
 
 namespace graphzero::sample {
 namespace {
@@ -39,36 +40,25 @@ struct NarrowedRows {
   }
 };
 
-// A row to search. `first` and `last` are its first and last time, if these were read.
-struct SearchedRow {
-  size_t number;
-  int64_t first;
-  int64_t last;
-};
-
 // A search for the first slot with a time after `time`, which must not be the largest int64_t.
 template <class Source>
-RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& row, int64_t time,
-                               int64_t first, int64_t last) {
+RowSearch<int64_t> SearchAfter(const NarrowedRows& in, const store::SlotRange& row, int64_t time) {
   constexpr uint64_t kBlock = Source::kBlockBytes / sizeof(int64_t);
-  const uint64_t x = SearchKey(time) + 1;
-  if constexpr (Source::kLoadsStay) {
-    return {in.times(), row.begin, row.end, x, SearchKey(first), SearchKey(last), kBlock};
-  }
-  return RowSearch<int64_t>::WithoutBounds(in.times(), row.begin, row.end, x, kBlock);
+  return RowSearch<int64_t>::WithoutBounds(in.times(), row.begin, row.end, SearchKey(time) + 1,
+                                           kBlock);
 }
 
-// Searches these rows, each in a lane (row_lanes.h): first for the end of the eligible range, then,
-// with a window, for its begin.
+// Searches the rows of these numbers, each in a lane (row_lanes.h): first for the end of the
+// eligible range, then, with a window, for its begin. For rows on disk.
 template <class Source>
 class TimeSearcher {
  public:
-  TimeSearcher(const NarrowedRows& in, Source& source, std::span<const SearchedRow> rows)
+  TimeSearcher(const NarrowedRows& in, Source& source, std::span<const size_t> rows)
       : in_(in), source_(source), rows_(rows) {}
 
   struct Lane {
     typename Source::Asked asked;
-    SearchedRow row;
+    size_t row;
     RowSearch<int64_t> search;
     TimeRange eligible;
     uint64_t end;
@@ -77,14 +67,13 @@ class TimeSearcher {
 
   bool Begin(Lane& lane, size_t number) {
     lane.row = rows_[number];
-    lane.eligible = in_.Eligible(lane.row.number);
+    lane.eligible = in_.Eligible(lane.row);
     lane.has_end = false;
-    const uint64_t begin = in_.begins[lane.row.number];
-    const store::SlotRange row{begin, begin + in_.degrees[lane.row.number]};
+    const uint64_t begin = in_.begins[lane.row];
+    const store::SlotRange row{begin, begin + in_.degrees[lane.row]};
     lane.end = row.end;
     if (lane.eligible.latest == std::numeric_limits<int64_t>::max()) return FindBegin(lane);
-    lane.search =
-        SearchAfter<Source>(in_, row, lane.eligible.latest, lane.row.first, lane.row.last);
+    lane.search = SearchAfter<Source>(in_, row, lane.eligible.latest);
     return Search(lane);
   }
 
@@ -92,7 +81,7 @@ class TimeSearcher {
     const std::span<const int64_t> block = lane.search.block();
     const int64_t* const times = source_.Items(lane.asked, block);
     if (!std::is_sorted(times, times + block.size())) [[unlikely]] {
-      in_.ThrowUnordered(lane.row.number);
+      in_.ThrowUnordered(lane.row);
     }
     lane.search.Take(times);
     return Search(lane);
@@ -113,28 +102,34 @@ class TimeSearcher {
         lane.end = lane.search.position();
       }
     }
-    const uint64_t begin = in_.begins[lane.row.number];
+    const uint64_t begin = in_.begins[lane.row];
     if (lane.eligible.earliest == kNoTime || begin == lane.end) return End(lane, begin);
-    lane.search = SearchAfter<Source>(in_, {begin, lane.end}, lane.eligible.earliest - 1,
-                                      lane.row.first, lane.row.last);
+    lane.search = SearchAfter<Source>(in_, {begin, lane.end}, lane.eligible.earliest - 1);
     return Search(lane);
   }
 
   bool End(const Lane& lane, uint64_t begin) const {
-    in_.Keep(lane.row.number, std::min(begin, lane.end), lane.end);
+    in_.Keep(lane.row, std::min(begin, lane.end), lane.end);
     return false;
   }
 
   const NarrowedRows& in_;
   Source& source_;
-  const std::span<const SearchedRow> rows_;
+  const std::span<const size_t> rows_;
 };
 
 template <class Source>
-void SearchRows(const NarrowedRows& in, Source& source, std::span<const SearchedRow> rows) {
+void SearchRows(const NarrowedRows& in, Source& source, std::span<const size_t> rows) {
   TimeSearcher<Source> searcher(in, source, rows);
   RunLanes<typename TimeSearcher<Source>::Lane>(source, searcher, 0, rows.size(), Source::kSide);
 }
+
+// A row in memory to search, with its first and its last time.
+struct SearchedRow {
+  size_t number;
+  int64_t first;
+  int64_t last;
+};
 
 // Most rows of most graphs need no search: they are short, or all or none of their slots are
 // eligible. Narrows such rows among [begin, end) and returns those that must be searched. For rows
@@ -182,15 +177,57 @@ base::WorkVector<SearchedRow> NarrowPlainRows(const NarrowedRows& in, size_t beg
   return left;
 }
 
+// Searches the rows that NarrowPlainRows() has left, and narrows them.
+void SearchInMemory(const NarrowedRows& in, std::span<const SearchedRow> rows) {
+  base::WorkVector<TimeSearch> searches;
+  base::WorkVector<size_t> numbers;  // of the rows that are searched
+  size_t unordered = SIZE_MAX;
+  const auto search = [&](const auto& keep) {
+    SearchTimes(in.times(), searches);
+    for (size_t k = 0; k < searches.size(); ++k) {
+      if (searches[k].unordered) [[unlikely]] {
+        unordered = std::min(unordered, numbers[k]);
+      }
+      keep(numbers[k], searches[k].end);
+    }
+    searches.clear();
+    numbers.clear();
+  };
+  searches.reserve(rows.size());
+  numbers.reserve(rows.size());
+  for (const SearchedRow& row : rows) {
+    const TimeRange eligible = in.Eligible(row.number);
+    if (row.last <= eligible.latest) continue;
+    const uint64_t begin = in.begins[row.number];
+    const uint64_t end = begin + in.degrees[row.number];
+    searches.push_back({begin + 1, end - 1, eligible.latest, row.first, row.last});
+    numbers.push_back(row.number);
+  }
+  search([&](size_t i, uint64_t end) { in.Keep(i, in.begins[i], end); });
+  if (in.seeds.rule.window > 0) {
+    for (const SearchedRow& row : rows) {
+      const TimeRange eligible = in.Eligible(row.number);
+      if (row.first >= eligible.earliest) continue;
+      const uint64_t begin = in.begins[row.number];
+      const int64_t high = std::max(std::min(row.last, eligible.latest), eligible.earliest);
+      searches.push_back(
+          {begin + 1, begin + in.degrees[row.number], eligible.earliest - 1, row.first, high});
+      numbers.push_back(row.number);
+    }
+    search([&](size_t i, uint64_t begin) { in.Keep(i, begin, in.begins[i] + in.degrees[i]); });
+  }
+  if (unordered != SIZE_MAX) in.ThrowUnordered(unordered);
+}
+
 void Narrow(const NarrowedRows& in, base::ThreadLease& lease, size_t count) {
   WithRowSource(in.rows, lease, count, kGrain,
                 [&]<class Source>(Source& source, size_t begin, size_t end) {
                   if constexpr (Source::kLoadsStay) {
-                    SearchRows(in, source, NarrowPlainRows(in, begin, end));
+                    SearchInMemory(in, NarrowPlainRows(in, begin, end));
                   } else {
-                    base::WorkVector<SearchedRow> all;
+                    base::WorkVector<size_t> all;
                     for (size_t i = begin; i < end; ++i) {
-                      if (in.degrees[i] > 0) all.push_back({.number = i, .first = 0, .last = 0});
+                      if (in.degrees[i] > 0) all.push_back(i);
                     }
                     SearchRows(in, source, all);
                   }
