@@ -49,11 +49,15 @@ void Discovery<Key>::AddRoots(std::span<const int64_t> seeds, size_t first_tree,
 }
 
 template <class Key>
+void Discovery<Key>::Reserve(size_t edges) {
+  nodes_.nodes.Reserve(num_nodes_ + edges + 1, num_nodes_);
+  if (disjoint_) nodes_.tree.Reserve(num_nodes_ + edges + 1, num_nodes_);
+}
+
+template <class Key>
 void Discovery<Key>::Add(const DiscoveredEdges& edges) {
   const size_t count = edges.neighbours.size();
-  nodes_.nodes.Reserve(num_nodes_ + count + 1, num_nodes_);
   if (disjoint_) {
-    nodes_.tree.Reserve(num_nodes_ + count + 1, num_nodes_);
     AddTreeByTree(edges);
     return;
   }

@@ -1,9 +1,9 @@
 // Local ids: the nodes of one type, numbered in the order of their discovery.
 //
 // Seeds come first, then the neighbours of the drawn edges, in the order of the edges. Each id has
-// one number, or one in each tree if the sample is disjoint. One thread does all of this, because
-// the order of discovery is part of the result. Merging in order beats a parallel table with
-// atomics, whose order would also depend on the threads.
+// one number, or one in each tree if the sample is disjoint. One thread does this for a type,
+// because the order of discovery is part of the result. Merging in order beats a parallel table
+// with atomics, whose order would also depend on the threads.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,10 @@ class Discovery {
   // For a disjoint sample of num_trees trees: seed i becomes the root of tree first_tree + i.
   void AddRoots(std::span<const int64_t> seeds, size_t first_tree, size_t num_trees);
 
-  // Gives the neighbours of these edges their local ids and adds those that are new.
+  // Makes room in `nodes` for the neighbours of this many edges, but not in the tables of ids.
+  void Reserve(size_t edges);
+  // Gives the neighbours of these edges their local ids and adds those that are new. Needs room for
+  // them. Nodes of other types may be discovered at the same time.
   void Add(const DiscoveredEdges& edges);
 
  private:

@@ -82,7 +82,7 @@ uint64_t HopDrawer::Draw() {
   if (most == 0) return 0;
   const size_t kept = spec_.keep_slots ? spec_.edges_before : 0;
   edges_.slots.Reserve(kept + most, kept);
-  work_.drawn.Reserve(most);
+  edges_.drawn.Reserve(most);
   if (spec_.weighted) work_.short_by.Reserve(spec_.size());
   if (scaled()) edges_.scales.Reserve(spec_.edges_before + most, spec_.edges_before);
   WithIdType(rows_.adjacency, [&]<class Id>() {
@@ -141,7 +141,7 @@ void HopDrawer::PickAndRead(size_t begin, size_t end, const Pick& pick) {
     }
     for (size_t i = group; read && i < group_end; ++i) {
       const uint64_t* const slots = Slots() + FirstEdge(i);
-      uint64_t* const drawn = work_.drawn.data() + FirstEdge(i);
+      uint64_t* const drawn = edges_.drawn.data() + FirstEdge(i);
       const uint64_t count = Drawn(i);
       const uint64_t node = Node(i);
       for (uint64_t e = 0; e < count; ++e) drawn[e] = rows_.Neighbour<Id>(node, slots[e]);
@@ -201,7 +201,7 @@ void HopDrawer::CloseGaps() {
     loop.Next();
     const size_t from = FirstEdge(i);
     const uint64_t count = Drawn(i);
-    std::copy_n(work_.drawn.data() + from, count, work_.drawn.data() + to);
+    std::copy_n(edges_.drawn.data() + from, count, edges_.drawn.data() + to);
     std::copy_n(Slots() + from, count, Slots() + to);
     if (scaled()) std::copy_n(Scales() + from, count, Scales() + to);
     edges_.first_edge[spec_.begin + i] = spec_.edges_before + to;
@@ -213,7 +213,7 @@ void HopDrawer::CloseGaps() {
 template <class Id>
 void HopDrawer::ReadFromDisk() {
   const std::span<const uint64_t> slots(Slots(), FirstEdge(spec_.size()));
-  uint64_t* const drawn = work_.drawn.data();
+  uint64_t* const drawn = edges_.drawn.data();
   ReadSlots(rows_, lease_, rows_.Ids<Id>({}).data(), slots, drawn);
   const uint64_t bound = rows_.adjacency.neighbour_bound;
   const auto bad = static_cast<size_t>(

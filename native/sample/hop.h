@@ -48,8 +48,7 @@ struct HopSpec {
   size_t size() const { return end - begin; }
 };
 
-// Fills first_edge and slots of the relation and `drawn` of the workspace. Use: Count(), then
-// Draw().
+// Fills first_edge, slots and drawn of the relation. Use: Count(), then Draw().
 class HopDrawer {
  public:
   HopDrawer(const HopSpec& spec, const Rows& rows, const TypeNodes& nodes, RelationEdges& edges,

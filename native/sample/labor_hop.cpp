@@ -191,7 +191,7 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
     }
   }
   uint64_t* const slots = Slots() + FirstEdge(i);
-  uint64_t* const drawn = work_.drawn.data() + FirstEdge(i);
+  uint64_t* const drawn = edges_.drawn.data() + FirstEdge(i);
   const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
   const auto slot_at = [&](uint64_t at) {
     return excluded.empty() ? window.SlotAt(at) : scratch.row_slots[at];

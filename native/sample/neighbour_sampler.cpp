@@ -1,6 +1,7 @@
 #include "sample/neighbour_sampler.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -324,13 +325,16 @@ class NeighbourSampler {
     std::vector<size_t> ends(result_.types_.size());
     for (size_t hop = 0; hop < hops; ++hop) {
       for (size_t t = 0; t < ends.size(); ++t) ends[t] = result_.types_[t].num_nodes;
-      for (const DrawnRelation& drawn : relations_) {
+      std::vector<HopEdges> drawn;
+      for (const DrawnRelation& relation : relations_) {
         base::CheckPoint();
-        const size_t begin = begins[drawn.expanded_type];
-        const size_t end = ends[drawn.expanded_type];
-        const uint64_t edges = DrawHop(hop, drawn, begin, end);
-        Relabel<Key>(drawn, begin, end, edges);
+        const size_t begin = begins[relation.expanded_type];
+        const size_t end = ends[relation.expanded_type];
+        const uint64_t edges = DrawHop(hop, relation, begin, end);
+        num_edges_ += edges;
+        drawn.push_back({relation, begin, end, edges});
       }
+      Relabel<Key>(drawn);
       for (size_t t = 0; t < ends.size(); ++t) {
         result_.types_[t].hop_nodes.push_back(result_.types_[t].num_nodes - ends[t]);
       }
@@ -408,23 +412,54 @@ class NeighbourSampler {
     return drawer.Draw();
   }
 
-  // Gives the neighbours of the drawn edges of the nodes [begin, end) their local ids.
+  // The edges that one hop drew along one relation.
+  struct HopEdges {
+    const DrawnRelation& relation;
+    size_t begin;  // the nodes [begin, end) were expanded
+    size_t end;
+    uint64_t count;
+  };
+
+  // Gives the neighbours of all edges of a hop their local ids. Each type is the work of one
+  // thread, because its nodes are numbered in order; several types share the threads of the call.
   template <class Key>
-  void Relabel(const DrawnRelation& drawn, size_t begin, size_t end, size_t edges) {
+  void Relabel(const std::vector<HopEdges>& drawn) {
+    constexpr uint64_t kFewEdges = 4096;  // not worth another thread
+    Workspace& work = *result_.work_;
+    std::vector<size_t> found(result_.types_.size());  // edges that lead to each type
+    for (const HopEdges& edges : drawn) {
+      const uint64_t before = result_.relations_[edges.relation.number].num_edges;
+      work.relations[edges.relation.number].neighbours.Reserve(before + edges.count, before);
+      found[edges.relation.found_type] += edges.count;
+    }
+    // Threads read what is known of the nodes of any type, so no thread may move it.
+    for (size_t t = 0; t < found.size(); ++t) NodesOf<Key>(t).Reserve(found[t]);
+    const uint64_t all = std::accumulate(found.begin(), found.end(), uint64_t{0});
+    lease_.For(found.size(), all > kFewEdges ? 1 : found.size(),
+               [&](int, size_t first, size_t last) {
+                 for (size_t t = first; t < last; ++t) {
+                   for (const HopEdges& edges : drawn) {
+                     if (edges.relation.found_type == t) Relabel<Key>(edges);
+                   }
+                 }
+               });
+  }
+
+  template <class Key>
+  void Relabel(const HopEdges& edges) {
+    const DrawnRelation& drawn = edges.relation;
     Relation& relation = result_.relations_[drawn.number];
     Workspace& work = *result_.work_;
     RelationEdges& to = work.relations[drawn.number];
-    to.neighbours.Reserve(relation.num_edges + edges, relation.num_edges);
     NodesOf<Key>(drawn.found_type)
-        .Add({.neighbours = {work.drawn.data(), edges},
+        .Add({.neighbours = {to.drawn.data(), edges.count},
               .locals = to.neighbours.data() + relation.num_edges,
               .expanded = work.types[drawn.expanded_type],
-              .begin = begin,
-              .end = end,
+              .begin = edges.begin,
+              .end = edges.end,
               .first_edge = to.first_edge.data()});
-    relation.num_edges += edges;
-    relation.hop_edges.push_back(edges);
-    num_edges_ += edges;
+    relation.num_edges += edges.count;
+    relation.hop_edges.push_back(edges.count);
   }
 
   const SeedTimes* Seeds() const { return request_.temporal ? &seed_times_ : nullptr; }

@@ -52,7 +52,7 @@ size_t TypeNodes::bytes() const {
 }
 
 size_t RelationEdges::bytes() const {
-  return first_edge.bytes() + slots.bytes() + neighbours.bytes() + scales.bytes();
+  return first_edge.bytes() + slots.bytes() + drawn.bytes() + neighbours.bytes() + scales.bytes();
 }
 
 void Workspace::Extend(size_t num_types, size_t num_relations, size_t num_threads) {
@@ -62,7 +62,7 @@ void Workspace::Extend(size_t num_types, size_t num_relations, size_t num_thread
 }
 
 size_t Workspace::bytes() const {
-  size_t bytes = row_begin.bytes() + row_degree.bytes() + short_by.bytes() + drawn.bytes();
+  size_t bytes = row_begin.bytes() + row_degree.bytes() + short_by.bytes();
   for (const TypeNodes& type : types) bytes += type.bytes();
   for (const RelationEdges& relation : relations) bytes += relation.bytes();
   for (const ThreadScratch& thread : scratch) bytes += thread.bytes();

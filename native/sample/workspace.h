@@ -73,6 +73,7 @@ struct TypeNodes {
 struct RelationEdges {
   base::Buffer<uint64_t> first_edge;
   base::Buffer<uint64_t> slots;      // where in the adjacency each edge was found
+  base::Buffer<uint64_t> drawn;      // global ids of the neighbours, for edges of the last hop
   base::Buffer<LocalId> neighbours;  // local ids, one per edge
   base::Buffer<float> scales;        // of LABOR samples by weight, one per edge
 
@@ -84,12 +85,10 @@ struct Workspace {
   std::vector<TypeNodes> types;
   std::vector<RelationEdges> relations;
 
-  // The hop of one relation that is being drawn: one entry per expanded node; `drawn`, one per
-  // edge.
+  // The hop of one relation that is being drawn: one entry per expanded node.
   base::Buffer<uint64_t> row_begin;
   base::Buffer<uint64_t> row_degree;
   base::Buffer<uint32_t> short_by;  // edges not drawn because of zero weights
-  base::Buffer<uint64_t> drawn;     // global ids of the neighbours
 
   std::vector<ThreadScratch> scratch;
 
