@@ -69,20 +69,21 @@ template <class Key>
 void Discovery<Key>::AddTreeByTree(const DiscoveredEdges& edges) {
   TreeTables<Key>& tables = tables_.in_trees;
   base::CheckedLoop loop;
+  base::WorkVector<Run> runs;
   size_t node = edges.begin;
   size_t wanted = 0;
   for (Run run = NextRun(edges, &node); run.size() > 0; run = NextRun(edges, &node)) {
     loop.Next();
     wanted += tables.Wanted(run.tree, run.size());
+    runs.push_back(run);
   }
   tables.Reserve(wanted);
-  node = edges.begin;
-  for (Run next = NextRun(edges, &node); next.size() > 0;) {
+  for (size_t r = 0; r < runs.size(); ++r) {
     loop.Next();
-    const Run run = next;
-    next = NextRun(edges, &node);
+    const Run run = runs[r];
     tables.MakeRoom(run.tree, run.size());
-    if (next.size() > 0) {
+    if (r + 1 < runs.size()) {
+      const Run next = runs[r + 1];
       tables.MakeRoom(next.tree, next.size());
       const auto table = tables.Of(next.tree);
       const size_t end = next.begin + std::min(next.size(), kTableAhead);

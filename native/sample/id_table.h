@@ -61,6 +61,13 @@ class IdTableView {
     }
   }
 
+  // Inserts an id that the table does not have; needs room for it.
+  void InsertNew(const Entry& entry) const {
+    size_t at = Home(entry.key);
+    while (entries_[at].local != kNoLocalId) at = (at + 1) & mask_;
+    entries_[at] = entry;
+  }
+
   // The local id of `id`, or kNoLocalId.
   LocalId Find(uint64_t id) const {
     for (size_t at = Home(id);; at = (at + 1) & mask_) {

@@ -58,11 +58,21 @@ class TreeTables {
     const View to = ViewOf(grown);
     to.Clear();
     // Both tables have their entries nearly in the order of hashes, so this loop goes through both
-    // from front to back.
+    // from front to back. It first lists the entries that are not free, without a branch, which
+    // would be mispredicted often.
     const IdEntry<Key>* const from = entries_.data() + table.begin;
-    base::ForEach(size_t{1} << table.log2_capacity, [&](size_t i) {
-      if (from[i].local != kNoLocalId) to.FindOrInsert(from[i].key, from[i].local);
-    });
+    const size_t capacity = size_t{1} << table.log2_capacity;
+    base::CheckedLoop loop;
+    for (size_t begin = 0; begin < capacity; begin += kListed) {
+      loop.Next();
+      IdEntry<Key> listed[kListed];
+      size_t count = 0;
+      for (size_t i = begin; i < std::min(begin + kListed, capacity); ++i) {
+        listed[count] = from[i];
+        count += from[i].local != kNoLocalId;
+      }
+      for (size_t i = 0; i < count; ++i) to.InsertNew(listed[i]);
+    }
     table = grown;
   }
 
@@ -80,6 +90,7 @@ class TreeTables {
  private:
   static constexpr int kLeast = 1;
   static constexpr size_t kFewIds = 1024;
+  static constexpr size_t kListed = 64;
 
   // Trees without ids share the first entries, which stay free.
   struct Table {
