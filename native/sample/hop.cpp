@@ -139,14 +139,41 @@ void HopDrawer::PickAndRead(size_t begin, size_t end, const Pick& pick) {
       const bool together = spec_.last || count == work_.row_degree[i];
       if (read) PrefetchSlots<Id>(rows_, together, Slots() + FirstEdge(i), count);
     }
-    for (size_t i = group; read && i < group_end; ++i) {
-      const uint64_t* const slots = Slots() + FirstEdge(i);
-      uint64_t* const drawn = edges_.drawn.data() + FirstEdge(i);
-      const uint64_t count = Drawn(i);
-      const uint64_t node = Node(i);
-      for (uint64_t e = 0; e < count; ++e) drawn[e] = rows_.Neighbour<Id>(node, slots[e]);
+    if (!read) continue;
+    if (!spec_.weighted) {
+      ReadDrawn<Id>(FirstEdge(group), FirstEdge(group_end));
+      continue;
+    }
+    for (size_t i = group; i < group_end; ++i) {  // weights of zero leave gaps between rows
+      ReadDrawn<Id>(FirstEdge(i), FirstEdge(i) + Drawn(i));
     }
   }
+}
+
+template <class Id>
+void HopDrawer::ReadDrawn(size_t begin, size_t end) {
+  const Id* const neighbours = rows_.Ids<Id>({}).data();
+  const uint64_t bound = rows_.adjacency.neighbour_bound;
+  const uint64_t* const slots = Slots();
+  uint64_t* const drawn = edges_.drawn.data();
+  bool damaged = false;
+  for (size_t e = begin; e < end; ++e) {
+    drawn[e] = store::ReadOnce(neighbours + slots[e]);
+    damaged |= drawn[e] >= bound;
+  }
+  if (damaged) [[unlikely]]
+    ThrowIfDamaged(begin, end);
+}
+
+void HopDrawer::ThrowIfDamaged(size_t begin, size_t end) {
+  const uint64_t* const drawn = edges_.drawn.data();
+  const uint64_t bound = rows_.adjacency.neighbour_bound;
+  const auto bad = static_cast<size_t>(
+      std::find_if(drawn + begin, drawn + end, [&](uint64_t id) { return id >= bound; }) - drawn);
+  if (bad == end) return;
+  size_t i = 0;
+  while (FirstEdge(i + 1) <= bad) ++i;
+  rows_.ThrowDamagedNeighbour(Node(i), Slots()[bad], drawn[bad]);
 }
 
 uint64_t HopDrawer::PickFromWholeRow(size_t i, NodeDraws& draws, ThreadScratch& scratch) {
@@ -213,16 +240,8 @@ void HopDrawer::CloseGaps() {
 template <class Id>
 void HopDrawer::ReadFromDisk() {
   const std::span<const uint64_t> slots(Slots(), FirstEdge(spec_.size()));
-  uint64_t* const drawn = edges_.drawn.data();
-  ReadSlots(rows_, lease_, rows_.Ids<Id>({}).data(), slots, drawn);
-  const uint64_t bound = rows_.adjacency.neighbour_bound;
-  const auto bad = static_cast<size_t>(
-      std::find_if(drawn, drawn + slots.size(), [&](uint64_t id) { return id >= bound; }) - drawn);
-  if (bad < slots.size()) {
-    size_t i = 0;
-    while (FirstEdge(i + 1) <= bad) ++i;
-    rows_.ThrowDamagedNeighbour(Node(i), slots[bad], drawn[bad]);
-  }
+  ReadSlots(rows_, lease_, rows_.Ids<Id>({}).data(), slots, edges_.drawn.data());
+  ThrowIfDamaged(0, slots.size());
 }
 
 Draws HopDrawer::NodeDraws::Of(size_t i) {

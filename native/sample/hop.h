@@ -98,6 +98,11 @@ class HopDrawer {
   // Calls pick(i) for the nodes [begin, end) and reads the neighbours, unless they come from disk.
   template <class Id, class Pick>
   void PickAndRead(size_t begin, size_t end, const Pick& pick);
+  // Reads the neighbours in the slots of the edges [begin, end) of the hop from memory.
+  template <class Id>
+  void ReadDrawn(size_t begin, size_t end);
+  // Throws FormatError for the first of these edges whose neighbour is no node.
+  void ThrowIfDamaged(size_t begin, size_t end);
   template <class Id>
   void DrawUniformly();
   template <class Id>

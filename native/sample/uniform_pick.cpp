@@ -5,11 +5,16 @@
 namespace graphzero::sample {
 namespace {
 
+// For at most this many slots, searching the list a little more often costs less than a filter of
+// several words.
+constexpr uint64_t kFew = 6;
+
 // Floyd's algorithm for a few of many slots, as UniformPicker::Pick() explains it. The positions
-// taken so far are the slots written so far; a filter of one bit for each position modulo 512 shows
-// that most draws are new, so that few draws search the list.
+// taken so far are the slots written so far; a filter of one bit for each slot modulo 64 * kWords
+// shows that most draws are new, so that few draws search the list. A filter of one word stays in a
+// register.
+template <uint64_t kWords>
 void PickFew(const store::SlotRange row, uint64_t count, Draws draws, uint64_t* slots) {
-  constexpr uint64_t kWords = 8;
   uint64_t filter[kWords] = {};
   const auto word = [&](uint64_t slot) -> uint64_t& { return filter[slot / 64 % kWords]; };
   const auto bit = [](uint64_t slot) { return uint64_t{1} << (slot % 64); };
@@ -42,7 +47,11 @@ void UniformPicker::Pick(const store::SlotRange& row, const Fanout& fanout, Draw
     return;
   }
   if (count <= PositionSet::kScanLimit && !forced) {
-    PickFew(row, count, draws, slots);
+    if (count <= kFew) {
+      PickFew<1>(row, count, draws, slots);
+    } else {
+      PickFew<8>(row, count, draws, slots);
+    }
     return;
   }
   chosen_.Start(count, degree, forced.value_or(PositionSet::KindFor(count, degree)));
