@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # The batch in use, and the one before it, which a loop variable holds until the next is bound.
 _HELD_BY_USER = 2
+# Batches ahead for which a loader needs sure memory, if its user does not say how many.
+_PROMISED = 2
 
 _STATE_VERSION = 1
 
@@ -63,13 +65,20 @@ class Loader:
         draws: TimedDraws,
         options: LoaderOptions,
     ) -> None:
-        whole_number(options.prefetch, "prefetch", least=0)
+        if options.prefetch is not None:
+            whole_number(options.prefetch, "prefetch", least=0)
         resolve_seed(options.seed)  # checks its range
         self._client = client
         self._options = options
         self._seed = options.seed
         self._name = items.name
-        self._connection = client._pool.take(max(options.prefetch, 1) + _HELD_BY_USER)
+        self._prefetch = options.prefetch
+        if self._prefetch is None:
+            self._prefetch = client.info().suggested_prefetch
+        # A number that the daemon suggests is what it may use if there is memory, and no promise:
+        # other trainers need memory, too.
+        promised = _PROMISED if options.prefetch is None else max(options.prefetch, 1)
+        self._connection = client._pool.take(promised + _HELD_BY_USER)
         self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
         self._seed_batches, temporal = items.resolve(
             client.info().dataset, self._connection, draws, options
@@ -233,7 +242,7 @@ class LoaderIterator:
             None,
             workers or 1,
         )
-        self._top_up(loader._options.prefetch)
+        self._top_up(loader._prefetch)
 
     def __iter__(self) -> LoaderIterator:
         return self
@@ -242,7 +251,7 @@ class LoaderIterator:
         if self._ended is not None:
             raise RuntimeError(self._ended)
         self._renew_after_fork()
-        self._top_up(max(1, self._loader._options.prefetch))
+        self._top_up(max(1, self._loader._prefetch))
         if not self._ahead and self._sampler_error is None:
             self._report(Progress(self._epoch + 1, 0))
             raise StopIteration
@@ -252,7 +261,7 @@ class LoaderIterator:
             self.close("the epoch ended with an error")
             raise
         # Before the batch is counted: if it is interrupted, the user does not get the batch.
-        self._top_up(self._loader._options.prefetch)
+        self._top_up(self._loader._prefetch)
         self._handed_out += 1
         self._report(Progress(self._epoch, self._handed_out))
         return batch

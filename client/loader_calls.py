@@ -111,7 +111,7 @@ class LoaderCalls(ClientCalls):
                 seed=seed,
                 drop_last=drop_last,
                 place=place_of(rank, world_size),
-                prefetch=self.info().suggested_prefetch if prefetch is None else prefetch,
+                prefetch=prefetch,
                 timeout=timeout,
             ),
         )
@@ -199,7 +199,7 @@ class LoaderCalls(ClientCalls):
                 seed=seed,
                 drop_last=drop_last,
                 place=place_of(rank, world_size),
-                prefetch=self.info().suggested_prefetch if prefetch is None else prefetch,
+                prefetch=prefetch,
                 timeout=timeout,
             ),
         )

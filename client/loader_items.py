@@ -25,7 +25,8 @@ class LoaderOptions:
     seed: int
     drop_last: bool
     place: Place
-    prefetch: int
+    prefetch: int | None
+    """None for as many as the daemon suggests."""
     timeout: float | None
 
 

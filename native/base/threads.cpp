@@ -228,6 +228,7 @@ ThreadUsage GetThreadUsage() {
 }
 
 void NeverWaitOnThisThread() { never_waits = true; }
+bool MayWaitOnThisThread() { return !never_waits; }
 
 void CheckPoint() {
   CheckStopped();

@@ -42,6 +42,7 @@ uint64_t NewcomersNanoseconds();
 // Calls of the current thread never wait for a thread of the budget, and may exceed the budget. For
 // a thread that serves everyone and makes only brief calls.
 void NeverWaitOnThisThread();
+bool MayWaitOnThisThread();
 
 // For loops that may run long outside of ThreadLease::For(): throws Stopped if the call was told to
 // stop, and hands the thread over if another client is due. Cheap enough for every few thousand

@@ -197,10 +197,11 @@ void Column::ReadMissing(const io::RandomFile& file, const io::ItemLayout& layou
     return;
   }
   io::SortItems(missing);
-  while (!missing.empty()) {
-    missing.resize(sweeps_.ReadSome(from, layout, missing, sink, counters_.io));
-    if (!missing.empty()) missing = FindPassed(missing, layout.bytes, sink);
-  }
+  missing.resize(sweeps_.ReadSome(from, layout, missing, sink, counters_.io));
+  if (missing.empty()) return;
+  missing = FindPassed(missing, layout.bytes, sink);
+  missing.resize(sweeps_.ReadSome(from, layout, missing, sink, counters_.io));
+  io::Sweeps::ReadAlone(from, layout, missing, sink, counters_.io);
 }
 
 // Delivers the passed rows that are in the cache by now; returns the others, in the same order.

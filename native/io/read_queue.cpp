@@ -84,6 +84,8 @@ ReadQueue& ThreadQueue() {
   return own.Get();
 }
 
+void CountDiskWait() { ++read_jobs; }
+
 uint64_t DiskWaits() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);

@@ -59,6 +59,8 @@ ReadQueue& ThreadQueue();
 // everyone, and must not wait for a disk, whether it did. Costs a system call of less than a
 // microsecond.
 uint64_t DiskWaits();
+// Counts a wait for reads that another thread does for this one.
+void CountDiskWait();
 
 // Which kind of queue this process uses: "io_uring" or "pread", and why not io_uring: the error of
 // the kernel, or the environment variable GRAPHZERO_IO_ENGINE that says so; "" for io_uring.

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/call.h"
 #include "base/errors.h"
+#include "base/threads.h"
 #include "io/call_job.h"
 
 namespace graphzero::io {
@@ -58,9 +59,8 @@ class Sweeps::Job : public CallJob {
     slot_bytes_ = base::AlignUp(std::max(most_, longest_item + 2 * uint64_t{align_}), kBounceAlign);
     depth_ = static_cast<uint32_t>(
         std::clamp<uint64_t>(kBounceBytes / slot_bytes_, kLeastDepth, ReadQueue::kMostDepth));
-    if (sweeps.callers_.size() == 1) {
-      depth_ = static_cast<uint32_t>(std::min<uint64_t>(depth_, leader.left()));
-    }
+    is_lone_ = sweeps.callers_.size() == 1 && leader.left() < depth_;
+    if (is_lone_) depth_ = static_cast<uint32_t>(leader.left());
     bounce_ = BounceMemory(depth_ * slot_bytes_);
     groups_.resize(depth_);
   }
@@ -131,6 +131,7 @@ class Sweeps::Job : public CallJob {
   bool Prepare(uint32_t slot, struct Read* read) noexcept override {
     const std::lock_guard lock(sweeps_.mutex_);
     if (leader_.left() == 0) return false;
+    if (is_lone_ && sweeps_.callers_.size() > 1) return false;  // the others need more depth
     Group& group = groups_[slot];
     uint64_t begin = UINT64_MAX;
     for (const Caller* caller : sweeps_.callers_) {
@@ -236,6 +237,7 @@ class Sweeps::Job : public CallJob {
   uint64_t most_;
   uint64_t slot_bytes_;
   uint32_t depth_;
+  bool is_lone_;  // the depth is that of the leader's few reads
   std::byte* bounce_;
   std::vector<Group> groups_;
 };
@@ -247,17 +249,17 @@ void SortItems(std::span<WantedItem> wanted) {
 size_t Sweeps::ReadSome(const SweepFile& from, const ItemLayout& layout,
                         std::span<const WantedItem> wanted, ItemSink& sink, IoCounters& counters) {
   if (wanted.empty()) return 0;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (forks_ != base::ForkCount()) {
-    Sweeps().ReadSome(from, layout, wanted, sink, counters);
+  if (forks_ != base::ForkCount() || !base::MayWaitOnThisThread()) {
+    ReadAlone(from, layout, wanted, sink, counters);
     return 0;
   }
-  lock.lock();
+  std::unique_lock lock(mutex_);
   if (!MayRide(layout, wanted.size())) {
     lock.unlock();
-    Sweeps().ReadSome(from, layout, wanted, sink, counters);
+    ReadAlone(from, layout, wanted, sink, counters);
     return 0;
   }
+  SendAway(wanted.size());
   const auto ahead = std::partition_point(wanted.begin(), wanted.end(), [&](const WantedItem& one) {
     return layout.base + one.item * layout.stride < position_;
   });
@@ -265,21 +267,32 @@ size_t Sweeps::ReadSome(const SweepFile& from, const ItemLayout& layout,
   const uint64_t sweep = sweep_;
   Caller caller{.layout = layout, .wanted = wanted.subspan(passed), .sink = sink};
   if (caller.left() > 0) Ride(caller, from, counters, lock);
-  if (caller.failed) {
+  const size_t alone_from = caller.failed ? 0 : caller.alone_from;
+  if (alone_from < caller.wanted.size()) {
     lock.unlock();
-    Sweeps().ReadSome(from, layout, caller.wanted, sink, counters);
-    lock.lock();
+    ReadAlone(from, layout, wanted.first(passed), sink, counters);
+    ReadAlone(from, layout, caller.wanted.subspan(alone_from), sink, counters);
+    return 0;
   }
   if (passed > 0) WaitForEnd(sweep, lock);
   return passed;
 }
 
+void Sweeps::ReadAlone(const SweepFile& from, const ItemLayout& layout,
+                       std::span<const WantedItem> wanted, ItemSink& sink, IoCounters& counters) {
+  if (wanted.empty()) return;
+  Sweeps own;
+  std::unique_lock lock(own.mutex_);
+  Caller caller{.layout = layout, .wanted = wanted, .sink = sink};
+  own.Ride(caller, from, counters, lock);
+}
+
 void Sweeps::ReadAll(const SweepFile& from, const ItemLayout& layout, std::span<WantedItem> wanted,
                      ItemSink& sink, IoCounters& counters) {
   SortItems(wanted);
-  while (!wanted.empty()) {
-    wanted = wanted.first(ReadSome(from, layout, wanted, sink, counters));
-  }
+  wanted = wanted.first(ReadSome(from, layout, wanted, sink, counters));
+  wanted = wanted.first(ReadSome(from, layout, wanted, sink, counters));
+  ReadAlone(from, layout, wanted, sink, counters);
 }
 
 // The mutex is held.
@@ -292,6 +305,17 @@ bool Sweeps::MayRide(const ItemLayout& layout, size_t wanted) const {
   });
 }
 
+// A caller that wants few items beside a newcomer gets no more of them from this sweep. The mutex
+// is held.
+void Sweeps::SendAway(size_t newcomers_wanted) {
+  for (Caller* caller : callers_) {
+    if (caller->left() == 0 || caller->wanted.size() >= newcomers_wanted / kFewTimes) continue;
+    caller->alone_from = caller->next;
+    caller->next = caller->wanted.size();
+  }
+  changed_.notify_all();
+}
+
 // Takes part in the sweep until the caller has everything, leads it where nobody else does.
 void Sweeps::Ride(Caller& caller, const SweepFile& from, IoCounters& counters,
                   std::unique_lock<std::mutex>& lock) {
@@ -302,6 +326,7 @@ void Sweeps::Ride(Caller& caller, const SweepFile& from, IoCounters& counters,
       if (!led_) {
         Lead(caller, from, counters, lock);
       } else {
+        CountDiskWait();
         changed_.wait_for(lock, kLook);
         base::CheckStopped();
       }
@@ -354,6 +379,7 @@ void Sweeps::Leave(Caller& caller, std::unique_lock<std::mutex>& lock) {
 
 void Sweeps::WaitForEnd(uint64_t sweep, std::unique_lock<std::mutex>& lock) {
   const base::DiskWaitScope waiting;
+  CountDiskWait();
   while (sweep_ == sweep) {
     changed_.wait_for(lock, kLook);
     base::CheckStopped();

@@ -13,7 +13,10 @@
 // if a read fails, each call that wanted something of it reads all its items again, by itself, and
 // gets its own error; a call that is stopped leaves, and nobody else notices.
 //
-// Calls that want few items do not wait for a sweep that reads many: they read by themselves.
+// Calls that want few items do not wait for a sweep that reads many: they read by themselves, also
+// if the many come later. A call is passed by sweeps at most twice, then it reads what is left by
+// itself: whoever begins a sweep is gone before the others notice, and would leave out those who
+// want the front of the file again and again.
 #pragma once
 
 #include <algorithm>
@@ -90,6 +93,10 @@ class Sweeps {
   size_t ReadSome(const SweepFile& from, const ItemLayout& layout,
                   std::span<const WantedItem> wanted, ItemSink& sink, IoCounters& counters);
 
+  // Reads the wanted items, which must be sorted, at once and without others.
+  static void ReadAlone(const SweepFile& from, const ItemLayout& layout,
+                        std::span<const WantedItem> wanted, ItemSink& sink, IoCounters& counters);
+
   // Reads all of the wanted items. Reorders them.
   void ReadAll(const SweepFile& from, const ItemLayout& layout, std::span<WantedItem> wanted,
                ItemSink& sink, IoCounters& counters);
@@ -106,6 +113,8 @@ class Sweeps {
     size_t next = 0;         // first item that no read was handed out for
     uint32_t under_way = 0;  // reads that bring items of this call
     bool failed = false;     // one of them did not
+    // The first item that the caller reads by itself, after one came who wants many more.
+    size_t alone_from = wanted.size();
 
     uint64_t Offset(size_t i) const { return layout.base + wanted[i].item * layout.stride; }
     uint64_t End(size_t i) const { return Offset(i) + layout.bytes; }
@@ -114,6 +123,7 @@ class Sweeps {
   };
 
   bool MayRide(const ItemLayout& layout, size_t wanted) const;
+  void SendAway(size_t newcomers_wanted);
   void Ride(Caller& caller, const SweepFile& from, IoCounters& counters,
             std::unique_lock<std::mutex>& lock);
   void Lead(Caller& caller, const SweepFile& from, IoCounters& counters,

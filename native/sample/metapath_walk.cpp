@@ -43,7 +43,9 @@ class StepWalker {
   void Run(size_t begin, size_t end) {
     active_.clear();
     nodes_.clear();
+    base::CheckedLoop loop;
     for (size_t walker = begin; walker < end; ++walker) {
+      loop.Next();
       active_.push_back(walker);
       nodes_.push_back(static_cast<uint64_t>(request_.starts[walker]));
       Walk(walker)[0] = request_.starts[walker];
@@ -52,7 +54,7 @@ class StepWalker {
       base::CheckPoint();
       Step(step);
     }
-    for (const size_t walker : active_) Finish(walker, request_.length);
+    base::ForEach(active_.size(), [&](size_t i) { Finish(active_[i], request_.length); });
   }
 
  private:
@@ -105,7 +107,9 @@ class StepWalker {
   // Walks that found no edge end.
   void DropEnded(uint64_t step) {
     size_t kept = 0;
+    base::CheckedLoop loop;
     for (size_t i = 0; i < active_.size(); ++i) {
+      loop.Next();
       if (slots_[i] == kNone) {
         Finish(active_[i], step);
         continue;
@@ -124,10 +128,10 @@ class StepWalker {
     WithIdType(rows.adjacency, [&]<class Id>() {
       ReadSlots(rows, lease_, rows.Ids<Id>({}).data(), slots_, found_.data());
     });
-    for (size_t i = 0; i < active_.size(); ++i) {
+    base::ForEach(active_.size(), [&](size_t i) {
       rows.CheckNeighbour(nodes_[i], slots_[i], found_[i]);
       Walk(active_[i])[step + 1] = static_cast<int64_t>(found_[i]);
-    }
+    });
     std::swap(nodes_, found_);
   }
 

@@ -320,12 +320,18 @@ bool SessionMemory::HasWarm(uint64_t bytes) const {
   });
 }
 
-bool SessionMemory::HasPromised(uint64_t count, uint64_t bytes) const {
+bool SessionMemory::HasPromised(uint64_t bytes, uint64_t more) const {
+  // A large block may need a region of its own; small ones share regions.
+  const auto room = [](uint64_t block) {
+    return block < kSmallestRegion / 4 ? block : RegionSize(block);
+  };
   const std::lock_guard lock(budget_->mutex_);
   const auto account = budget_->accounts_.find(number_);
   if (account == budget_->accounts_.end()) return false;
-  const uint64_t region = RegionSize(std::max(BlockSize(bytes), recent_.largest()));
-  return blocks_.size() + count <= account->second.promise / region;
+  const uint64_t size = BlockSize(bytes);
+  uint64_t needed = room(size) + more * RegionSize(std::max(size, recent_.largest()));
+  for (const auto& [id, held] : blocks_) needed += room(held.size);
+  return needed <= account->second.promise;
 }
 
 void SessionMemory::Release(const std::vector<uint64_t>& block_ids) {

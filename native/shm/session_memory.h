@@ -95,9 +95,9 @@ class SessionMemory {
   // Whether TryAllocate(bytes) would find a block that needs no system call.
   bool HasWarm(uint64_t bytes) const;
 
-  // Whether the session's promise has room for `count` more blocks of `bytes` beside those that it
-  // holds, each in a region of its own.
-  bool HasPromised(uint64_t count, uint64_t bytes) const;
+  // Whether the session's promise has room for a block of `bytes`, beside those that it holds and
+  // `more` blocks of the size of its largest recent one.
+  bool HasPromised(uint64_t bytes, uint64_t more) const;
 
   // Frees blocks; unknown ids are ignored, so releasing twice is harmless.
   void Release(const std::vector<uint64_t>& block_ids);

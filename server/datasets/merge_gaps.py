@@ -27,9 +27,9 @@ class _File:
 def choose_merge_gaps(
     datasets: Iterable[Dataset], stopped: Callable[[], bool]
 ) -> list[tuple[Path, _engine.DiskRates]]:
-    """Measures each disk with the largest file that is read around the page cache, and sets the gap
-    of all such files on that disk. If that file is too short to measure with, the gap stays as it
-    is. Returns the rates, each with the file that was used. Raises OSError."""
+    """Measures each disk with the largest file that is read around the page cache and can be used
+    for it, and sets the gap of all such files on that disk. If all are too short, the gap stays as
+    it is. Returns the rates, each with the file that was used. Raises OSError."""
     disks: dict[int, list[_File]] = {}
     for file in _files(datasets):
         disks.setdefault(file.path.stat().st_dev, []).append(file)
@@ -37,12 +37,13 @@ def choose_merge_gaps(
     for files in disks.values():
         if stopped():
             break
-        largest = max(files, key=lambda file: file.byte_size)
-        rates = largest.reader.measure_disk()
-        if rates is not None:
-            measured.append((largest.path, rates))
-            for file in files:
-                file.reader.merge_gap = rates.merge_gap
+        for largest in sorted(files, key=lambda file: file.byte_size, reverse=True):
+            rates = largest.reader.measure_disk()
+            if rates is not None:
+                measured.append((largest.path, rates))
+                for file in files:
+                    file.reader.merge_gap = rates.merge_gap
+                break
     return measured
 
 

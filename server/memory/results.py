@@ -54,9 +54,9 @@ class ResultMemory(ABC):
     def has_warm(self, size: int) -> bool:
         """Whether a block of `size` bytes can be had without a system call."""
 
-    def has_room_for(self, count: int, size: int) -> bool:
-        """Whether the session can have `count` more blocks of `size` bytes, whatever other sessions
-        take, before its client releases any."""
+    def has_room_for(self, size: int, more: int) -> bool:
+        """Whether the session can have `size` bytes, and `more` blocks like its largest, whatever
+        other sessions take, before its client releases any."""
         return True
 
     @abstractmethod
@@ -123,8 +123,8 @@ class SharedMemory(ResultMemory):
     def has_warm(self, size: int) -> bool:
         return self._memory.has_warm(size)
 
-    def has_room_for(self, count: int, size: int) -> bool:
-        return self._memory.has_promised(count, size)
+    def has_room_for(self, size: int, more: int) -> bool:
+        return self._memory.has_promised(size, more)
 
     def give_back(self, block: ResultBlock) -> None:
         self._memory.release([block.id])

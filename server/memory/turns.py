@@ -55,7 +55,7 @@ class MemoryTurns:
         return sum(not request.queued for request in every)
 
     def __contains__(self, request: Waiter) -> bool:
-        return request.number in self._waiting
+        return request.number in self._waiting or request.number in self._held_back
 
     def begin(self, request: Waiter) -> None:
         """The request will need memory."""
@@ -66,22 +66,29 @@ class MemoryTurns:
         return sum(older < number for older in tuple(self._without))
 
     def has_memory(self, number: int) -> bool:
-        """The request has its memory. Returns whether call_held_back() is due. For any thread."""
+        """The request has its memory. Returns whether call_next() is due. For any thread."""
         self._without.discard(number)
-        return bool(self._held_back)
+        return bool(self._held_back) or number in self._waiting
 
     def hold_back(self, request: Waiter, older: int) -> None:
         """The request leaves the memory to the `older` ones, and tries again when one of them has
         got its own or is answered."""
+        # First this: a worker that looks from now on sees it.
+        self._held_back[request.number] = request
         if self.older_than(request.number) < older:  # that was meanwhile
+            del self._held_back[request.number]
             request.submit(first=True)
-        else:
-            self._held_back[request.number] = request
 
     def call_held_back(self) -> None:
-        """The oldest of the requests that were held back tries again."""
+        """The oldest of the requests that were held back tries again: memory was released, or an
+        older one needs none any more."""
         if self._held_back:
             self._held_back.pop(min(self._held_back)).submit(first=True)
+
+    def call_next(self, number: int) -> None:
+        """The request has its memory: the next ones try to get theirs."""
+        self._stop_waiting(number)
+        self.call_held_back()
 
     def wait(self, request: Waiter, *, asked: bool) -> None:
         """The request has `asked` for memory in vain, or did not ask because an older one waits."""
@@ -98,17 +105,20 @@ class MemoryTurns:
         """The request is answered. If it was waiting, the next one has its turn."""
         self._without.discard(request.number)
         self._held_back.pop(request.number, None)
-        if self._waiting.pop(request.number, None) is not None:
-            self.oldest = min(self._waiting, default=_NOBODY)
-            # The next request tries at once, and waits for a call of its own if it fails.
-            self._memory.expect_no_call()
-            self._retry_oldest()
+        self._stop_waiting(request.number)
         self.call_held_back()
 
     def clear(self) -> None:
         self._without.clear()
         self._waiting.clear()
         self._held_back.clear()
+
+    def _stop_waiting(self, number: int) -> None:
+        if self._waiting.pop(number, None) is not None:
+            self.oldest = min(self._waiting, default=_NOBODY)
+            # The next request tries at once, and waits for a call of its own if it fails.
+            self._memory.expect_no_call()
+            self._retry_oldest()
 
     def _retry_oldest(self) -> None:
         request = self._waiting.get(self.oldest)

@@ -267,13 +267,13 @@ class Request:
         turns = self._resources.turns
         size = self._maker.draw()
         older = turns.older_than(self.number)
-        if older and not self._resources.memory.has_room_for(older + 1, size):
+        if older and not self._resources.memory.has_room_for(size, older):
             return (self._hold_back, older)
         block = self._maker.allocate(size)
         if block is None:
             return (self._no_memory, True)
         if turns.has_memory(self.number):
-            self._tell(turns.call_held_back)
+            self._tell(turns.call_next, self.number)
         self._maker.fill(block, self._tell)
         return (self._filled, block, self._answer())
 

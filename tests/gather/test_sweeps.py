@@ -3,6 +3,8 @@
 import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -158,6 +160,41 @@ def test_rows_of_different_calls_that_lie_close_to_each_other_share_reads(column
         assert given == [None] * len(wanted)
         fewest = min(fewest, shared.stats().reads)
     assert fewest < alone.stats().reads / 2
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "pread"])
+def test_calls_of_all_sizes_get_their_rows(column, engine):
+    """Few rows beside many, at the front and at the end, in one process for each kind of queue."""
+    path, _ = column
+    program = f"""
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import numpy as np
+from graphzero import _engine
+from graphzero.files.column_file import ColumnFile
+
+opened = ColumnFile(Path({str(path)!r}))
+values = opened.view()
+columns = [
+    _engine.Column.open(opened.matrix, _engine.ColumnPath.DIRECT, cache, reason="a test")
+    for cache in (None, _engine.RowCache(8 << 20))
+]
+
+def gather(seed):
+    rng = np.random.default_rng(seed)
+    size = int(2 ** rng.uniform(0, 15))
+    first, last = [(0, 60_000), (0, 2000), (58_000, 60_000)][seed % 3]
+    ids = rng.integers(first, last, size)
+    out = np.empty((size, values.shape[1]), values.dtype)
+    columns[seed % 2].gather(ids, out.reshape(-1).view(np.uint8))
+    return np.array_equal(out, values[ids])
+
+with ThreadPoolExecutor(8) as pool:
+    sys.exit(not all(pool.map(gather, range(400))))
+"""
+    environment = {**os.environ, "GRAPHZERO_IO_ENGINE": engine}
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, env=environment)
 
 
 def test_a_forked_child_reads_by_itself_while_its_parent_sweeps(column):

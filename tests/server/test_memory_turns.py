@@ -8,6 +8,7 @@ from typing import Any
 
 import graphzero as gz
 import numpy as np
+from graphzero import _engine
 from graphzero.server.memory.results import ResultMemory
 from graphzero.server.memory.turns import MemoryTurns
 
@@ -86,10 +87,10 @@ def test_requests_that_were_held_back_try_again_one_by_one_as_older_ones_get_mem
     assert turns.waiting == 2
     assert not turns.nobody_waits
     assert turns.has_memory(0)
-    turns.call_held_back()
+    turns.call_next(0)
     assert tried == [1]
     assert turns.has_memory(1)
-    turns.call_held_back()
+    turns.call_next(1)
     assert tried == [1, 2]
     assert not turns.has_memory(2)
     assert turns.nobody_waits
@@ -101,6 +102,39 @@ def test_a_request_is_not_held_back_for_one_that_got_memory_meanwhile() -> None:
     assert not turns.has_memory(0)  # nobody has been held back yet, so nobody will be called
     turns.hold_back(requests[1], older)
     assert tried == [1]
+
+
+def test_a_waiting_request_that_got_memory_lets_the_next_one_try() -> None:
+    """Not only when it is answered: filling its memory may take as long as a sweep over a file."""
+    turns, requests, tried = make_turns(3)
+    for request in requests:
+        turns.wait(request, asked=request.number == 0)
+    assert turns.oldest == 0
+    assert turns.has_memory(0)
+    turns.call_next(0)
+    assert turns.oldest == 1
+    assert tried == [1]
+
+
+def test_released_memory_calls_those_that_were_held_back() -> None:
+    turns, requests, tried = make_turns(2)
+    turns.hold_back(requests[1], 1)
+    turns.call_held_back()
+    assert tried == [1]
+
+
+def test_small_results_that_a_trainer_holds_take_little_of_its_promise() -> None:
+    budget = _engine.MemoryBudget(256 << 20, "gz-test-promise")
+    session = budget.open_session(4)
+    held = [session.try_allocate(6000) for _ in range(3)]
+    assert session.has_promised(6000, 1)
+    large = session.try_allocate(20 << 20)
+    assert session.has_promised(20 << 20, 1)
+    assert not session.has_promised(20 << 20, 3)
+    session.release([block.id for block in (*held, large)])
+    assert session.has_promised(20 << 20, 3)
+    session.close()
+    assert not session.has_promised(1, 0)
 
 
 def test_an_answered_request_holds_nobody_back() -> None:
