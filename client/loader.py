@@ -72,13 +72,13 @@ class Loader:
         self._options = options
         self._seed = options.seed
         self._name = items.name
-        self._prefetch = options.prefetch
-        if self._prefetch is None:
-            self._prefetch = client.info().suggested_prefetch
-        # A number that the daemon suggests is what it may use if there is memory, and no promise:
-        # other trainers need memory, too.
-        promised = _PROMISED if options.prefetch is None else max(options.prefetch, 1)
-        self._connection = client._pool.take(promised + _HELD_BY_USER)
+        if options.prefetch is not None:
+            self._prefetch = promised = options.prefetch
+        else:
+            # What the daemon suggests is used as far as there is memory, and not promised: other
+            # trainers need memory, too.
+            self._prefetch, promised = client.info().suggested_prefetch, _PROMISED
+        self._connection = client._pool.take(max(promised, 1) + _HELD_BY_USER)
         self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
         self._seed_batches, temporal = items.resolve(
             client.info().dataset, self._connection, draws, options

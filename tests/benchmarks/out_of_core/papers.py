@@ -13,13 +13,13 @@ way of the same repetition. Ways are:
     baseline          the interpreter of --baseline, which has another version of this package; it
                       walks at most 20,000 walks, since more would not make a version faster that
                       takes 8,192 at a time
-    this code         row starts in memory, rows merged by what the disk gives
+    this code         row starts in memory, rows merged by what the disk gives, sweeps that batches
+                      share; as many batches ahead as the daemon suggests
     no warm start     the same without what the daemon reads ahead: no row starts, no hot rows
     labor, drift      LABOR sampling; with batches that depend on each other (kappa 64)
     NAME              the dataset of --variant NAME=DIR: int8 columns, another order
     NAME + drift      both
-    ..., N ahead      the same with a loader that prefetches N batches, which share their reads, for
-                      each N of --ahead
+    ..., N ahead      the same with a loader that prefetches N batches, for each N of --ahead
 
 --reads-per-second makes the disk one that gives so many. Any dataset with x and train will do.
 Nothing is asserted.
@@ -58,7 +58,7 @@ class Way:
     data: Path
     python: str = sys.executable
     sampler: str = "neighbour"
-    prefetch: int = 2
+    prefetch: int | None = None
     options: tuple[str, ...] = ()
 
 
@@ -124,7 +124,7 @@ def run(way: Way, limit: int, args: argparse.Namespace) -> dict[str, float]:
             command = [way.python, str(HERE / "papers_trainer.py"), address, way.sampler]
             is_baseline = way.python != sys.executable
             walkers = min(args.walkers, BASELINE_WALKERS) if is_baseline else args.walkers
-            command += [str(args.batches), str(walkers), str(way.prefetch)]
+            command += [str(args.batches), str(walkers), str(way.prefetch or "default")]
             trainer = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

@@ -25,16 +25,9 @@ def main() -> None:
             options["sampler"] = "labor"
         elif sampler == "drift":
             options["sampler"] = gz.Labor(batch_dependency=64)
-        loader = client.loader(
-            "train",
-            FANOUT,
-            BATCH,
-            shuffle=True,
-            prefetch=int(prefetch),
-            seed=1,
-            timeout=600,
-            **options,
-        )
+        if prefetch != "default":
+            options["prefetch"] = int(prefetch)
+        loader = client.loader("train", FANOUT, BATCH, shuffle=True, seed=1, timeout=600, **options)
         batches = iter(loader)
         began = time.perf_counter()
         next(batches)
