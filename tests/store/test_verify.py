@@ -151,6 +151,31 @@ def test_row_padding_is_zero(tmp_path):
     assert "rows row 1 byte 3: found 9, expected 0 in the padding" in problem
 
 
+# A reader skips the section, so it does not say in which order the ids ascend.
+@pytest.mark.parametrize(
+    ("future", "ordered"),
+    [({"encoding": 7}, False), ({"relation": 1}, False), ({"relation": 1}, True)],
+    ids=["encoding", "relation", "relation beside an order"],
+)
+def test_an_order_of_ids_that_readers_skip_is_checked_by_its_checksum_only(
+    tmp_path, future, ordered
+):
+    # Longer than a block, and than the order of the three ids.
+    skipped = np.zeros(MIB // 8 + 1, np.uint64)
+    sections = [
+        rw.array_section(rw.ROWS_BY_ID, skipped, must_understand=False, **future),
+        rw.array_section(rw.ROWS, np.array([30, 10, 20])),
+    ]
+    if ordered:
+        sections.insert(1, rw.array_section(rw.ROWS_BY_ID, np.array([1, 2, 0], np.uint32)))
+    properties = rw.matrix_properties(rows=3, cols=1, stride=8, ndim=1, role="node")
+    image = rw.container(rw.MATRIX_MAGIC, properties, sections)
+    assert problems_of(image, tmp_path / "x.gd") == []
+    flip(tmp_path / "x.gd", 4096 + MIB)
+    (problem,) = find_problems(open_file(tmp_path / "x.gd"))
+    assert "rows_by_id block 1" in problem
+
+
 @pytest.fixture
 def large(tmp_path):
     """A matrix of five and a half blocks."""
