@@ -275,6 +275,19 @@ def test_what_a_column_has_beside_its_rows_is_carried_over(tmp_path: Path) -> No
     assert bytes(range(77)) in (tmp_path / "out" / "strange.gd").read_bytes()
 
 
+def test_rows_that_readers_skip_are_carried_over_and_the_others_are_moved(tmp_path: Path) -> None:
+    source = write_dataset(tmp_path / "ds")
+    rows = CLIQUES * SIZE + 20
+    array = np.arange(rows, dtype=np.int64)
+    skipped = rw.array_section(rw.ROWS, -array, must_understand=False, relation=1)
+    properties = rw.matrix_properties(rows, 1, 8, 1, "node")
+    image = rw.container(rw.MATRIX_MAGIC, properties, [skipped, rw.array_section(rw.ROWS, array)])
+    image.write(source / "strange.gd")
+    gz.reorder(source, tmp_path / "out", order="degree")
+    assert_same_in_another_order(source, tmp_path / "out")
+    assert (-array).tobytes() in (tmp_path / "out" / "strange.gd").read_bytes()
+
+
 def test_a_reader_that_does_not_know_the_order_of_ids_refuses_them(tmp_path: Path) -> None:
     gz.reorder(write_dataset(tmp_path / "ds"), tmp_path / "out", order="degree")
     content = (tmp_path / "out" / "original_id.gd").read_bytes()

@@ -38,9 +38,12 @@ struct NewFile {
   uint32_t optional_flags = 0;
   std::vector<Section> sections;
 
+  // The rows that a reader sees. Others, of another relation or encoding, are only carried over.
   Section& rows() {
-    return *std::find_if(sections.begin(), sections.end(),
-                         [](const Section& s) { return s.spec.kind == SectionKind::kRows; });
+    return *std::find_if(sections.begin(), sections.end(), [](const Section& s) {
+      return s.spec.kind == SectionKind::kRows && s.spec.relation == 0 &&
+             s.spec.encoding == store::Encoding::kRaw;
+    });
   }
   void Remove(SectionKind kind) {
     std::erase_if(sections, [&](const Section& s) { return s.spec.kind == kind; });
