@@ -118,7 +118,8 @@ def assert_undisturbed(
         epochs = 1 + max(epoch for epoch, _ in batches)
         alone = Trainer(whole.address, name, epochs).finish()
         assert {key: alone[key] for key in batches} == batches
-        assert len(batches) == sum(key <= max(batches) for key in alone)
+        last = max(batches)
+        assert len(batches) == sum(key <= last for key in alone)
 
 
 def assert_all_work_ended(daemons: list[Any]) -> None:
