@@ -327,7 +327,7 @@ bool SessionMemory::HasPromised(uint64_t bytes, uint64_t more) const {
   };
   const std::lock_guard lock(budget_->mutex_);
   const auto account = budget_->accounts_.find(number_);
-  if (account == budget_->accounts_.end()) return false;
+  if (!open_ || account == budget_->accounts_.end()) return false;
   const uint64_t size = BlockSize(bytes);
   uint64_t needed = room(size) + more * RegionSize(std::max(size, recent_.largest()));
   for (const auto& [id, held] : blocks_) needed += room(held.size);
