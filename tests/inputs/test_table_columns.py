@@ -225,6 +225,52 @@ def test_words_for_missing_values(tmp_path: Path, edges: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("encoded", [False, True], ids=["plain", "dictionary"])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_words_for_missing_values_hold_in_tables_too(
+    tmp_path: Path, edges: Path, suffix: str, encoded: bool
+) -> None:
+    texts = pa.array(["NA", "?", None, "x"])
+    dates = pa.array(["?", "2013-01-31", "2013-02-01", "?"])
+    if encoded:
+        texts = texts.dictionary_encode()
+    table = pa.table({"id": [0, 1, 2, 3], "c": texts, "when": dates})
+    people = tmp_path / f"people.{suffix}"
+    if suffix == "parquet":
+        parquet.write_table(table, people)
+    else:
+        with pa.ipc.new_file(people, table.schema) as file:
+            file.write_table(table)
+    options: dict[str, Any] = {
+        "nodes": people,
+        "columns": {"c": ["c"], "when": ["when"]},
+        "dtypes": {"when": "date[D]"},
+    }
+    report = gz.import_files(
+        edges, tmp_path / "ds", **options, fill={"when": "1970-01-01"}, missing=["?"]
+    )
+    assert report.columns["c"].missing == {"c": 2}
+    assert gz.Categories(tmp_path / "ds/c.gd").gather(column(tmp_path / "ds", "c")) == [
+        "NA", None, None, "x",
+    ]  # fmt: skip
+    assert column(tmp_path / "ds", "when").tolist() == [0, 15736, 15737, 0]
+
+
+def test_an_id_that_stands_for_a_missing_value_is_named(tmp_path: Path) -> None:
+    people = tmp_path / "people.parquet"
+    parquet.write_table(pa.table({"id": ["a", "?"], "v": [1.0, 2.0]}), people)
+    (tmp_path / "calls.csv").write_text("source,target\na,b\n")
+    with pytest.raises(InputError, match=r"column 'id' row 1: found '\?', which stands for"):
+        gz.import_files(
+            tmp_path / "calls.csv",
+            tmp_path / "ds",
+            nodes=people,
+            columns={"v": ["v"]},
+            relabel=True,
+            missing=["?"],
+        )
+
+
 ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"columns": {"x": ["ages"]}}, r"people\.csv: found no column 'ages', expected one of 'name'"),
     ({"columns": {"x": ["age"]}, "id_column": "who"}, r"found no column 'who', expected one of"),

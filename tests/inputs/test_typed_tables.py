@@ -434,6 +434,20 @@ def test_references_to_nothing_are_dropped_and_counted_on_request(tables: Path) 
     assert f"the first: {tables}/flights.csv line 2 column 'tail': found 'N1'" in done.stdout
 
 
+def test_a_word_for_nothing_can_be_declared_for_tables_in_memory(tmp_path: Path) -> None:
+    tables: dict[str, Any] = {
+        "a": {"data": {"id": ["x"]}, "key": "id"},
+        "b": {"data": {"r": ["x", "NA"]}, "references": {"r": "a"}, "missing_texts": ["NA"]},
+    }
+    assert "b column 'r' row 1: found 'NA', expected a value" in problem(tmp_path, tables)
+    tables["b"]["missing"] = "drop"
+    report = gz.import_tables(tables, tmp_path / "out")
+    assert (report.relations["b", "r", "a"].empty, report.relations["b", "r", "a"].dangling) == (
+        1,
+        0,
+    )
+
+
 def test_a_word_for_nothing_gets_a_hint_and_can_be_declared(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("r\nx\nNA\n")
     tables: dict[str, Any] = {

@@ -215,8 +215,8 @@ def _add_column_options(columns: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="a text that counts as a missing value in every column of text, as an empty field "
-        "does (and NA, NaN, NULL among numbers and dates); may be repeated",
+        help="a text that counts as a missing value in text files and in texts of tables, as an "
+        "empty field does (and NA, NaN, NULL among numbers and dates of text); may be repeated",
     )
 
 

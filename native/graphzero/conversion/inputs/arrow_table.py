@@ -50,10 +50,12 @@ class TableFile(NamedTuple):
 
 
 class ArrowTable(Table):
-    """A file, or several files with the same columns."""
+    """A file, or several files with the same columns. `missing` are texts that stand for a missing
+    value."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, missing: tuple[str, ...] = ()) -> None:
         self.name = path  # for messages
+        self._missing = missing
         self._files = [self._look_at(file) for file in self._paths(path)]
         self._types = self._files[0].types
 
@@ -92,7 +94,7 @@ class ArrowTable(Table):
         pieces = self._pieces([column], rows_per_chunk(8))
         for piece in pieces:
             with reading(piece.mapped):
-                if piece.column(column).values.null_count:
+                if piece.column(column).has_missing():
                     return True
         return False
 
@@ -149,7 +151,7 @@ class ArrowTable(Table):
             for batch in opened:
                 for first in range(0, batch.num_rows, rows):
                     part = batch.slice(first, rows).select(list(columns))
-                    yield Piece(part, file.path, row, opened.mapped)
+                    yield Piece(part, file.path, row, opened.mapped, self._missing)
                     row += part.num_rows
 
     def _paths(self, path: str) -> list[str]:
@@ -250,8 +252,9 @@ def _map(file: str) -> _engine.ForeignFile | None:
     return _engine.ForeignFile.open(file) if Path(file).stat().st_size > 0 else None
 
 
-def open_arrow_table(path: str) -> ArrowTable:
-    """A Parquet or Arrow file or a folder of them, by the suffix."""
+def open_arrow_table(path: str, missing: tuple[str, ...] = ()) -> ArrowTable:
+    """A Parquet or Arrow file or a folder of them, by the suffix. `missing` are texts that stand
+    for a missing value."""
     files = table_files(path)
     of_parquet = [suffix_of(file) in _PARQUET for file in files]
     if any(of_parquet) and not all(of_parquet):
@@ -262,7 +265,7 @@ def open_arrow_table(path: str) -> ArrowTable:
             f"{path}: found Arrow files, which are mapped; expected Parquet from an object store, "
             "or Arrow files on this machine"
         )
-    return _ParquetTable(path) if of_parquet[0] else _IpcTable(path)
+    return _ParquetTable(path, missing) if of_parquet[0] else _IpcTable(path, missing)
 
 
 class Batches:

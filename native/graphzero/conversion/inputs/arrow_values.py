@@ -27,10 +27,11 @@ class Piece(NamedTuple):
     file: str
     first_row: int  # in that file
     mapped: _engine.ForeignFile | None  # the file, if the batch lies in a mapping of it
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
 
     def column(self, name: str) -> ArrowColumn:
         values = _decoded(self.batch.column(name))
-        return ArrowColumn(values, f"{self.file} column {name!r}", self.first_row)
+        return ArrowColumn(values, f"{self.file} column {name!r}", self.first_row, self.missing)
 
 
 class ArrowColumn(NamedTuple):
@@ -39,6 +40,7 @@ class ArrowColumn(NamedTuple):
     values: Any  # a pyarrow.Array
     name: str  # for messages
     first_row: int
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
 
     @property
     def what(self) -> str:
@@ -53,6 +55,13 @@ class ArrowColumn(NamedTuple):
             return None
         nulls: Array = self.values.is_null().to_numpy(zero_copy_only=False)
         return nulls
+
+    def has_missing(self) -> bool:
+        if self.values.null_count:
+            return True
+        if self.what != "text" or not self.missing:
+            return False
+        return bool(texts_of(self.values, self.name).are_any_of(self.missing).any())
 
     def refuse_nulls(self, hint: str = "") -> None:
         nulls = self.nulls()
@@ -122,7 +131,15 @@ def _ids(column: ArrowColumn) -> IdColumn:
         return integers
     if column.what != "text":
         raise column.unlike("integers or texts as ids")
-    return texts_of(column.values, column.name)
+    texts = texts_of(column.values, column.name)
+    missing = texts.are_any_of(column.missing)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise InputError(
+            f"{column.at(row)}: found {texts.text(row)!r}, which stands for a missing value, "
+            "expected an id"
+        )
+    return texts
 
 
 def _decoded(values: Any) -> Any:
@@ -138,26 +155,18 @@ def _decoded(values: Any) -> Any:
 def _texts(column: ArrowColumn, wanted: Wanted) -> Values:
     if column.what != "text":
         raise column.unlike("texts")
+    texts = texts_of(column.values, column.name)
+    missing = texts.are_any_of(column.missing)
     nulls = column.nulls()
-    texts = texts_of(column.values, column.name) if nulls is None else _texts_or_empty(column)
+    if nulls is not None:
+        missing |= nulls
+    if missing.any():
+        texts = texts.emptied(missing)  # the stored bytes of a null are undefined
     empty = np.diff(texts.offsets) == 0
     if not empty.any():
         return Values(texts)
     _refuse_missing(column, empty, wanted)
     return Values(texts, empty)
-
-
-def _texts_or_empty(column: ArrowColumn) -> Texts:
-    """The texts, with an empty text for each null, whose stored bytes are undefined."""
-    nulls = column.nulls()
-    assert nulls is not None
-    known = np.flatnonzero(~nulls)
-    texts = texts_of(column.values, column.name).take(known)
-    lengths = np.zeros(len(nulls), np.int64)
-    lengths[known] = np.diff(texts.offsets)
-    offsets = np.zeros(len(nulls) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Texts(offsets, texts.data)
 
 
 def _numbers(column: ArrowColumn, wanted: Wanted) -> Values:

@@ -14,11 +14,12 @@ from graphzero.conversion.inputs.streams import Array
 
 
 class MemoryTable(ArrowTable):
-    """A pyarrow.Table. `name` is what messages call it."""
+    """A pyarrow.Table. `name` is what messages call it, `missing` are texts that stand for a
+    missing value."""
 
-    def __init__(self, name: str, table: Any) -> None:
+    def __init__(self, name: str, table: Any, missing: tuple[str, ...] = ()) -> None:
         self._table = table
-        super().__init__(name)
+        super().__init__(name, missing)
 
     def bytes_of(self, columns: Sequence[str]) -> int:
         return int(self._table.select(list(columns)).nbytes)
@@ -34,20 +35,24 @@ class MemoryTable(ArrowTable):
         return Batches(file, iter(batches))
 
 
-def memory_table(name: str, data: Any) -> MemoryTable:
+def memory_table(name: str, data: Any, missing: tuple[str, ...] = ()) -> MemoryTable:
     """Raises InputError for an object that is no table."""
     pyarrow = import_extra("pyarrow", "arrow", f"{name}: a table in memory needs pyarrow")
+    return MemoryTable(name, _arrow_table(pyarrow, name, data), missing)
+
+
+def _arrow_table(pyarrow: Any, name: str, data: Any) -> Any:
     if isinstance(data, pyarrow.Table):
-        return MemoryTable(name, data)
+        return data
     if isinstance(data, pyarrow.RecordBatch):
-        return MemoryTable(name, pyarrow.Table.from_batches([data]))
+        return pyarrow.Table.from_batches([data])
     if isinstance(data, Mapping):
-        return MemoryTable(name, _table_of_arrays(name, data))
+        return _table_of_arrays(name, data)
     try:
         if type(data).__module__.split(".")[0] == "pandas":
-            return MemoryTable(name, _without_index(pyarrow.Table.from_pandas(data)))
+            return _without_index(pyarrow.Table.from_pandas(data))
         if hasattr(data, "__arrow_c_stream__"):
-            return MemoryTable(name, pyarrow.table(data))
+            return pyarrow.table(data)
     except (pyarrow.ArrowException, TypeError) as error:
         text = " ".join(str(error).split())
         raise InputError(f"{name}: found a table that pyarrow does not take: {text}") from error

@@ -44,7 +44,7 @@ def open_table(path: str, options: ReadOptions) -> Table:
     if is_table(path):
         from graphzero.conversion.inputs.arrow_table import open_arrow_table
 
-        return open_arrow_table(path)
+        return open_arrow_table(path, options.missing)
     text = text_input(path)
     return _text_table(text, sample_fields(text, 1)[0], True, options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -57,6 +57,27 @@ class Texts(NamedTuple):
         # Where each byte of the result comes from: its text's start, and its place in the text.
         starts = np.repeat(self.offsets[places] - offsets[:-1], lengths)
         return Texts(offsets, self.data[starts + np.arange(offsets[-1])])
+
+    def are_any_of(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """For each text whether it is one of these words."""
+        found = np.zeros(self.num_texts, np.bool_)
+        lengths = np.diff(self.offsets)
+        for word in words:
+            expected = np.frombuffer(word.encode(), np.uint8)
+            places = np.flatnonzero(lengths == len(expected))
+            bytes_of = self.data[self.offsets[places, None] + np.arange(len(expected))]
+            found[places[(bytes_of == expected).all(axis=1)]] = True
+        return found
+
+    def emptied(self, which: npt.NDArray[np.bool_]) -> Texts:
+        """The same texts, but for those with a True, which are empty."""
+        known = np.flatnonzero(~which)
+        texts = self.take(known)
+        lengths = np.zeros(len(which), np.int64)
+        lengths[known] = np.diff(texts.offsets)
+        offsets = np.zeros(len(which) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Texts(offsets, texts.data)
 
     def text(self, position: int) -> str:
         first, end = self.offsets[position : position + 2]

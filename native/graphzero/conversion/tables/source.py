@@ -406,7 +406,7 @@ def _open_source(name: str, source: Any, reading: ReadOptions) -> Table:
     if not isinstance(source, str):
         from graphzero.conversion.inputs.memory_table import memory_table
 
-        return memory_table(name, source)
+        return memory_table(name, source, reading.missing)
     location = Location.parse(source)
     path = Path(require_no_member(location))
     if path.suffix in (".npy", ".npz", COLUMN_SUFFIX, ".gl"):
