@@ -16,12 +16,13 @@ import atheris
 
 with atheris.instrument_imports(include=["graphzero.conversion.tables", "graphzero.files"]):
     import graphzero as gz
-    from graphzero.conversion.tables import description
-    from graphzero.conversion.tables.description import describe_tables, needed_columns
+    from graphzero.conversion.tables import describe
+    from graphzero.conversion.tables.describe import describe_tables
+    from graphzero.conversion.tables.description import needed_columns
 
 KEYS = sorted(
-    {*description._TOP, *description._NODES, *description._EDGES, *description._REFERENCE,
-     *description._MATRIX, "at", "names", "column", "unit", "source", "target", "a", "b"}
+    {*describe._TOP, *describe._NODES, *describe._EDGES, *describe._REFERENCE,
+     *describe._MATRIX, "at", "names", "column", "unit", "source", "target", "a", "b"}
 )  # fmt: skip
 TEXTS = ["a", "b", "users", "x", "time", "numeric", "drop", "error", "mean", "D", "s", "ns", "both",
          "float32", "rev_a", "", "a/b", "..", "\x00", "2013-01-31", "a.csv"]  # fmt: skip
@@ -74,7 +75,7 @@ def test_one_input(data: bytes) -> None:
         return
     FILE.write_bytes(data)
     try:
-        found = description.read_description(FILE)
+        found = describe.read_description(FILE)
     except gz.InputError as error:
         require_name(error, str(FILE))
         return

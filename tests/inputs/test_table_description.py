@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 from graphzero import InputError
-from graphzero.conversion.tables.description import (
-    EdgeEnds,
-    Reference,
-    TablesDescription,
-    as_description,
-    describe_tables,
-    read_description,
-)
+from graphzero.conversion.tables.describe import as_description, describe_tables, read_description
+from graphzero.conversion.tables.description import EdgeEnds, Reference, TablesDescription
 
 AIRPORTS: dict[str, Any] = {"file": "airports.csv", "key": "faa"}
 

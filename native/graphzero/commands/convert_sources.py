@@ -35,7 +35,7 @@ def typed_source(args: argparse.Namespace) -> TypedSource | None:
     descriptions = [file for file in args.files if Path(file).suffix == ".toml"]
     folders = [file for file in args.files if Path(file).is_dir()]
     if descriptions:
-        from graphzero.conversion.tables.description import read_description
+        from graphzero.conversion.tables.describe import read_description
         from graphzero.conversion.tables.source import TablesSource
 
         source = TablesSource(read_description(descriptions[0]))

@@ -189,7 +189,7 @@ def import_tables(
     missing_texts: texts that stand for a missing value, beside the empty one.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
-    from graphzero.conversion.tables.description import (
+    from graphzero.conversion.tables.describe import (
         as_description,
         describe_tables,
         read_description,

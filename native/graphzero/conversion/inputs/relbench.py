@@ -17,7 +17,8 @@ from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.simple_yaml import parse_yaml
-from graphzero.conversion.tables.description import NUMERIC, describe_tables
+from graphzero.conversion.tables.describe import describe_tables
+from graphzero.conversion.tables.description import NUMERIC
 from graphzero.conversion.tables.source import TablesSource
 
 _MANIFEST = "manifest.yaml"
