@@ -12,7 +12,8 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Computation, Ids
 from graphzero.server.compute.brief import MOST_BRIEF_BYTES, is_brief, is_in_memory
 from graphzero.server.compute.lookup import FindComputation, GatherComputation
-from graphzero.server.compute.recipe import Recipes, labor_of_request
+from graphzero.server.compute.recipe import labor_of_request
+from graphzero.server.compute.recipes import Recipes
 from graphzero.server.compute.sample import SampleComputation
 from graphzero.server.compute.walk import WalkComputation
 from graphzero.server.peers.access import PeerAccess

@@ -6,7 +6,8 @@ from graphzero.embedded.sampling import sampling_direction
 from graphzero.files.dataset import Dataset
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.compute.base import Ids
-from graphzero.server.compute.recipe import Recipes, SampleRecipe
+from graphzero.server.compute.recipe import SampleRecipe
+from graphzero.server.compute.recipes import Recipes
 
 # Nodes and bytes of rows of a request that the event loop answers itself: that takes less time than
 # to wake a worker and to be woken by it.

@@ -1,8 +1,7 @@
 """What a sample asks for beside its seeds, looked up in the dataset and checked.
 
 A graph without types has one type and one relation: what is said here of types holds for it as
-well. A loader sends the same options with every batch, and reading them from the message takes
-longer than a small sample, so a session keeps its latest recipes.
+well.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from graphzero.server.codes import NotPossible
 from graphzero.server.compute.base import Ids, TypedIds, column_of
 from graphzero.server.compute.candidates import candidate_column, read_candidates
 from graphzero.server.compute.temporal import TemporalRecipe
+from graphzero.server.compute.work_bound import nodes_per_seed, work_per_seed
 
 # Names of the tensors of edge weights, and of LABOR's scales of edges, in a result.
 WEIGHTS = "edge_weight"
@@ -68,12 +68,6 @@ _EXCLUDES: dict[int, ExcludeSeedEdges] = {
 # Most negatives that one request may ask for: their ends become seeds.
 _MAX_NEGATIVES = 1 << 26
 _MAX_FANOUT = 1024
-# Samples with more hops or relations never count as small: the bound of their work grows with each.
-_MOST_HOPS = 8
-_MOST_RELATIONS = 64  # and at most as many types
-# A session keeps at most this many recipes, made of messages of at most this many bytes.
-_MOST_KEPT = 32
-_LONGEST_KEPT = 4096
 
 
 class Gathered(NamedTuple):
@@ -178,7 +172,10 @@ class SampleRecipe:
             ),
             work_per_seed=None
             if unbounded
-            else _work_per_seed(gathered, _nodes_per_seed(schema, fanout, direction)),
+            else work_per_seed(
+                nodes_per_seed(schema, fanout, direction),
+                [(found.of == "edge", found.owner, found.column.row_bytes) for found in gathered],
+            ),
         )
 
     def seeds(self, sizes: SeedSizes, ids: Ids) -> tuple[TypedIds, Ids]:
@@ -279,50 +276,6 @@ class SeedSizes(NamedTuple):
         counts = tuple([seeds.count for seeds in typed]) if typed else ()
         times = request.temporal.num_times if request.HasField("temporal") else 0
         return cls(counts, times)
-
-
-class Recipes:
-    """The recipes of one session and its dataset. Thread-safe: at worst, two threads read the same
-    one."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self._kept: dict[bytes, SampleRecipe] = {}
-        # of() is called for a request before and after it is queued.
-        self._last: tuple[pb.Sample, SampleRecipe, SeedSizes] | None = None
-
-    def of(self, request: pb.Sample) -> tuple[SampleRecipe, SeedSizes]:
-        """The recipe and the sizes of a request whose seeds were taken out of the message. Raises
-        the error with which the request is to be refused."""
-        last = self._last
-        if last is not None and last[0] is request:
-            return last[1], last[2]
-        sizes = SeedSizes.of(request)
-        recipe = self._recipe_of(request, sizes)
-        self._last = (request, recipe, sizes)
-        return recipe, sizes
-
-    def _recipe_of(self, request: pb.Sample, sizes: SeedSizes) -> SampleRecipe:
-        asked = pb.Sample()
-        asked.CopyFrom(request)
-        asked.ClearField("seed")
-        if asked.HasField("labor"):
-            asked.labor.ClearField("batch")
-            asked.labor.ClearField("run_seed")
-        if sizes.counts:
-            for seeds in asked.typed_seeds:
-                seeds.count = 0
-        if sizes.num_times:
-            asked.temporal.num_times = 0
-        key = asked.SerializeToString()
-        recipe = self._kept.get(key)
-        if recipe is None:
-            recipe = SampleRecipe.read(self._dataset, asked)
-            if len(key) <= _LONGEST_KEPT:
-                if len(self._kept) >= _MOST_KEPT:
-                    self._kept.clear()
-                self._kept[key] = recipe
-        return recipe
 
 
 def labor_of_request(request: pb.Sample) -> Labor | None:
@@ -452,50 +405,6 @@ def _candidates(column: ColumnFile | None, listed: Ids, what: str) -> Ids | None
     if not len(nodes):
         raise ValueError(f"{what} of negatives: found no node in {column.path.name}")
     return nodes
-
-
-def _work_per_seed(
-    gathered: Sequence[Gathered], nodes_per_seed: list[tuple[int, ...]] | None
-) -> list[tuple[int, int]] | None:
-    if nodes_per_seed is None:
-        return None
-    work = []
-    for nodes in nodes_per_seed:
-        edges = sum(nodes)  # each node but the seed was found along an edge
-        rows = [edges if found.of == "edge" else nodes[found.owner] for found in gathered]
-        sizes = [found.column.row_bytes for found in gathered]
-        work.append((edges, sum(n * size for n, size in zip(rows, sizes, strict=True))))
-    return work
-
-
-def _nodes_per_seed(
-    schema: Schema, fanout: Sequence[Sequence[int]], direction: Direction | None
-) -> list[tuple[int, ...]] | None:
-    """For a seed of each type, the most nodes of each type that it leads to; None if that number is
-    not small, or nothing bounds it."""
-    hops = len(fanout[0]) if fanout else 0
-    too_many = hops > _MOST_HOPS or max(len(schema.relations), len(schema.types)) > _MOST_RELATIONS
-    if too_many or any(edges < 0 for of_relation in fanout for edges in of_relation):
-        return None
-    ends = [(r.source, r.target) for r in schema.relations]
-    if direction != "out":  # from targets to sources
-        ends = [(target, source) for source, target in ends]
-    types = len(schema.types)
-    return [_nodes_of_seed(number, types, fanout, ends) for number in range(types)]
-
-
-def _nodes_of_seed(
-    seed: int, types: int, fanout: Sequence[Sequence[int]], ends: Sequence[tuple[int, int]]
-) -> tuple[int, ...]:
-    level = [int(number == seed) for number in range(types)]
-    nodes = list(level)
-    for hop in range(len(fanout[0]) if fanout else 0):
-        found = [0] * types
-        for of_relation, (begin, end) in zip(fanout, ends, strict=True):
-            found[end] += level[begin] * of_relation[hop]
-        level = found
-        nodes = [had + new for had, new in zip(nodes, level, strict=True)]
-    return tuple(nodes)
 
 
 def _known(table: Mapping[int, T], value: int, what: str) -> T:
