@@ -21,7 +21,7 @@ struct DiskRates {
   uint64_t MergeGap() const;
 };
 
-// Reads random places of the file for a few tenths of a second, around the page cache. Needs a file
+// Reads random places of the file for one and a half seconds, around the page cache. Needs a file
 // with O_DIRECT of at least kLeastMeasured bytes. Throws IoError.
 inline constexpr uint64_t kLeastMeasured = uint64_t{64} << 20;
 DiskRates MeasureDisk(const RandomFile& file);
