@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "harness.h"
-#include "sample/disk_topology.h"
-#include "sample/metapath_walk.h"
-#include "sample/negatives.h"
-#include "sample/neighbour_sampler.h"
-#include "sample/random_fanout.h"
-#include "sample/walk.h"
+#include "sample/negatives/negatives.h"
+#include "sample/neighbours/neighbour_sampler.h"
+#include "sample/neighbours/random_fanout.h"
+#include "sample/rows/disk_topology.h"
+#include "sample/walks/metapath_walk.h"
+#include "sample/walks/walk.h"
 #include "store/degree_summary.h"
 #include "store/topology_reader.h"
 #include "store/verify.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "sample/metapath_walk.h"
-#include "sample/negatives.h"
-#include "sample/neighbour_sampler.h"
+#include "sample/negatives/negatives.h"
+#include "sample/neighbours/neighbour_sampler.h"
 #include "sample/permutation.h"
-#include "sample/walk.h"
+#include "sample/walks/metapath_walk.h"
+#include "sample/walks/walk.h"
 #include "store/topology_reader.h"
 
 namespace graphzero {

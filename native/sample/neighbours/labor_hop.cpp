@@ -1,0 +1,223 @@
+// The hop of a LABOR sample: every row, or a window of a long one, is read as a whole, and the
+// edges to the nodes with the smallest numbers are taken (labor_pick.h).
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "sample/neighbours/hop.h"
+#include "sample/rows/row_batches.h"
+
+namespace graphzero::sample {
+namespace {
+
+// Nodes that a thread takes at a time: fewer than for independent draws (hop.cpp), which read only
+// few slots of a row.
+constexpr size_t kGrain = 128;
+// Rows between two looks at whether the call was stopped; some 100 microseconds at most.
+constexpr size_t kCheckedRows = 32;
+// The first cache lines of a row are prefetched this many rows ahead. The hardware prefetcher
+// fetches the rest.
+constexpr size_t kRowsAhead = 4;
+constexpr size_t kLinesAhead = 16;
+constexpr size_t kCacheLine = 64;
+
+// The slots of a row that are looked at: one range, or one at each end of the row.
+struct Window {
+  std::array<store::SlotRange, 2> pieces;
+  double share = 1;  // slots of the row for each slot of the window
+
+  uint64_t size() const { return pieces[0].size() + pieces[1].size(); }
+  bool is_one_piece() const { return pieces[1].size() == 0; }
+  uint64_t SlotAt(uint64_t position) const {
+    const uint64_t first = pieces[0].size();
+    return position < first ? pieces[0].begin + position : pieces[1].begin + position - first;
+  }
+};
+
+// The window of one row, as it was read.
+template <class Id>
+struct WindowItems {
+  Window window;
+  std::array<std::span<const Id>, 2> ids;
+  std::array<std::span<const float>, 2> weights;
+};
+
+// Calls body(rank, begin, end, items) as ForRanges() does, where items(i) are the WindowItems of
+// window_of(i), with weights or without.
+template <class Id, class WindowOf, class Body>
+void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool weighted,
+                const WindowOf& window_of, const Body& body) {
+  const Id* const ids = rows.Ids<Id>({}).data();
+  const float* const weights = rows.adjacency.weights;
+  if (rows.disk == nullptr) {
+    const auto items = [&](size_t i) {
+      WindowItems<Id> found{window_of(i), {}, {}};
+      for (size_t p = 0; p < 2; ++p) {
+        const store::SlotRange& range = found.window.pieces[p];
+        found.ids[p] = {ids + range.begin, range.size()};
+        if (weighted) found.weights[p] = {weights + range.begin, range.size()};
+      }
+      return found;
+    };
+    lease.For(count, kGrain,
+              [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });
+    return;
+  }
+  base::WorkVector<Window> windows;
+  ReadPieces<Id> id_pieces;
+  ReadPieces<float> weight_pieces;
+  base::WorkVector<io::WantedRange> wanted;
+  size_t held_from = 0;
+  const auto items = [&](size_t i) {
+    WindowItems<Id> found{windows[i - held_from], {}, {}};
+    for (size_t p = 0; p < 2; ++p) {
+      const size_t number = 2 * (i - held_from) + p;
+      found.ids[p] = id_pieces[number];
+      if (weighted) found.weights[p] = weight_pieces[number];
+    }
+    return found;
+  };
+  const auto read = [&](size_t first, size_t last) {
+    held_from = first;
+    windows.clear();
+    id_pieces.Clear();
+    weight_pieces.Clear();
+    wanted.clear();
+    base::CheckedLoop loop;
+    for (size_t i = first; i < last; ++i) {
+      loop.Next();
+      windows.push_back(window_of(i));
+      for (const store::SlotRange& range : windows.back().pieces) {
+        id_pieces.Add(range);
+        if (weighted) weight_pieces.Add(range);
+      }
+    }
+    id_pieces.Want(*rows.disk, ids, wanted);
+    if (weighted) weight_pieces.Want(*rows.disk, weights, wanted);
+    const base::ThreadLease::Pause pause;
+    rows.disk->ReadRanges(wanted);
+  };
+  const uint64_t slot_bytes = sizeof(Id) + (weighted ? sizeof(float) : 0);
+  // What the lists above hold for a row, however short it is.
+  constexpr uint64_t kPieceBytes =
+      sizeof(store::SlotRange) + sizeof(std::span<const Id>) + sizeof(io::WantedRange);
+  const uint64_t row_bytes = sizeof(Window) + (weighted ? 4 : 2) * kPieceBytes;
+  ForReadTogether(
+      lease, count, kGrain, [&](size_t i) { return row_bytes + window_of(i).size() * slot_bytes; },
+      read, [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });
+}
+
+// max(w, 1 / tau), times the number of slots of the row for which one slot of the window stands.
+float Scale(float weight, const LaborPicked& picked, double share) {
+  const double scale = std::max<double>(weight, picked.inverse_tau) * share;
+  return static_cast<float>(std::min<double>(scale, std::numeric_limits<float>::max()));
+}
+
+}  // namespace
+
+template <class Id>
+void HopDrawer::DrawLabor() {
+  const LaborRequest& labor = *spec_.labor;
+  const LaborNumbers numbers(labor, spec_.found_type, spec_.number);
+  const LaborPeriods periods(labor, spec_.expanded_type);
+  const Draws starts = RequestDraws(labor.run_seed, Domain::kLaborWindows, spec_.relation);
+  const bool all = spec_.fanout.edges == Fanout::kAll;
+  const uint64_t most =
+      all ? UINT64_MAX : std::max(kLaborWindow, static_cast<uint64_t>(spec_.fanout.edges) + 1);
+  const auto window_of = [&](size_t i) -> Window {
+    const uint64_t degree = work_.row_degree[i];
+    const store::SlotRange row = Row(i);
+    if (degree <= most) return {{row, {row.end, row.end}}};
+    const uint64_t start = LaborWindowStart(labor, periods, starts, spec_.number, Node(i), degree);
+    // Positions count only slots that are not excluded.
+    const auto slot = [&](uint64_t position) {
+      return SlotWithout(Excluded(i), row.begin, position);
+    };
+    const double share = static_cast<double>(degree) / static_cast<double>(most);
+    if (start <= degree - most) {
+      return {{{{slot(start), slot(start + most - 1) + 1}, {row.end, row.end}}}, share};
+    }
+    return {{{{row.begin, slot(start + most - 1 - degree) + 1}, {slot(start), row.end}}}, share};
+  };
+  const bool mapped = rows_.disk == nullptr;
+  ForWindows<Id>(rows_, lease_, spec_.size(), spec_.weighted, window_of,
+                 [&](int rank, size_t begin, size_t end, const auto& items) {
+                   ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
+                   for (size_t i = begin; i < end; ++i) {
+                     if ((i - begin) % kCheckedRows == 0) base::CheckStopped();
+                     if (mapped && i + kRowsAhead < end) {
+                       PrefetchRow<Id>(window_of(i + kRowsAhead).pieces[0]);
+                     }
+                     PickLabor<Id>(i, items(i), numbers, scratch);
+                   }
+                 });
+}
+template void HopDrawer::DrawLabor<uint32_t>();
+template void HopDrawer::DrawLabor<uint64_t>();
+
+template <class Id>
+void HopDrawer::PrefetchRow(const store::SlotRange& slots) const {
+  const auto* const begin =
+      reinterpret_cast<const std::byte*>(rows_.Ids<Id>({}).data() + slots.begin);
+  const size_t bytes = std::min<size_t>(slots.size() * sizeof(Id), kLinesAhead * kCacheLine);
+  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(begin + at);
+}
+
+template <class Id, class Items>
+void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& numbers,
+                          ThreadScratch& scratch) {
+  const Window& window = row.window;
+  const std::span<const uint64_t> excluded = Excluded(i);
+  const bool as_it_lies = window.is_one_piece() && excluded.empty();
+  auto& row_ids = scratch.row_ids<Id>();
+  if (!as_it_lies) {
+    row_ids.clear();
+    scratch.row_weights.clear();
+    scratch.row_slots.clear();
+    for (size_t p = 0; p < 2; ++p) {
+      if (excluded.empty()) {
+        row_ids.insert(row_ids.end(), row.ids[p].begin(), row.ids[p].end());
+        scratch.row_weights.insert(scratch.row_weights.end(), row.weights[p].begin(),
+                                   row.weights[p].end());
+        continue;
+      }
+      for (uint64_t at = 0; at < window.pieces[p].size(); ++at) {
+        const uint64_t slot = window.pieces[p].begin + at;
+        if (std::binary_search(excluded.begin(), excluded.end(), slot)) continue;
+        row_ids.push_back(row.ids[p][at]);
+        if (spec_.weighted) scratch.row_weights.push_back(row.weights[p][at]);
+        scratch.row_slots.push_back(slot);
+      }
+    }
+  }
+  uint64_t* const slots = Slots() + FirstEdge(i);
+  uint64_t* const drawn = edges_.drawn.data() + FirstEdge(i);
+  const uint64_t most = FirstEdge(i + 1) - FirstEdge(i);
+  const auto slot_at = [&](uint64_t at) {
+    return excluded.empty() ? window.SlotAt(at) : scratch.row_slots[at];
+  };
+  const auto take = [&](const LaborRow<Id>& some) {
+    LaborPicked picked;
+    try {
+      picked = scratch.labor.Pick(some, most, numbers, slots);
+    } catch (const BadWeight& bad) {
+      rows_.ThrowBadWeight(Node(i), slot_at(bad.position), bad.weight);
+    }
+    for (uint64_t e = 0; e < picked.count; ++e) {
+      const uint64_t at = slots[e];
+      const uint64_t id = store::ReadOnce(some.ids.data() + at);
+      slots[e] = slot_at(at);
+      rows_.CheckNeighbour(Node(i), slots[e], id);
+      drawn[e] = id;
+      if (scaled()) Scales()[FirstEdge(i) + e] = Scale(some.weights[at], picked, window.share);
+    }
+    if (spec_.weighted) work_.short_by[i] = static_cast<uint32_t>(most - picked.count);
+  };
+  if (as_it_lies) {
+    take(LaborRow<Id>{row.ids[0], row.weights[0], rows_.sorted});
+  } else {
+    take(LaborRow<Id>{row_ids, scratch.row_weights, rows_.sorted});
+  }
+}
+
+}  // namespace graphzero::sample
