@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "store/dtype.h"
+#include "store/container/dtype.h"
 
 namespace graphzero::bindings {
 

@@ -6,7 +6,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
-#include "store/block_list.h"
+#include "store/container/block_list.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

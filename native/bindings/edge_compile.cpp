@@ -18,7 +18,7 @@
 #include "compile/edges/edge_topology.h"
 #include "compile/edges/topology_compiler.h"
 #include "compile/order/node_order.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

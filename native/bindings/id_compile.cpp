@@ -9,8 +9,8 @@
 #include "bindings/job.h"
 #include "compile/ids/edge_spool.h"
 #include "compile/ids/id_collector.h"
-#include "store/id_index.h"
-#include "store/matrix_reader.h"
+#include "store/matrix/id_index.h"
+#include "store/matrix/matrix_reader.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

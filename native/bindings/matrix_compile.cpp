@@ -13,7 +13,7 @@
 #include "compile/matrices/matrix_compiler.h"
 #include "compile/matrices/quantiser.h"
 #include "compile/matrices/row_collector.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -13,7 +13,7 @@
 #include "shm/lease.h"
 #include "shm/region.h"
 #include "shm/session_memory.h"
-#include "store/dtype.h"
+#include "store/container/dtype.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

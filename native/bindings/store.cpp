@@ -7,11 +7,11 @@
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
-#include "store/guarded_read.h"
-#include "store/matrix_reader.h"
-#include "store/publish.h"
-#include "store/topology_reader.h"
-#include "store/warm.h"
+#include "store/files/mapped_file.h"
+#include "store/files/publish.h"
+#include "store/files/warm.h"
+#include "store/matrix/matrix_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,4 +1,4 @@
-#include "store/verify.h"
+#include "store/verify/verify.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -8,7 +8,7 @@
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
 #include "bindings/job.h"
-#include "store/degree_summary.h"
+#include "store/topology/degree_summary.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

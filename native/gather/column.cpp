@@ -9,7 +9,7 @@
 #include "base/errors.h"
 #include "base/threads.h"
 #include "gather/gather.h"
-#include "store/spread_looks.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::gather {
 namespace {

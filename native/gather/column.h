@@ -20,7 +20,7 @@
 #include "io/io_counters.h"
 #include "io/random_file.h"
 #include "io/sweep.h"
-#include "store/matrix_reader.h"
+#include "store/matrix/matrix_reader.h"
 
 namespace graphzero::gather {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/threads.h"
-#include "store/guarded_read.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::gather {
 namespace {

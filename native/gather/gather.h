@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "store/matrix_reader.h"
+#include "store/matrix/matrix_reader.h"
 
 namespace graphzero::gather {
 

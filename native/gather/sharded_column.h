@@ -1,4 +1,5 @@
-// A column whose rows are dealt to several parts (store/shard.h), of which this process has one.
+// A column whose rows are dealt to several parts (store/matrix/shard.h), of which this process has
+// one.
 //
 // A batch is gathered in three steps, so that the network works while this process does:
 //   - Plan() delivers the rows of other parts that the row cache has, and tells which rows must be

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "store/spread_looks.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::gather {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "store/mapped_file.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::gather {
 

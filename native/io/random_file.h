@@ -7,7 +7,7 @@
 #include <string>
 
 #include "io/read_queue.h"
-#include "store/mapped_file.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::io {
 

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "compile/edges/topology_compiler.h"
-#include "store/topology_reader.h"
-#include "store/verify.h"
+#include "store/topology/topology_reader.h"
+#include "store/verify/verify.h"
 #include "text_input.h"
 
 namespace graphzero::fuzz {

@@ -4,8 +4,8 @@
 #include "gather/column.h"
 #include "gather/row_cache.h"
 #include "harness.h"
-#include "store/matrix_reader.h"
-#include "store/verify.h"
+#include "store/matrix/matrix_reader.h"
+#include "store/verify/verify.h"
 
 namespace graphzero::fuzz {
 namespace {

@@ -1,8 +1,8 @@
 // Feature tables as text. Options in the first two bytes; the rest is the text. Whatever compiles
 // must be a file without fault, of the same bytes whether it came from a file or from a stream.
 #include "compile/matrices/matrix_compiler.h"
-#include "store/matrix_reader.h"
-#include "store/verify.h"
+#include "store/matrix/matrix_reader.h"
+#include "store/verify/verify.h"
 #include "text_input.h"
 
 namespace graphzero::fuzz {

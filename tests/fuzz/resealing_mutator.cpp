@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "store/container_format.h"
+#include "store/container/container_format.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

@@ -9,9 +9,9 @@
 #include "sample/rows/disk_topology.h"
 #include "sample/walks/metapath_walk.h"
 #include "sample/walks/walk.h"
-#include "store/degree_summary.h"
-#include "store/topology_reader.h"
-#include "store/verify.h"
+#include "store/topology/degree_summary.h"
+#include "store/topology/topology_reader.h"
+#include "store/verify/verify.h"
 
 namespace graphzero::fuzz {
 namespace {

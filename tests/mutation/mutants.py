@@ -232,7 +232,7 @@ ROWS = (
     ),
     Mutant(
         "values of quantised rows begin at zero",
-        "native/store/quantisation.h",
+        "native/store/matrix/quantisation.h",
         "return offset + scale * static_cast<float>(code);",
         "return scale * static_cast<float>(code) + 0 * offset;",
         ("tests/store/test_quantised.py",),
@@ -318,21 +318,21 @@ _DAMAGE = ("tests/store/test_graph.py", "tests/store/test_typed_topology.py")
 FORMATS = (
     Mutant(
         "a header's checksum is not looked at",
-        "native/store/container_reader.cpp",
+        "native/store/container/container_reader.cpp",
         "checksum != h.header_checksum",
         "false",
         ("tests/store/test_golden_files.py", "tests/store/test_graph.py"),
     ),
     Mutant(
         "sections may lie over each other",
-        "native/store/container_reader.cpp",
+        "native/store/container/container_reader.cpp",
         "s.offset < free",
         "false",
         _DAMAGE,
     ),
     Mutant(
         "what must be understood is ignored",
-        "native/store/container_reader.cpp",
+        "native/store/container/container_reader.cpp",
         "s.flags & kMustUnderstand",
         "false",
         ("tests/store/test_compatibility.py",),
@@ -353,7 +353,7 @@ FORMATS = (
     ),
     Mutant(
         "two types have one name",
-        "native/store/schema.cpp",
+        "native/store/topology/schema.cpp",
         "!is_new",
         "false",
         ("tests/store/test_schema.py", "tests/store/test_typed_topology.py"),
@@ -361,14 +361,14 @@ FORMATS = (
     ),
     Mutant(
         "verify takes any order of equal times",
-        "native/store/verify_values.cpp",
+        "native/store/verify/verify_values.cpp",
         "before != here || !adjacency_.edge_ids.present()",
         "true",
         ("tests/store/test_typed_verify.py",),
     ),
     Mutant(
         "a file of GraphZero 0.2 may be longer than it says",
-        "native/store/legacy_format.cpp",
+        "native/store/container/legacy_format.cpp",
         "end != file.size()",
         "end > file.size()",
         ("tests/store/test_compatibility.py",),

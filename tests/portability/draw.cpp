@@ -12,7 +12,7 @@
 #include "sample/permutation.h"
 #include "sample/walks/metapath_walk.h"
 #include "sample/walks/walk.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero {
 namespace {

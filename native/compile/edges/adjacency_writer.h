@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compile/edges/row_sorter.h"
-#include "store/container_writer.h"
+#include "store/container/container_writer.h"
 
 namespace graphzero::compile {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "store/guarded_read.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::compile {
 namespace {

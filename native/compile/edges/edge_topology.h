@@ -7,7 +7,7 @@
 #include "base/team.h"
 #include "compile/edges/edge_source.h"
 #include "compile/job.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::compile {
 

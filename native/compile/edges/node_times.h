@@ -8,7 +8,7 @@
 
 #include "compile/job.h"
 #include "compile/spill/extent_store.h"
-#include "store/container_writer.h"
+#include "store/container/container_writer.h"
 
 namespace graphzero::compile {
 

@@ -13,7 +13,7 @@
 #include "compile/edges/edge_dedup.h"
 #include "compile/edges/edge_partition.h"
 #include "compile/edges/memory_plan.h"
-#include "store/topology_format.h"
+#include "store/topology/topology_format.h"
 
 namespace graphzero::compile {
 namespace {

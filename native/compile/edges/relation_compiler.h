@@ -12,7 +12,7 @@
 #include "compile/edges/node_times.h"
 #include "compile/job.h"
 #include "compile/spill/extent_store.h"
-#include "store/container_writer.h"
+#include "store/container/container_writer.h"
 
 namespace graphzero::compile {
 

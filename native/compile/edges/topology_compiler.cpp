@@ -9,9 +9,9 @@
 #include "base/errors.h"
 #include "base/text.h"
 #include "compile/edges/memory_plan.h"
-#include "store/container_writer.h"
-#include "store/schema.h"
-#include "store/topology_format.h"
+#include "store/container/container_writer.h"
+#include "store/topology/schema.h"
+#include "store/topology/topology_format.h"
 
 namespace graphzero::compile {
 namespace {

@@ -20,7 +20,7 @@
 #include "compile/edges/edge_source.h"
 #include "compile/edges/relation_compiler.h"
 #include "compile/job.h"
-#include "store/container_format.h"
+#include "store/container/container_format.h"
 
 namespace graphzero::compile {
 

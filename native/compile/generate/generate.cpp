@@ -15,7 +15,7 @@
 #include "base/team.h"
 #include "compile/edges/edge_source.h"
 #include "compile/edges/topology_compiler.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace graphzero::compile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "compile/generate/synthetic_model.h"
 #include "compile/job.h"
-#include "store/dtype.h"
+#include "store/container/dtype.h"
 
 namespace graphzero::compile {
 

@@ -22,8 +22,8 @@
 #include "base/text.h"
 #include "compile/job.h"
 #include "compile/spill/run_file.h"
-#include "store/matrix_format.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_format.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace graphzero::compile {
 

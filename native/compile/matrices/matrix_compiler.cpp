@@ -11,7 +11,7 @@
 #include "base/team.h"
 #include "compile/matrices/matrix_parser.h"
 #include "compile/matrices/matrix_sorter.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace graphzero::compile {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "compile/job.h"
 #include "compile/text/text_source.h"
-#include "store/dtype.h"
-#include "store/matrix_format.h"
+#include "store/container/dtype.h"
+#include "store/matrix/matrix_format.h"
 
 namespace graphzero::compile {
 

@@ -11,7 +11,7 @@
 
 #include "compile/text/table_dialect.h"
 #include "compile/text/text_source.h"
-#include "store/dtype.h"
+#include "store/container/dtype.h"
 
 namespace graphzero::compile {
 

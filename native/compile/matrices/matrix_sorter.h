@@ -16,7 +16,7 @@
 #include "compile/job.h"
 #include "compile/spill/extent_store.h"
 #include "compile/spill/partition.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace graphzero::compile {
 

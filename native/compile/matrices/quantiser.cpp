@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/half.h"
 #include "base/team.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace graphzero::compile {
 namespace {

@@ -1,4 +1,4 @@
-// A matrix of floating values -> a quantised one (store/quantisation.h), in bounded memory.
+// A matrix of floating values -> a quantised one (store/matrix/quantisation.h), in bounded memory.
 //
 // Unless the ranges are stated, a first pass finds the exact minimum and maximum of each feature;
 // the second pass makes codes and measures their errors. Errors are summed within blocks of a fixed
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "compile/job.h"
-#include "store/matrix_reader.h"
-#include "store/quantisation.h"
+#include "store/matrix/matrix_reader.h"
+#include "store/matrix/quantisation.h"
 
 namespace graphzero::compile {
 

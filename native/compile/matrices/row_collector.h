@@ -15,7 +15,7 @@
 
 #include "compile/job.h"
 #include "compile/matrices/matrix_sorter.h"
-#include "store/matrix_writer.h"
+#include "store/matrix/matrix_writer.h"
 
 namespace graphzero::compile {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "store/guarded_read.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::compile {
 namespace {

@@ -10,9 +10,9 @@
 #include "base/errors.h"
 #include "base/text.h"
 #include "compile/matrices/matrix_sorter.h"
-#include "store/container_writer.h"
-#include "store/guarded_read.h"
-#include "store/id_index.h"
+#include "store/container/container_writer.h"
+#include "store/files/mapped_file.h"
+#include "store/matrix/id_index.h"
 
 namespace graphzero::compile {
 namespace {

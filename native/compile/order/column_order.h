@@ -10,7 +10,7 @@
 #include <string>
 
 #include "compile/job.h"
-#include "store/matrix_reader.h"
+#include "store/matrix/matrix_reader.h"
 
 namespace graphzero::compile {
 

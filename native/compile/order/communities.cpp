@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/team.h"
-#include "store/guarded_read.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::compile {
 namespace {

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "base/team.h"
-#include "store/guarded_read.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::compile {
 namespace {

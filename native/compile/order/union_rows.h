@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::compile {
 

@@ -1,8 +1,8 @@
 """Element types of matrices.
 
 The members and values of GraphZero 0.2 come first and keep their numbers; they are not the numbers
-that files use (those are in store/dtype.h). bfloat16 has no NumPy type: it travels as int16 and is
-handed to torch as torch.bfloat16.
+that files use (those are in store/container/dtype.h). bfloat16 has no NumPy type: it travels as
+int16 and is handed to torch as torch.bfloat16.
 """
 
 from __future__ import annotations

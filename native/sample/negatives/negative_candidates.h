@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/threads.h"
 #include "sample/rows/rows.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

@@ -11,7 +11,7 @@
 #include "sample/neighbours/workspace.h"
 #include "sample/rows/disk_topology.h"
 #include "sample/rows/rows.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

@@ -14,7 +14,7 @@
 #include "sample/neighbours/hop.h"
 #include "sample/neighbours/subgraph.h"
 #include "sample/rows/rows.h"
-#include "store/guarded_read.h"
+#include "store/files/mapped_file.h"
 
 namespace graphzero::sample {
 namespace {

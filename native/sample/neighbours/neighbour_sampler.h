@@ -12,7 +12,7 @@
 #include "sample/pick/labor_numbers.h"
 #include "sample/pick/position_set.h"
 #include "sample/times/seed_times.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

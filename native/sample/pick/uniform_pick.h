@@ -7,7 +7,7 @@
 #include "sample/pick/fanout.h"
 #include "sample/pick/position_set.h"
 #include "sample/random.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/errors.h"
 #include "sample/rows/row_starts_reading.h"
-#include "store/warm.h"
+#include "store/files/warm.h"
 
 namespace graphzero::sample {
 namespace {

@@ -22,7 +22,7 @@
 #include "io/range_read.h"
 #include "io/sweep.h"
 #include "sample/rows/row_starts.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

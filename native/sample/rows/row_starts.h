@@ -18,7 +18,7 @@
 #include <memory>
 #include <span>
 
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

@@ -11,7 +11,7 @@
 #include "io/ordered_read.h"
 #include "sample/rows/disk_topology.h"
 #include "sample/rows/row_starts.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

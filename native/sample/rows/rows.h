@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sample/rows/disk_topology.h"
-#include "store/guarded_read.h"
-#include "store/topology_reader.h"
+#include "store/files/mapped_file.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

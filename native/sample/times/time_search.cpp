@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/integer_array.h"
+#include "store/files/integer_array.h"
 
 namespace graphzero::sample {
 namespace {

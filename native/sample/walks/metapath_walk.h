@@ -9,7 +9,7 @@
 #include "sample/rows/disk_topology.h"
 #include "sample/rows/rows.h"
 #include "sample/walks/walk.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 

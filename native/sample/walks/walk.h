@@ -7,7 +7,7 @@
 #include <span>
 
 #include "sample/rows/disk_topology.h"
-#include "store/topology_reader.h"
+#include "store/topology/topology_reader.h"
 
 namespace graphzero::sample {
 
