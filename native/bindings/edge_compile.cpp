@@ -9,7 +9,7 @@
 #include "bindings/bindings.h"
 #include "bindings/callbacks.h"
 #include "bindings/gil.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "bindings/text_input.h"
 #include "compile/edges/edge_arrays.h"
 #include "compile/edges/edge_chunks.h"

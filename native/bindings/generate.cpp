@@ -13,7 +13,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "compile/generate/typed_model.h"
 
 namespace nb = nanobind;

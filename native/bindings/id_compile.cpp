@@ -6,7 +6,7 @@
 #include "bindings/bindings.h"
 #include "bindings/callbacks.h"
 #include "bindings/gil.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "compile/ids/edge_spool.h"
 #include "compile/ids/id_collector.h"
 #include "store/matrix/id_index.h"

@@ -8,7 +8,7 @@
 #include "bindings/bindings.h"
 #include "bindings/callbacks.h"
 #include "bindings/gil.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "bindings/text_input.h"
 #include "compile/matrices/matrix_compiler.h"
 #include "compile/matrices/quantiser.h"

@@ -5,7 +5,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "compile/order/column_order.h"
 #include "compile/order/node_order.h"
 

@@ -6,7 +6,7 @@
 #include "bindings/arrays.h"
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "store/files/mapped_file.h"
 #include "store/files/publish.h"
 #include "store/files/warm.h"

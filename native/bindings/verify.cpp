@@ -7,7 +7,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/gil.h"
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 #include "store/topology/degree_summary.h"
 
 namespace nb = nanobind;

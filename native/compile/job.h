@@ -2,10 +2,13 @@
 // row of the input.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/errors.h"
 
@@ -28,7 +31,19 @@ struct Resources {
 
   // Checks the limits that a user gave, and lowers `threads` to what `memory` has room for. Throws
   // std::invalid_argument for limits that are too small.
-  static Resources Make(uint64_t memory, int threads, std::string temp_dir);
+  static Resources Make(uint64_t memory, int threads, std::string temp_dir) {
+    if (memory < kMinimumMemory) {
+      throw std::invalid_argument("found a memory limit of " + std::to_string(memory) +
+                                  " bytes, expected at least " +
+                                  std::to_string(kMinimumMemory >> 20) + " MiB");
+    }
+    if (threads < 1) {
+      throw std::invalid_argument("found " + std::to_string(threads) +
+                                  " threads, expected at least 1");
+    }
+    const auto most = std::min<uint64_t>(memory / kMemoryPerThread, INT32_MAX);
+    return {memory, std::min(threads, static_cast<int>(most)), std::move(temp_dir)};
+  }
 };
 
 // The job's threads write it, and the thread that shows the progress reads it. `phase` points to a

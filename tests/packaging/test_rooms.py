@@ -1,4 +1,5 @@
-"""Each room's README maps its files; those of the Python package import one way only."""
+"""Each room's README maps its files. Rooms of the Python package import one way only; so do folders
+of the sampler and of the file format."""
 
 import ast
 import re
@@ -61,3 +62,18 @@ def test_the_map_of_a_room_names_every_file(room: Path) -> None:
     unnamed = files - set(re.findall(r"\w+", told)) - {"__init__", "__main__"}
     assert not unnamed, f"{room.name}/README.md does not say where these are: {sorted(unnamed)}"
     assert sum(line.startswith("|") for line in told.splitlines()) <= 2 + 20
+
+
+@pytest.mark.parametrize("room", ["sample", "store"])
+def test_a_folder_includes_folders_below_it_in_the_map_only(room: str) -> None:
+    place = PROJECT / "native" / room
+    told = map_of_files((place / "README.md").read_text())
+    # Files that lie in the room itself come below all folders.
+    order = [*re.findall(r"^\| ([a-z]+)/ \|", told, re.MULTILINE), ""]
+    assert set(order[:-1]) == {path.name for path in place.iterdir() if path.is_dir()}
+    for path in place.rglob("*"):
+        if path.suffix not in (".h", ".cpp"):
+            continue
+        own = "" if path.parent == place else path.parent.name
+        for found in re.findall(rf'#include "{room}/(?:(\w+)/)?\w+\.h"', path.read_text()):
+            assert order.index(found) >= order.index(own), f"{path} includes from {room}/{found}"

@@ -30,7 +30,20 @@ class RenumberedEdgeSource final : public EdgeSource {
   bool timed() const override { return edges_->timed(); }
   EdgeEstimate Estimate() const override { return edges_->Estimate(); }
   void Rewind() override { edges_->Rewind(); }
-  bool Next(EdgeBatch* batch) override;
+  bool Next(EdgeBatch* batch) override {
+    if (!edges_->Next(batch)) return false;
+    // The new numbers are scattered over large arrays, so those of the whole batch are prefetched
+    // first.
+    for (size_t i = 0; i < batch->size; ++i) {
+      __builtin_prefetch(&numbers_.sources[batch->src[i]]);
+      __builtin_prefetch(&numbers_.targets[batch->dst[i]]);
+    }
+    for (size_t i = 0; i < batch->size; ++i) {
+      batch->src[i] = numbers_.sources[batch->src[i]];
+      batch->dst[i] = numbers_.targets[batch->dst[i]];
+    }
+    return true;
+  }
   void ThrowIfFailed() const override { edges_->ThrowIfFailed(); }
   uint64_t input_rows() const override { return numbers_.edge_id_bound; }
 

@@ -12,7 +12,11 @@ namespace graphzero::compile {
 inline constexpr uint64_t kIdLimit = uint64_t{1} << 63;
 
 // "an id below 100, the given number of nodes", for messages. `type` is the type of the nodes.
-std::string IdRange(uint64_t limit, const std::string& type = {});
+inline std::string IdRange(uint64_t limit, const std::string& type = {}) {
+  if (limit == kIdLimit) return "an id from 0 to 2^63 - 1";
+  return "an id below " + std::to_string(limit) + ", the " +
+         (type.empty() ? "given number of nodes" : "number of nodes of type " + type);
+}
 
 // Source ids must be below `source`, target ids below `target`.
 struct IdLimits {

@@ -1,4 +1,4 @@
-#include "bindings/job.h"
+#include "bindings/run_job.h"
 
 #include <chrono>
 #include <condition_variable>
