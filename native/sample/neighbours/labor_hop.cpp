@@ -98,7 +98,8 @@ void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool w
     rows.disk->ReadRanges(wanted);
   };
   const uint64_t slot_bytes = sizeof(Id) + (weighted ? sizeof(float) : 0);
-  // What the lists above hold for a row, however short it is.
+  // The bytes that the lists above take for each of the two ranges of a window, even for an empty
+  // range.
   constexpr uint64_t kPieceBytes =
       sizeof(store::SlotRange) + sizeof(std::span<const Id>) + sizeof(io::WantedRange);
   const uint64_t row_bytes = sizeof(Window) + (weighted ? 4 : 2) * kPieceBytes;

@@ -432,7 +432,9 @@ class NeighbourSampler {
       work.relations[edges.relation.number].neighbours.Reserve(before + edges.count, before);
       found[edges.relation.found_type] += edges.count;
     }
-    // Threads read what is known of the nodes of any type, so no thread may move it.
+    // Room for the new nodes of all types is made before the threads start: a thread that numbers
+    // nodes of one type reads the nodes that were expanded, which may be of another type, and no
+    // thread may move an array that another one reads.
     for (size_t t = 0; t < found.size(); ++t) NodesOf<Key>(t).Reserve(found[t]);
     const uint64_t all = std::accumulate(found.begin(), found.end(), uint64_t{0});
     lease_.For(found.size(), all > kFewEdges ? 1 : found.size(),

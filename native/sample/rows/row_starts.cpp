@@ -173,8 +173,9 @@ uint64_t RowStarts::RowOf(uint64_t slot) const {
       std::upper_bound(blocks_, blocks_ + blocks, slot,
                        [](uint64_t wanted, const Block& block) { return wanted < block.start; });
   if (after == blocks_) return 0;
-  uint64_t first = static_cast<uint64_t>(after - blocks_ - 1) * kBlock;  // begins at <= slot
-  uint64_t last = std::min(first + kBlock, rows_);                       // begins later, or the end
+  // Row `first` begins at the slot or before it. Row `last` begins after it or does not exist.
+  uint64_t first = static_cast<uint64_t>(after - blocks_ - 1) * kBlock;
+  uint64_t last = std::min(first + kBlock, rows_);
   while (last - first > 1) {
     const uint64_t middle = first + (last - first) / 2;
     (Row(middle).begin <= slot ? first : last) = middle;

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kLine = 64 / sizeof(int64_t);
 // Lines are prefetched this many looks ahead.
 constexpr size_t kAhead = 24;
-// Every so many looks one halves the range, which bounds their number; the others guess.
+// One look in this many halves the range, which bounds the number of looks; the other looks guess.
 constexpr uint32_t kHalvingEvery = 4;
 
 // About size * (time - low) / (high - low), always below `size`. In floating point, because a
@@ -26,8 +26,9 @@ constexpr uint32_t kHalvingEvery = 4;
   return static_cast<uint64_t>(std::min(static_cast<int64_t>(part), size - 1));
 }
 
-// Chooses the next line, which is interpolated, because times are spread evenly more often than
-// not. Lines begin at multiples of their size; at the begin of the range, with the range.
+// Chooses where the next look begins. Most looks interpolate, because times are spread evenly more
+// often than not. A look begins at the begin of a cache line, or at the begin of the range if the
+// line begins before that.
 [[gnu::always_inline]] inline void ChooseLook(TimeSearch& search) {
   const bool halve = search.looks % kHalvingEvery == kHalvingEvery - 1;
   const uint64_t place = halve ? (search.end - search.begin) / 2 : Guess(search);

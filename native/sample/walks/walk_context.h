@@ -27,7 +27,8 @@ struct WalkContext {
   void Finish(size_t walker, uint64_t steps) const { out.Finish(walker, steps, request.length); }
 };
 
-// Walks the walkers [begin, end) of a request without weights and bias, in memory.
+// Walks the walkers [begin, end) of a request without weights and bias, in memory. Defined in
+// uniform_walk.cpp.
 template <class Id>
 void UniformWalks(const WalkContext& context, size_t begin, size_t end);
 
