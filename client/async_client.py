@@ -12,13 +12,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-from graphzero.client.batch import Batch
-from graphzero.client.calls import ClientCalls
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
+from graphzero.client.client_calls import ClientCalls
 from graphzero.client.connect import ConnectOptions, open_client
-from graphzero.client.info import DatasetInfo
-from graphzero.client.request import Call, RequestFuture
+from graphzero.client.dataset.info import DatasetInfo
+from graphzero.client.requests.request import Call, RequestFuture
 from graphzero.client.signatures import with_arguments_of
-from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.results import Walks
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class AsyncClient(ClientCalls):
         """The result of a request, or its exception.
 
         The thread that reads the answer wakes the loop by itself. asyncio.wrap_future() would go
-        through the thread of callbacks (threads.py), one more to wake for every answer.
+        through the thread of callbacks (process/threads.py), one more to wake for every answer.
         """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:

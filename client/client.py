@@ -6,12 +6,12 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
 
-from graphzero.client.batch import Batch
-from graphzero.client.calls import ClientCalls
-from graphzero.client.info import DatasetInfo
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
+from graphzero.client.client_calls import ClientCalls
+from graphzero.client.dataset.info import DatasetInfo
 from graphzero.client.loader_calls import LoaderCalls
 from graphzero.client.signatures import with_arguments_of
-from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.results import Walks
 
 

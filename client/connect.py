@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from graphzero.base.numbers import seconds, whole_number
-from graphzero.client import cuda
-from graphzero.client.address import Address, absolute_address, find_address
-from graphzero.client.calls import ClientCalls
 from graphzero.client.client import Client
+from graphzero.client.client_calls import ClientCalls
+from graphzero.client.connection.address import Address, absolute_address, find_address
+from graphzero.client.connection.retry import Patience
+from graphzero.client.connection.session import SessionOptions
+from graphzero.client.daemon.launch import ensure_daemon, let_reload
+from graphzero.client.dataset.info import DatasetInfo
 from graphzero.client.errors import DatasetChanged, ServerUnavailable, StartFailed
-from graphzero.client.info import DatasetInfo
-from graphzero.client.launch import ensure_daemon, let_reload
-from graphzero.client.opening import Patience
-from graphzero.client.session import SessionOptions
+from graphzero.client.memory import cuda
 from graphzero.client.signatures import with_arguments_of
 from graphzero.files.dataset import open_dataset
 

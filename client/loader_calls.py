@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphzero.base.ids import Ids
-from graphzero.client.calls import ClientCalls
-from graphzero.client.column_choice import Columns
-from graphzero.client.links import split_links
-from graphzero.client.ranks import Rank, place_of
-from graphzero.client.request import Call
-from graphzero.client.temporal import TimedDraws
+from graphzero.client.client_calls import ClientCalls
+from graphzero.client.dataset.column_choice import Columns
+from graphzero.client.loader.links import split_links
+from graphzero.client.loader.ranks import Rank, place_of
+from graphzero.client.requests.request import Call
+from graphzero.client.requests.temporal import TimedDraws
 from graphzero.embedded.labor import Sampler, labor_of_loader
 from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
 from graphzero.embedded.sample_calls import TemporalStrategy
@@ -20,7 +20,7 @@ from graphzero.embedded.typed_arguments import Fanout, Times
 from graphzero.files.topology_file import Direction
 
 if TYPE_CHECKING:
-    from graphzero.client.loader import Loader
+    from graphzero.client.loader.loader import Loader
 
 T = TypeVar("T")
 
@@ -81,8 +81,8 @@ class LoaderCalls(ClientCalls):
         most of their nodes in common.
         The rest is as in sample().
         """
-        from graphzero.client.loader import Loader
-        from graphzero.client.loader_items import LoaderOptions, LoaderSeeds
+        from graphzero.client.loader.items import LoaderOptions, LoaderSeeds
+        from graphzero.client.loader.loader import Loader
 
         if original_ids:
             seeds = self._run(self._original_seeds(seeds, self._deadline(timeout)))
@@ -167,9 +167,9 @@ class LoaderCalls(ClientCalls):
         A batch is that of sample_links(); input_id are the positions of its links among all. The
         rest is as in loader().
         """
-        from graphzero.client.link_batches import LinkDraws, LoaderLinks
-        from graphzero.client.loader import Loader
-        from graphzero.client.loader_items import LoaderOptions
+        from graphzero.client.loader.items import LoaderOptions
+        from graphzero.client.loader.link_loader import LinkDraws, LoaderLinks
+        from graphzero.client.loader.loader import Loader
 
         wanted = {"links": True, "times": time is not None, "find_nodes": original_ids}
         self._require_features(name for name, is_wanted in wanted.items() if is_wanted)

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from graphzero.client.client import Client
 from graphzero.client.connect import connect, reopen_client
+from graphzero.client.dataset.files import is_directory
 from graphzero.client.errors import StartFailed
-from graphzero.client.files import is_directory
 
 ClientOrPlace: TypeAlias = Client | str | os.PathLike[str]
 """A client, the directory of a dataset (a daemon is started if need be), or an address."""

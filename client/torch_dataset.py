@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from graphzero.client.calls import AnyBatch
+from graphzero.client.batches.typed_batch import AnyBatch
 from graphzero.client.client import Client
-from graphzero.client.loader import Loader
+from graphzero.client.loader.loader import Loader
+from graphzero.client.loader.ranks import place_of
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
-from graphzero.client.ranks import place_of
 from graphzero.client.signatures import require_arguments
 from torch.utils.data import IterableDataset, get_worker_info
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from graphzero.client.info import DatasetInfo
+from graphzero.client.dataset.info import DatasetInfo
 from graphzero.client.pyg.parts import WEIGHTS, Key, parts_of
 from graphzero.embedded.sampling import SUBGRAPHS, as_fanout
 from graphzero.files.schema import RelationName

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphzero.client.column_choice import chosen_columns
-from graphzero.client.info import DatasetInfo
+from graphzero.client.dataset.column_choice import chosen_columns
+from graphzero.client.dataset.info import DatasetInfo
 from graphzero.client.pyg.parts import Key, Part
 from graphzero.files.column_keys import column_key
 

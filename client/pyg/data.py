@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
 import torch
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.pyg.parts import EDGE_INDEX, Key
-from graphzero.client.typed_batch import TypedBatch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.sampler import HeteroSamplerOutput
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from graphzero.base.lazy_torch import has_accelerator
-from graphzero.client.loader_state import drift_of
-from graphzero.client.messages import Seeds
-from graphzero.client.order import batch_seed
+from graphzero.client.loader.order import batch_seed
+from graphzero.client.loader.ranks import Place
+from graphzero.client.loader.state import drift_of
 from graphzero.client.pyg.positions import Positions, position_batches
 from graphzero.client.pyg.ranked import RankedBatches, RankedProgress
-from graphzero.client.ranks import Place
+from graphzero.client.requests.messages import Seeds
 
 if TYPE_CHECKING:
     from graphzero.client.pyg.loading import BatchLoader

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
-from graphzero.client.links import Links, ends_of_links
+from graphzero.client.loader.links import Links, ends_of_links
 from graphzero.client.pyg.arguments import split_edge_label_index
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.links import EndsAsSeeds, LinkPlan
@@ -16,7 +17,6 @@ from graphzero.client.pyg.negatives import IdArray, LinkEnds, NegativePlan, chec
 from graphzero.client.pyg.node_items import ids_of_items
 from graphzero.client.pyg.parts import parts_of
 from graphzero.client.pyg.topology import edges_by_id
-from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest
 from graphzero.embedded.typed_arguments import time_array
 from torch_geometric.sampler import EdgeSamplerInput

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
+from graphzero.client.loader.ranks import Rank
 from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import refuse
 from graphzero.client.pyg.data import Stores
@@ -18,9 +20,7 @@ from graphzero.client.pyg.outputs import Output
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import GraphZeroSampler, neighbour_sampler, sampler_of
 from graphzero.client.pyg.served_data import AnyServedData, served
-from graphzero.client.ranks import Rank
-from graphzero.client.temporal import GIVEN_TIMES, GivenTimes
-from graphzero.client.typed_batch import TypedBatch
+from graphzero.client.requests.temporal import GIVEN_TIMES, GivenTimes
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest, Negatives
 from torch_geometric.loader import LinkNeighborLoader as PygLinkNeighborLoader
 from torch_geometric.sampler import (

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
-from graphzero.client.messages import NodeSeeds
+from graphzero.client.loader.relation_edges import NO_IDS
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.negatives import (
     IdArray,
@@ -19,8 +20,7 @@ from graphzero.client.pyg.negatives import (
     link_ends,
 )
 from graphzero.client.pyg.parts import Key
-from graphzero.client.relation_edges import NO_IDS
-from graphzero.client.typed_batch import TypedBatch
+from graphzero.client.requests.messages import NodeSeeds
 from graphzero.embedded.link_request import (
     Candidates,
     ExcludeSeedEdges,

@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 import torch
 from graphzero.base.lazy_torch import has_accelerator
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
-from graphzero.client.loader_state import (
+from graphzero.client.loader.ranks import Rank, require_same_on_all_ranks
+from graphzero.client.loader.state import (
     OnResize,
     count_in_state,
     drift_of,
     require_fitting_state,
 )
-from graphzero.client.messages import Seeds
 from graphzero.client.pyg.columns import asked_columns
 from graphzero.client.pyg.data import Stores, data_of, make_bidirectional, stores_of
 from graphzero.client.pyg.epoch import Epoch, EpochProgress, new_order, resumed_order
@@ -28,10 +29,9 @@ from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.ranked import RankedBatches, RankedProgress
 from graphzero.client.pyg.sampler import GraphZeroSampler
 from graphzero.client.pyg.served_data import AnyServedData, DataChanges
-from graphzero.client.ranks import Rank, require_same_on_all_ranks
+from graphzero.client.requests.messages import Seeds
+from graphzero.client.requests.temporal import GivenTimes
 from graphzero.client.signatures import require_arguments
-from graphzero.client.temporal import GivenTimes
-from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.labor import Labor
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data, HeteroData

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from graphzero.client.info import DatasetInfo
+from graphzero.client.dataset.info import DatasetInfo
+from graphzero.client.loader.relation_edges import NO_IDS
 from graphzero.client.pyg.parts import Key
-from graphzero.client.relation_edges import NO_IDS
 from graphzero.embedded.link_request import Candidates, ExcludeSeedEdges, Negatives, link_request
 from graphzero.files.schema import RelationName
 from torch_geometric.sampler import NegativeSampling

@@ -13,9 +13,9 @@ from graphzero.client.pyg.arguments import split_input_nodes
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.parts import Key
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.seed_list import SeedList, SeedPart
-from graphzero.client.seeds import find_split, resolve_seeds
-from graphzero.client.temporal import GIVEN_TIMES, GivenTimes
+from graphzero.client.requests.seed_list import SeedList, SeedPart
+from graphzero.client.requests.seeds import find_split, resolve_seeds
+from graphzero.client.requests.temporal import GIVEN_TIMES, GivenTimes
 from graphzero.embedded.typed_arguments import time_array
 from graphzero.files.schema import type_text
 from torch_geometric.sampler import NodeSamplerInput

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
-from graphzero.client.batch import Batch
-from graphzero.client.messages import Seeds
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
+from graphzero.client.loader.ranks import Rank
 from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import refuse
 from graphzero.client.pyg.data import Stores
@@ -17,9 +18,8 @@ from graphzero.client.pyg.outputs import Output
 from graphzero.client.pyg.positions import Positions
 from graphzero.client.pyg.sampler import neighbour_sampler, sampler_of
 from graphzero.client.pyg.served_data import AnyServedData, served
-from graphzero.client.ranks import Rank
-from graphzero.client.temporal import GivenTimes
-from graphzero.client.typed_batch import TypedBatch
+from graphzero.client.requests.messages import Seeds
+from graphzero.client.requests.temporal import GivenTimes
 from torch_geometric.loader import NeighborLoader as PygNeighborLoader
 from torch_geometric.sampler import BaseSampler, NodeSamplerInput
 from torch_geometric.sampler.base import SubgraphType

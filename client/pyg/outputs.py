@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import torch
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.parts import SCALES, WEIGHTS, Key, Part
-from graphzero.client.typed_batch import TypedBatch
 from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput
 
 Output: TypeAlias = SamplerOutput | HeteroSamplerOutput

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from graphzero.client.info import ColumnInfo, DatasetInfo
+from graphzero.client.dataset.info import ColumnInfo, DatasetInfo
 from graphzero.files.column_keys import relation_directory, type_directory
 from graphzero.files.paths import ORIGINAL_IDS
 from graphzero.files.schema import RelationName

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from graphzero.client.messages import wire_ids
+from graphzero.client.requests.messages import wire_ids
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
 Positions = npt.NDArray[np.int64]

@@ -13,11 +13,11 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from graphzero.client.loader_state import OnResize, count_in_state, resumed_progress
-from graphzero.client.order import EpochPlan, SeedOrder, batch_seed
+from graphzero.client.loader.order import EpochPlan, SeedOrder, batch_seed
+from graphzero.client.loader.ranks import Place, Rank, place_of
+from graphzero.client.loader.seed_batches import OrderedBatches, Progress
+from graphzero.client.loader.state import OnResize, count_in_state, resumed_progress
 from graphzero.client.pyg.positions import Positions
-from graphzero.client.ranks import Place, Rank, place_of
-from graphzero.client.seed_batches import OrderedBatches, Progress
 from graphzero.embedded.sampling import resolve_seed
 
 _OF_DATA_LOADER = ("sampler", "batch_sampler", "generator")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
+from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
-from graphzero.client.messages import Seeds
 from graphzero.client.portable_client import ClientOrPlace
 from graphzero.client.pyg.arguments import (
     SampleDirection,
@@ -24,13 +24,13 @@ from graphzero.client.pyg.negatives import NegativePlan
 from graphzero.client.pyg.outputs import Output, output_of
 from graphzero.client.pyg.served_data import AnyServedData, served
 from graphzero.client.pyg.times import check_strategy, check_time_attr
-from graphzero.client.temporal import (
+from graphzero.client.requests.messages import Seeds
+from graphzero.client.requests.temporal import (
     GIVEN_TIMES,
     GivenTimes,
     TimedDraws,
     sampler_temporal_options,
 )
-from graphzero.client.typed_batch import TypedBatch
 from graphzero.embedded.labor import Labor, Sampler, labor_of_loader
 from graphzero.embedded.link_request import ExcludeSeedEdges, Negatives
 from graphzero.embedded.sampling import resolve_seed

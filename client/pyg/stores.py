@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import torch
 from graphzero.client.client import Client
+from graphzero.client.dataset.info import ColumnInfo
 from graphzero.client.errors import NotFound
-from graphzero.client.info import ColumnInfo
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
 from graphzero.client.pyg.parts import Key, Part, key_text, parts_of
 from graphzero.client.pyg.topology import EveryEdge, edges_by_id, whole_topology

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from graphzero import _engine
 from graphzero.client.client import Client
+from graphzero.client.dataset.files import open_visible
 from graphzero.client.errors import ServerUnavailable
-from graphzero.client.files import open_visible
 from graphzero.client.pyg.parts import Key, Part, key_text, parts_of
 from graphzero.files.dataset import Dataset
 from graphzero.files.schema import Schema

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from graphzero import _engine
 from graphzero.base.resources import available_memory
 from graphzero.client.client import Client
-from graphzero.client.files import open_visible
+from graphzero.client.dataset.files import open_visible
 from graphzero.files.topology_file import TopologyFile
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from graphzero.client.address import Address
+from graphzero.client.connection.address import Address
+from graphzero.client.connection.stream import list_datasets
+from graphzero.client.daemon.launch import ensure_daemon, let_reload
 from graphzero.client.errors import StartFailed
-from graphzero.client.launch import ensure_daemon, let_reload
-from graphzero.client.stream import list_datasets
 from graphzero.files.dataset import open_dataset
 from graphzero.files.paths import datasets
 

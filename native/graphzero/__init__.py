@@ -11,9 +11,19 @@ if TYPE_CHECKING:
     from graphzero.base.errors import FormatError, GraphZeroError, InputError
     from graphzero.base.version import __version__
     from graphzero.client.async_client import AsyncClient, aconnect
-    from graphzero.client.batch import Batch
+    from graphzero.client.batches.batch import Batch
+    from graphzero.client.batches.layers import Layer
+    from graphzero.client.batches.typed_batch import TypedBatch
+    from graphzero.client.batches.typed_layers import TypedLayer
     from graphzero.client.client import Client
     from graphzero.client.connect import connect
+    from graphzero.client.dataset.info import (
+        ClientInfo,
+        ColumnInfo,
+        DatasetInfo,
+        RelationInfo,
+        TypeInfo,
+    )
     from graphzero.client.errors import (
         AccessDenied,
         ClientError,
@@ -29,11 +39,7 @@ if TYPE_CHECKING:
         SharedMemoryUnavailable,
         StartFailed,
     )
-    from graphzero.client.info import ClientInfo, ColumnInfo, DatasetInfo, RelationInfo, TypeInfo
-    from graphzero.client.layers import Layer
-    from graphzero.client.loader import Loader
-    from graphzero.client.typed_batch import TypedBatch
-    from graphzero.client.typed_layers import TypedLayer
+    from graphzero.client.loader.loader import Loader
     from graphzero.conversion.compile_features import convert_csv_to_gd, write_features
     from graphzero.conversion.compile_graph import convert_csv_to_gl, write_graph
     from graphzero.conversion.convert import ConversionReport
@@ -70,16 +76,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "AccessDenied": "client.errors",
     "AsyncClient": "client.async_client",
-    "Batch": "client.batch",
+    "Batch": "client.batches.batch",
     "Categories": "files.categories",
     "Client": "client.client",
     "ClientError": "client.errors",
-    "ClientInfo": "client.info",
-    "ColumnInfo": "client.info",
+    "ClientInfo": "client.dataset.info",
+    "ColumnInfo": "client.dataset.info",
     "ConversionReport": "conversion.convert",
     "DataType": "files.dtypes",
     "DatasetChanged": "client.errors",
-    "DatasetInfo": "client.info",
+    "DatasetInfo": "client.dataset.info",
     "ExportReport": "exporting.export",
     "FeatureStore": "embedded.features",
     "FetchReport": "transfer.fetch",
@@ -90,15 +96,15 @@ _HOMES = {
     "InputError": "base.errors",
     "InvalidRequest": "client.errors",
     "Labor": "embedded.labor",
-    "Layer": "client.layers",
-    "Loader": "client.loader",
+    "Layer": "client.batches.layers",
+    "Loader": "client.loader.loader",
     "Negatives": "embedded.link_request",
     "NotFound": "client.errors",
     "OrderReport": "conversion.ordering",
     "OriginalIds": "files.original_ids",
     "Quantisation": "files.quantisation",
     "QuantiseReport": "conversion.quantise",
-    "RelationInfo": "client.info",
+    "RelationInfo": "client.dataset.info",
     "RequestCancelled": "client.errors",
     "RequestTimeout": "client.errors",
     "ResourceExhausted": "client.errors",
@@ -111,9 +117,9 @@ _HOMES = {
     "ShardReport": "transfer.shard",
     "SharedMemoryUnavailable": "client.errors",
     "StartFailed": "client.errors",
-    "TypeInfo": "client.info",
-    "TypedBatch": "client.typed_batch",
-    "TypedLayer": "client.typed_layers",
+    "TypeInfo": "client.dataset.info",
+    "TypedBatch": "client.batches.typed_batch",
+    "TypedLayer": "client.batches.typed_layers",
     "TypedResult": "embedded.typed_results",
     "TypedConversionReport": "conversion.typed_plan",
     "TypedSample": "embedded.typed_results",

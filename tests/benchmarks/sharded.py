@@ -26,7 +26,7 @@ from pathlib import Path
 
 import graphzero as gz
 from graphzero.base.quantities import parse_count, parse_size
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 
 NAMESPACE = "graphzero-peer"
 NEAR, FAR = "10.77.31.1", "10.77.31.2"

@@ -6,7 +6,7 @@ import dgl
 import dgl.function
 import numpy as np
 import torch
-from graphzero.client.layers import dgl_blocks, nested_layers
+from graphzero.client.batches.layers import dgl_blocks, nested_layers
 
 saved = {name: torch.from_numpy(array) for name, array in np.load(sys.argv[1]).items()}
 x = saved.pop("x")

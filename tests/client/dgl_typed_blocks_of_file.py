@@ -8,7 +8,7 @@ import dgl
 import dgl.function
 import numpy as np
 import torch
-from graphzero.client.typed_layers import dgl_typed_blocks, nested_typed_layers
+from graphzero.client.batches.typed_layers import dgl_typed_blocks, nested_typed_layers
 from graphzero.embedded.typed_results import EdgeFields, NodeFields, TypedResult
 
 arrays = np.load(sys.argv[1])

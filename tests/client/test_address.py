@@ -12,9 +12,9 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero.client.address import find_address
 from graphzero.client.connect import ConnectOptions
-from graphzero.client.files import open_visible
+from graphzero.client.connection.address import find_address
+from graphzero.client.dataset.files import open_visible
 from graphzero.client.portable_client import client_of
 from graphzero.transport.runtime_dir import default_socket, private_directory, socket_for_data
 

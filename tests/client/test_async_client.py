@@ -270,7 +270,7 @@ def test_arguments_are_those_of_the_client() -> None:
 def test_time_limits_hold_and_the_loop_goes_on(
     start_daemon: Callable[..., Any], dataset: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphzero.client.request._GRACE_S", 0.1)
+    monkeypatch.setattr("graphzero.client.requests.request._GRACE_S", 0.1)
     daemon = start_daemon(dataset, setup=gate.setup)
 
     async def ask() -> None:

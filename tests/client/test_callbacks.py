@@ -15,7 +15,7 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero.client.threads import keep_from_users
+from graphzero.client.process.threads import keep_from_users
 from waiting import DEADLINE_S
 
 FANOUT = [3, 2]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from graphzero.client import deadline
-from graphzero.client.deadline import Deadline
+from graphzero.client.process import deadline
+from graphzero.client.process.deadline import Deadline
 
 
 class Clock:

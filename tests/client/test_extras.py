@@ -25,7 +25,7 @@ def run_without(names: list[str], program: str) -> subprocess.CompletedProcess[s
         (["ray"], "import graphzero.ray", "ray"),
         (
             ["dgl"],
-            "from graphzero.client.layers import dgl_blocks\ndgl_blocks([])",
+            "from graphzero.client.batches.layers import dgl_blocks\ndgl_blocks([])",
             "dgl",
         ),
     ],

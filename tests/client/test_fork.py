@@ -18,8 +18,8 @@ import pytest
 import torch
 from contents import batch_contents
 from forking import in_child
-from graphzero.client.address import find_address
-from graphzero.client.stream import open_stream
+from graphzero.client.connection.address import find_address
+from graphzero.client.connection.stream import open_stream
 from graphzero.proto.graphzero_pb2 import Cancel, GetStatsRequest, SessionRequest
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from graphzero.torch import BatchDataset
@@ -156,7 +156,7 @@ def relays_with(mark: str) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            is_relay = b"graphzero.client.relay" in (process / "cmdline").read_bytes()
+            is_relay = b"graphzero.client.connection.relay" in (process / "cmdline").read_bytes()
             if is_relay and mark.encode() in (process / "environ").read_bytes():
                 found.append(process.name)
     return found

@@ -11,7 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from contents import batch_contents, same_sample, same_typed_sample
-from graphzero.client.order import batch_seed
+from graphzero.client.loader.order import batch_seed
 
 SEEDS = [7, 11, 7, 1999, 0]
 FANOUT = [4, 3]

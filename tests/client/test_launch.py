@@ -161,7 +161,7 @@ TIED = """
 import sys
 import time
 import graphzero as gz
-from graphzero.client.launch import ensure_daemon
+from graphzero.client.daemon.launch import ensure_daemon
 address = ensure_daemon(sys.argv[1], timeout=60.0, options=["--threads", "1"], tied=True)
 gz.connect(str(address)).close()  # it listens a little earlier than it catches signals
 print("ready", flush=True)

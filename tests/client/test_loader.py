@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 from contents import batch_contents
-from graphzero.client.probe import daemon_stats
-from graphzero.client.seed_batches import Progress, SamplerBatches
+from graphzero.client.daemon.daemon_calls import daemon_stats
+from graphzero.client.loader.seed_batches import Progress, SamplerBatches
 from waiting import wait_until
 
 FANOUT = [3, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from graphzero.client.order import EpochPlan, SeedOrder, batch_seed
+from graphzero.client.loader.order import EpochPlan, SeedOrder, batch_seed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -109,7 +109,7 @@ CALLS: dict[str, Callable[[gz.Client, Any], Any]] = {
 def test_calls_of_several_requests_keep_to_their_timeout(
     relabelled: Any, start_daemon: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphzero.client.request._GRACE_S", 0.1)
+    monkeypatch.setattr("graphzero.client.requests.request._GRACE_S", 0.1)
     ids, dataset = relabelled
     daemon = start_daemon(dataset)
     with gz.connect(daemon.address) as client:

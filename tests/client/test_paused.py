@@ -37,7 +37,8 @@ grpc_setup.keepalive_options = lambda is_socket: over_tcp
 TRAINER = """
 import sys
 import graphzero as gz
-from graphzero.client import deadline, request
+from graphzero.client.process import deadline
+from graphzero.client.requests import request
 request._GRACE_S = 0.2
 deadline._LATE_S = 0.2 - deadline.STEP_S
 client = gz.connect(sys.argv[1], retry=sys.argv[2] == "True")

@@ -22,8 +22,8 @@ import torch
 from contents import batch_contents, typed_contents
 from daemon_watch import Watch
 from forking import in_child
-from graphzero.client import cuda as cuda_calls
-from graphzero.client import pinned
+from graphzero.client.memory import cuda as cuda_calls
+from graphzero.client.memory import pinned
 from recording_cuda import RecordingCuda
 from typed_dataset import RATES, TypedData, write_typed_dataset
 from waiting import wait_until

@@ -13,7 +13,7 @@ import torch
 
 pytest.importorskip("torch_geometric", reason="needs the extra [pyg]")
 
-from graphzero.client.order import batch_seed
+from graphzero.client.loader.order import batch_seed
 from graphzero.pyg import GraphZeroSampler, LinkNeighborLoader, NeighborLoader
 from torch_geometric.data import Data
 from torch_geometric.loader import NodeLoader

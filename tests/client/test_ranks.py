@@ -13,7 +13,7 @@ import graphzero as gz
 import pytest
 import torch.distributed as dist
 from contents import batch_contents
-from graphzero.client.ranks import Place, place_of
+from graphzero.client.loader.ranks import Place, place_of
 from graphzero.torch import BatchDataset
 
 FANOUT = [3, 2]

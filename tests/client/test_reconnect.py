@@ -23,10 +23,10 @@ import pytest
 import torch
 from contents import batch_contents
 from daemon_process import DaemonProcess
-from graphzero.client.address import Address
-from graphzero.client.pool import ConnectionPool
-from graphzero.client.session import Session
-from graphzero.client.unavailable import went_away
+from graphzero.client.connection.address import Address
+from graphzero.client.connection.pool import ConnectionPool
+from graphzero.client.connection.session import Session
+from graphzero.client.connection.unavailable import went_away
 from graphzero.files.publish import new_dataset
 from waiting import DEADLINE_S, wait_until
 
@@ -279,7 +279,7 @@ def test_a_daemon_that_drains_is_as_good_as_gone(mortal: DaemonProcess) -> None:
 def test_a_daemon_that_hangs_is_a_timeout(
     mortal: DaemonProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphzero.client.request._GRACE_S", 0.1)
+    monkeypatch.setattr("graphzero.client.requests.request._GRACE_S", 0.1)
     with gz.connect(mortal.address) as client:
         client.sample(range(5), FANOUT)
         os.kill(mortal.pid, signal.SIGSTOP)

@@ -10,7 +10,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
-from graphzero.client.batch import Batch
+from graphzero.client.batches.batch import Batch
 from graphzero.client.errors import NotFound
 from graphzero.files.dataset import open_dataset
 

@@ -15,7 +15,7 @@ import torch
 from contents import same_sample
 from gate import Gate
 from graphzero.client.connect import reopen_client
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from waiting import DEADLINE_S, wait_until
 
 SEEDS = [7, 11, 7, 1999, 0]

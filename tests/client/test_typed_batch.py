@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from graphzero.client.results import Reply, Tensor
-from graphzero.client.typed_batch import TypedBatch, typed_batch_of_reply
+from graphzero.client.batches.typed_batch import TypedBatch, typed_batch_of_reply
+from graphzero.client.memory.results import Reply, Tensor
 from graphzero.files.dtypes import DataType
 from graphzero.files.schema import NodeType, Relation, Schema
 from graphzero.proto import graphzero_pb2 as pb

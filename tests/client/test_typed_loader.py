@@ -18,7 +18,7 @@ import torch
 from contents import typed_contents
 from forking import in_child
 from graphzero import _engine
-from graphzero.client.seed_batches import Progress, SamplerBatches
+from graphzero.client.loader.seed_batches import Progress, SamplerBatches
 from graphzero.torch import BatchDataset
 from typed_dataset import RATES, TypedData, write_typed_dataset
 from waiting import wait_until

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from certificates import make_certificate
 from daemon_process import DaemonProcess
-from graphzero.client.probe import open_calls
+from graphzero.client.daemon.daemon_calls import open_calls
 from network_namespaces import ADDRESSES, network_namespaces
 from processes import Trainer, bound
 from sharded_daemons import deal, start_parts

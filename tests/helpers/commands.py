@@ -27,7 +27,7 @@ sys.exit(main(sys.argv[1:]))
 _AS_ANOTHER = """
 import os, sys
 import graphzero.commands.ping, graphzero.commands.sessions, graphzero.commands.top
-import graphzero.client.probe
+import graphzero.client.daemon.daemon_calls
 import graphzero.proto.graphzero_pb2_grpc, grpc_health.v1.health_pb2_grpc
 from graphzero.commands.cli import main
 user = int(sys.argv[1])

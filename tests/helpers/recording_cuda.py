@@ -1,10 +1,10 @@
 """A GPU that is slow on purpose, for machines that have none.
 
-It stands in for the calls of CUDA alone, those that client/cuda.py makes through torch and the
-copies of tensors. Daemon, shared memory and everything in between are real. As a GPU does, it reads
-the source of a copy when the stream comes to it, by address and whatever lies there by then, and
-keeps nothing alive. Copies that need not be finished at once are not even begun until a test says
-so.
+It stands in for the calls of CUDA alone, those that client/memory/cuda.py makes through torch and
+the copies of tensors. Daemon, shared memory and everything in between are real. As a GPU does, it
+reads the source of a copy when the stream comes to it, by address and whatever lies there by then,
+and keeps nothing alive. Copies that need not be finished at once are not even begun until a test
+says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import torch
-from graphzero.client import batch_memory
+from graphzero.client.batches import batch_memory
 from waiting import DEADLINE_S
 
 

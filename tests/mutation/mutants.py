@@ -447,28 +447,28 @@ _ORDER = ("tests/client/test_order.py",)
 LOADER = (
     Mutant(
         "all ranks have the batches of the first",
-        "client/order.py",
+        "client/loader/order.py",
         "(step * self.world_size + self.rank) * self.batch_size",
         "(step * self.world_size) * self.batch_size",
         _ORDER,
     ),
     Mutant(
         "ranks share seeds of the last batch",
-        "client/order.py",
+        "client/loader/order.py",
         "min(self.rank, more)",
         "0",
         _ORDER,
     ),
     Mutant(
         "batches of all ranks draw alike",
-        "client/order.py",
+        "client/loader/order.py",
         "step * world_size + rank",
         "step",
         _ORDER,
     ),
     Mutant(
         "a loader goes on with other data",
-        "client/loader_state.py",
+        "client/loader/state.py",
         "state[key] != own[key]",
         "False",
         ("tests/client/test_loader.py",),
@@ -476,7 +476,7 @@ LOADER = (
     ),
     Mutant(
         "time passes while a trainer is stopped",
-        "client/deadline.py",
+        "client/process/deadline.py",
         "self._stopped_s += now - self._looked",
         "self._stopped_s += 0.0",
         ("tests/client/test_deadline.py",),

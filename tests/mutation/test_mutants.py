@@ -22,6 +22,6 @@ def test_the_tests_that_ought_to_notice_exist() -> None:
 
 
 def test_a_mutant_whose_place_is_gone_is_an_error() -> None:
-    mutant = Mutant("lost", "client/order.py", "no such text", "", ())
-    with pytest.raises(ValueError, match=r"stands 0 times in client/order\.py"):
+    mutant = Mutant("lost", "client/loader/order.py", "no such text", "", ())
+    with pytest.raises(ValueError, match=r"stands 0 times in client/loader/order\.py"):
         mutate("text", mutant, 1)

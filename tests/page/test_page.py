@@ -16,7 +16,7 @@ from typing import Any
 import graphzero as gz
 import pytest
 from daemon_process import DaemonProcess
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from waiting import DEADLINE_S, wait_until
 
 playwright_api = pytest.importorskip(

@@ -17,7 +17,7 @@ import reference_writer as rw
 from certificates import make_certificate
 from contents import file_bytes
 from graphzero import _engine
-from graphzero.client.probe import open_calls
+from graphzero.client.daemon.daemon_calls import open_calls
 from graphzero.proto import graphzero_pb2 as pb
 from sharded_daemons import deal, free_ports, start_parts
 from typed_dataset import write_typed_dataset

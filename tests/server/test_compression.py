@@ -10,8 +10,8 @@ from typing import Any
 import graphzero as gz
 import grpc
 import pytest
-from graphzero.client.address import find_address
-from graphzero.client.stream import list_datasets
+from graphzero.client.connection.address import find_address
+from graphzero.client.connection.stream import list_datasets
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto import graphzero_pb2_grpc as pb_grpc
 from graphzero.server.peers.directory import Peers

@@ -15,7 +15,7 @@ import grpc
 import pytest
 from commands import run_graphzero, run_graphzero_as
 from daemon_process import OWN_CONNECTION
-from graphzero.client.probe import daemon_stats, open_calls
+from graphzero.client.daemon.daemon_calls import daemon_stats, open_calls
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from graphzero.transport.admin_key import METADATA_NAME, lock_path, read_admin_key

@@ -17,7 +17,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.files.topology_file import TopologyFile
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.datasets.hot_rows import hot_nodes

@@ -15,7 +15,7 @@ import pytest
 from certificates import make_certificate
 from commands import run_graphzero
 from daemon_process import OWN_CONNECTION
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from waiting import DEADLINE_S, wait_until
 

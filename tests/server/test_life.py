@@ -24,7 +24,7 @@ import pytest
 from commands import GRAPHZERO, run_graphzero_as
 from daemon_process import OWN_CONNECTION
 from graphzero import _engine
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.commands.cli import main
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.network.listen import ListenConfig, prepare_socket_directory

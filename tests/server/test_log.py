@@ -13,7 +13,7 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.server.process.log_lines import JsonFormatter, fields
 from waiting import wait_until
 

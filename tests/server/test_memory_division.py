@@ -18,7 +18,7 @@ from control_groups import MemoryGroup
 from graphzero.base import resources
 from graphzero.base.memory_division import divide_memory
 from graphzero.base.resources import available_memory
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.files.dataset import open_dataset
 from graphzero.files.reading import plan_reading
 from graphzero.server.datasets import read_plan

@@ -11,8 +11,8 @@ import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
-from graphzero.client.probe import daemon_stats
-from graphzero.client.waits import WaitLog
+from graphzero.client.daemon.daemon_calls import daemon_stats
+from graphzero.client.requests.waits import WaitLog
 from graphzero.server.metrics.requests import (
     CANCELLED,
     OK,

@@ -13,7 +13,7 @@ from typing import Any
 import graphzero as gz
 import pytest
 from certificates import make_certificate
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.server.settings.config import make_config
 from graphzero.server.settings.options import OPTIONS
 from graphzero.server.settings.reload import CHANGEABLE, reload_options

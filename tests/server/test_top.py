@@ -10,7 +10,7 @@ from typing import Any
 
 import graphzero as gz
 import pytest
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.commands.cli import main
 from graphzero.commands.top_page import page_lines
 from graphzero.proto import graphzero_pb2 as pb

@@ -12,7 +12,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.files.dataset import open_dataset
 from graphzero.files.topology_file import TopologyFile
 from graphzero.proto import graphzero_pb2 as pb

@@ -20,7 +20,7 @@ from certificates import make_certificate
 from daemon_process import DaemonProcess
 from daemon_watch import Watch
 from graphzero.base.errors import InputError
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from graphzero.commands.messages import message_fields
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.settings.config import make_config

@@ -250,7 +250,7 @@ def test_a_damaged_source_is_named_to_the_block(dataset: Path, tmp_path: Path) -
 
 
 def test_a_daemon_gives_no_other_file(start_daemon: Callable[..., Any], dataset: Path) -> None:
-    from graphzero.client.probe import open_calls
+    from graphzero.client.daemon.daemon_calls import open_calls
 
     daemon = start_daemon(dataset)
     with open_calls(daemon.socket) as calls:
@@ -433,7 +433,7 @@ def test_trainers_go_on_beside_copies(
     start_daemon: Callable[..., Any], large: Path, tmp_path: Path
 ) -> None:
     """And clients that take nothing hold no place for ever: they end with their call."""
-    from graphzero.client.probe import open_calls
+    from graphzero.client.daemon.daemon_calls import open_calls
 
     daemon = start_daemon(large)
     with open_calls(daemon.socket) as calls, gz.connect(daemon.address) as client:

@@ -22,8 +22,8 @@ from graphzero.bench.local import processors
 from graphzero.bench.numbers import Latency, Rounds, Served
 from graphzero.bench.workload import Workload
 from graphzero.client.connect import connect
-from graphzero.client.launch import server_command
-from graphzero.client.probe import open_calls
+from graphzero.client.daemon.daemon_calls import open_calls
+from graphzero.client.daemon.launch import server_command
 
 _START_S = 60.0
 _WARM = "warm start read"

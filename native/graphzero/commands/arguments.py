@@ -44,8 +44,8 @@ def add_daemon_access(parser: argparse.ArgumentParser) -> None:
 
 
 def daemon_calls(args: argparse.Namespace, timeout: float = 5.0) -> AbstractContextManager[Any]:
-    """Calls (client/probe.py) to the daemon that the arguments name."""
-    from graphzero.client.probe import open_calls
+    """Calls (client/daemon/daemon_calls.py) to the daemon that the arguments name."""
+    from graphzero.client.daemon.daemon_calls import open_calls
 
     return open_calls(
         args.address,

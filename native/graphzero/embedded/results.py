@@ -5,7 +5,7 @@
     │   └── SampledLinks  Graph.sample_links()
     └── Batch             Client.sample(), sample_links() and loaders: torch tensors where torch is
                           installed, in the daemon's shared memory, with the columns of nodes and
-                          edges beside them (client/batch.py)
+                          edges beside them (client/batches/batch.py)
     Walks                 random_walk() of both
 
 Code that reads a sample need not know where it comes from: names and meaning are the same.

@@ -3,7 +3,7 @@
     TypedResult           the fields that every typed sample has
     ├── TypedSample       Graph.sample(): NumPy arrays that own their memory
     └── TypedBatch        Client.sample() and loaders: torch tensors where torch is installed, with
-                          the columns of nodes and edges beside them (client/typed_batch.py)
+                          the columns of nodes and edges beside them (client/batches/typed_batch.py)
 
 sample[name] has the fields of a type, sample[triple] those of a relation.
 """

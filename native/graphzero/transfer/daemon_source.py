@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
+from graphzero.client.daemon.daemon_calls import DaemonCalls
 from graphzero.client.errors import InvalidRequest, RequestTimeout, ServerUnavailable
-from graphzero.client.probe import DaemonCalls
 from graphzero.transfer.source import DatasetChanged, Source, SourceFile
 
 T = TypeVar("T")

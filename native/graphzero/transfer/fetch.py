@@ -19,7 +19,7 @@ from graphzero.base.numbers import seconds
 from graphzero.base.object_store import is_uri
 from graphzero.base.progress import JobProgress, Report
 from graphzero.base.text import quoted, size_text
-from graphzero.client.probe import open_calls
+from graphzero.client.daemon.daemon_calls import open_calls
 from graphzero.files.dataset import open_dataset
 from graphzero.files.drafts import kept_draft, parent_directories
 from graphzero.files.publish import StrPath, check_dataset_target, put_in_place

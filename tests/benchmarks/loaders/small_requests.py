@@ -12,7 +12,7 @@ from typing import Any
 
 import graphzero as gz
 import numpy as np
-from graphzero.client.probe import open_calls
+from graphzero.client.daemon.daemon_calls import open_calls
 
 FIRST = 100  # not counted
 

@@ -28,7 +28,7 @@ from common.machine import fio_reads
 from common.rounds import Turn, Turns, best, take_turns
 from common.settings import Settings
 from graphzero import _engine
-from graphzero.client.probe import daemon_stats
+from graphzero.client.daemon.daemon_calls import daemon_stats
 from report.document import Column, Ratio, Subject
 
 sys.path.append(str(BENCHMARKS.parent / "helpers"))

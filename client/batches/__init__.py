@@ -1,0 +1,1 @@
+"""What a trainer gets: batches of graphs with types and without, and their layers."""

@@ -1,0 +1,1 @@
+"""From a daemon's address to sessions that outlive the daemon."""

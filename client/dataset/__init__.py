@@ -1,0 +1,1 @@
+"""The dataset that a client uses: what the daemon says about it, and its files."""

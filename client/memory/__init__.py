@@ -1,0 +1,1 @@
+"""Results as arrays and tensors over the shared memory in which the daemon put them."""
