@@ -1,5 +1,5 @@
-"""Each room's README maps its files. Rooms of the Python package import one way only; so do folders
-of the sampler and of the file format."""
+"""Each room's README maps its files. Rooms of the Python package, sub-packages of the client, and
+folders of the sampler and of the file format import one way only."""
 
 import ast
 import re
@@ -19,6 +19,11 @@ OTHER_ROOMS = [
     for path in [*PROJECT.glob("native/*"), PROJECT / "server", PROJECT / "client"]
     if path.is_dir() and path.name not in ("graphzero", "third_party", "__pycache__")
 ]
+CLIENT = PROJECT / "client"
+CLIENT_MAP = (CLIENT / "README.md").read_text()
+CLIENT_ROOMS = list(dict.fromkeys(re.findall(r"^\| (\w+)/", CLIENT_MAP, re.MULTILINE)))
+CLIENT_MODULES = [path for path in CLIENT.rglob("*.py") if path.parent != CLIENT]
+ADAPTERS = ("pyg", "ray")  # sub-packages that use a client as their users do
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -47,6 +52,29 @@ def test_a_room_imports_from_rooms_above_it_only(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_map_names_every_module(path: Path) -> None:
     assert path.stem == "__init__" or f"`{path.stem}`" in MAP
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(CLIENT).parts[0]
+
+
+def test_the_map_of_the_client_names_every_sub_package() -> None:
+    assert set(CLIENT_ROOMS) == {room_of(path) for path in CLIENT_MODULES}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in CLIENT_MODULES if room_of(path) not in ADAPTERS],
+    ids=lambda path: str(path.relative_to(CLIENT)),
+)
+def test_a_sub_package_of_the_client_imports_from_those_below_it_only(path: Path) -> None:
+    below = CLIENT_ROOMS[CLIENT_ROOMS.index(room_of(path)) :]
+    names = set(imported(ast.parse(path.read_text())))
+    if room_of(path) == "batches":
+        names.discard("graphzero.client.pyg.data")  # to_pyg() imports it, for users who have PyG
+    found = {name.split(".")[2] for name in names if name.startswith("graphzero.client.")}
+    assert found <= {*below, "errors"}
+    assert not any(name.startswith("graphzero.server") for name in names)
 
 
 def map_of_files(document: str) -> str:
