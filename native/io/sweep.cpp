@@ -171,7 +171,9 @@ class Sweeps::Job : public CallJob {
           const uint64_t with = base::AlignUp(caller.End(caller.next), align_);
           const bool near = at <= end + gap_ || at < NextPage(end - 1);
           const bool is_first = needed == 0 && at == group.begin;
-          if (!is_first && (needed == 0 || !near || with - group.begin > most_)) break;
+          // Inside of what is read anyway, which is longer if the first item is.
+          const bool fits = with <= end || with - group.begin <= most_;
+          if (!is_first && (needed == 0 || !near || !fits)) break;
           needed = std::max(needed, caller.End(caller.next));
           end = std::max(end, with);
           grown = true;
@@ -274,8 +276,10 @@ size_t Sweeps::ReadSome(const SweepFile& from, const ItemLayout& layout,
     ReadAlone(from, layout, caller.wanted.subspan(alone_from), sink, counters);
     return 0;
   }
-  if (passed > 0) WaitForEnd(sweep, lock);
-  return passed;
+  if (passed == 0 || WaitForEnd(sweep, wanted.size(), lock)) return passed;
+  lock.unlock();
+  ReadAlone(from, layout, wanted.first(passed), sink, counters);
+  return 0;
 }
 
 void Sweeps::ReadAlone(const SweepFile& from, const ItemLayout& layout,
@@ -297,12 +301,17 @@ void Sweeps::ReadAll(const SweepFile& from, const ItemLayout& layout, std::span<
 
 // The mutex is held.
 bool Sweeps::MayRide(const ItemLayout& layout, size_t wanted) const {
-  if (callers_.size() >= kMostCallers) return false;
+  if (callers_.size() >= kMostCallers || AnyWantsMany(wanted)) return false;
+  // Reads under way have room for items of the length that was known when the leader began.
   return std::ranges::all_of(callers_, [&](const Caller* caller) {
-    // Reads under way have room for items of the length that was known when the leader began.
-    const bool has_room = layout.bytes <= std::max(caller->layout.bytes, kShortItem);
-    return has_room && caller->wanted.size() / kFewTimes <= wanted;
+    return layout.bytes <= std::max(caller->layout.bytes, kShortItem);
   });
+}
+
+// Whether a call that wants this few items should not wait for the sweep. The mutex is held.
+bool Sweeps::AnyWantsMany(size_t few) const {
+  return std::ranges::any_of(
+      callers_, [&](const Caller* caller) { return caller->wanted.size() / kFewTimes > few; });
 }
 
 // A caller that wants few items beside a newcomer gets no more of them from this sweep. The mutex
@@ -377,13 +386,15 @@ void Sweeps::Leave(Caller& caller, std::unique_lock<std::mutex>& lock) {
   changed_.notify_all();
 }
 
-void Sweeps::WaitForEnd(uint64_t sweep, std::unique_lock<std::mutex>& lock) {
+bool Sweeps::WaitForEnd(uint64_t sweep, size_t wanted, std::unique_lock<std::mutex>& lock) {
   const base::DiskWaitScope waiting;
   CountDiskWait();
   while (sweep_ == sweep) {
+    if (AnyWantsMany(wanted)) return false;
     changed_.wait_for(lock, kLook);
     base::CheckStopped();
   }
+  return true;
 }
 
 }  // namespace graphzero::io

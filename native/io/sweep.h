@@ -123,13 +123,15 @@ class Sweeps {
   };
 
   bool MayRide(const ItemLayout& layout, size_t wanted) const;
+  bool AnyWantsMany(size_t few) const;
   void SendAway(size_t newcomers_wanted);
   void Ride(Caller& caller, const SweepFile& from, IoCounters& counters,
             std::unique_lock<std::mutex>& lock);
   void Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
             std::unique_lock<std::mutex>& lock);
   void Leave(Caller& caller, std::unique_lock<std::mutex>& lock);
-  void WaitForEnd(uint64_t sweep, std::unique_lock<std::mutex>& lock);
+  // False if the sweep goes on with a call that wants many times as many items as are `wanted`.
+  bool WaitForEnd(uint64_t sweep, size_t wanted, std::unique_lock<std::mutex>& lock);
 
   const uint64_t forks_ = base::ForkCount();
   std::mutex mutex_;

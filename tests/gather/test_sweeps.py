@@ -13,6 +13,7 @@ import pytest
 from graphzero import _engine
 from graphzero.base.errors import CallStopped
 from graphzero.files.column_file import ColumnFile
+from waiting import DEADLINE_S, wait_until
 
 CALLERS = 6
 
@@ -160,6 +161,76 @@ def test_rows_of_different_calls_that_lie_close_to_each_other_share_reads(column
         assert given == [None] * len(wanted)
         fewest = min(fewest, shared.stats().reads)
     assert fewest < alone.stats().reads / 2
+
+
+class Calls:
+    """Calls that run beside the test, which knows how far they are."""
+
+    def __init__(self, column, values):
+        self._column, self._values = column, values
+        self._pool = ThreadPoolExecutor(4)
+        self._running = []
+
+    def begin(self, ids):
+        ids = np.asarray(ids, np.int64)
+        out = np.full((len(ids), *self._values.shape[1:]), -1, self._values.dtype)
+
+        def run():
+            with _engine.Call(_engine.Share()):
+                self._column.gather(ids, out.reshape(-1).view(np.uint8))
+            np.testing.assert_array_equal(out, self._values[ids])
+
+        self._running.append(self._pool.submit(run))
+        return self._running[-1], out
+
+    def wait_for(self, count):
+        """Returns when this many of them read, or wait for reads."""
+        wait_until(lambda: _engine.calls_at_disk() == count, "the call reads or waits")
+
+    def end(self):
+        _engine.clear_read_faults()
+        for call in self._running:
+            call.result(timeout=DEADLINE_S)
+        self._pool.shutdown()
+
+
+def hold(faults, path, first_row, last_row, row_bytes):
+    """Reads of these rows are repeated until the faults are cleared."""
+    begin, end = (4096 + row * row_bytes for row in (first_row, last_row))
+    faults(path_suffix=path.name, begin=begin, end=end, result=-errno.EAGAIN)
+
+
+def test_few_rows_behind_a_sweep_do_not_wait_for_many_that_come_later(column, faults):
+    path, values = column
+    calls = Calls(open_with(None, path), values)
+    hold(faults, path, 30_000, 30_001, 512)
+    try:
+        _, out = calls.begin(np.arange(20_000, 30_001, 40))
+        wait_until(lambda: out[0, 0] != -1, "the sweep is behind the first rows")
+        few, _ = calls.begin(np.arange(0, 10_000, 40))
+        calls.wait_for(2)
+        calls.begin(np.arange(60_000))
+        few.result(timeout=DEADLINE_S)
+    finally:
+        calls.end()
+
+
+def test_a_long_row_that_two_calls_want_is_read_once(make_column, faults):
+    """Longer than a read of several rows may be."""
+    path, values = make_column(65_536, rows=384)
+    shared = open_with(None, path)
+    calls = Calls(shared, values)
+    hold(faults, path, 100, 384, 65_536)
+    try:
+        _, out = calls.begin(np.arange(0, 384, 2))  # more than there can be reads under way
+        wait_until(lambda: out[0, 0] != -1, "the sweep has begun")
+        calls.begin(np.arange(340, 384, 2))
+        calls.wait_for(2)
+    finally:
+        calls.end()
+    assert shared.stats().reads == 192
+    gather(shared, [7, 7, 7], values)
+    assert shared.stats().reads == 193
 
 
 @pytest.mark.parametrize("engine", ["io_uring", "pread"])
