@@ -291,8 +291,26 @@ class LoaderIterator:
         if future is None or (future.done() and isinstance(future.exception(), RAN_OUT)):
             # There was no session or no memory for the batch while the user was busy elsewhere.
             # Asks for it again, and this time an error is raised.
+            self._take_back()
             future = self._loader._submit(first.seeds, self._epoch, first.step)
+            self._ask_again()
         return future.wait()
+
+    def _take_back(self) -> None:
+        """Gives up the batches ahead, before an earlier one is asked for again. The daemon gives
+        memory to requests in the order in which they came: these would get all of it, and keep it
+        until the earlier batch is there."""
+        for ahead in self._ahead:
+            if ahead.future is not None:
+                ahead.future.cancel()
+                ahead.future = None
+
+    def _ask_again(self) -> None:
+        for ahead in self._ahead:
+            if ahead.refused is None:
+                self._ask_for(ahead)
+            if ahead.future is None:
+                return  # later batches could not be asked for either
 
     def _top_up(self, count: int) -> None:
         try:
@@ -335,10 +353,7 @@ class LoaderIterator:
         self._generation = self._connection.generation
         for ahead in self._ahead:
             ahead.future = ahead.refused = None
-        for ahead in self._ahead:
-            self._ask_for(ahead)
-            if ahead.future is None:
-                return
+        self._ask_again()
 
     def _report(self, progress: Progress) -> None:
         if self._reports:

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import graphzero as gz
+import grpc
 import numpy as np
 from graphzero import _engine
+from graphzero.proto.graphzero_pb2 import GetStatsRequest
+from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
 from graphzero.server.memory.results import ResultMemory
 from graphzero.server.memory.turns import MemoryTurns
+from waiting import DEADLINE_S, wait_until
 
 # Every second request draws for a quarter of a second longer than those that come after it.
 SLOW = """
@@ -47,6 +51,37 @@ def test_a_loader_goes_on_where_memory_holds_fewer_batches_than_it_prefetches(
         loader = client.loader(np.arange(nodes), [0], 3000, prefetch=4, timeout=20.0)
         batches = [len(batch.n_id) for _ in range(3) for batch in loader]
     assert batches == [3000] * 9
+
+
+def test_a_loader_goes_on_after_a_pause_in_which_requests_found_no_memory(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Batches that are asked for again come after others in the daemon's order, and before them in
+    the loader's."""
+    nodes = 45_000
+    rng = np.random.default_rng(1)
+    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
+    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 512), np.float32))
+    daemon = start_daemon(
+        tmp_path, "--shm-limit", "36M", "--threads", "2", "--feature-io", "direct"
+    )
+    with (
+        gz.connect(daemon.address) as client,
+        grpc.insecure_channel(daemon.address) as channel,
+    ):
+        ask = SamplerServiceStub(channel).GetStats
+
+        def all_are_answered() -> bool:
+            stats = ask(GetStatsRequest(), timeout=DEADLINE_S)
+            return stats.failed_requests > 0 and not any(one.in_flight for one in stats.sessions)
+
+        loader = client.loader(np.arange(nodes), [0], 3000, timeout=2.0)
+        seeds = []
+        for batch in loader:
+            seeds.append(batch.n_id.tolist())
+            if len(seeds) == 1:
+                wait_until(all_are_answered, lambda: "requests are in flight")
+    assert seeds == np.arange(nodes).reshape(-1, 3000).tolist()
 
 
 class _Request:
