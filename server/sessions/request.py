@@ -274,8 +274,13 @@ class Request:
             return (self._no_memory, True)
         if turns.has_memory(self.number):
             self._tell(turns.call_next, self.number)
-        self._maker.fill(block, self._tell)
-        return (self._filled, block, self._answer())
+        try:
+            self._maker.fill(block, self._tell)
+            answer = self._answer()
+        except BaseException:
+            self._tell(self._give_back, block)
+            raise
+        return (self._filled, block, answer)
 
     def _answer(self) -> pb.SessionResponse:
         """Describes the result. Done on the worker, as a graph may have thousands of relations."""
@@ -292,6 +297,13 @@ class Request:
             self._loop.call_soon_threadsafe(method, *args)
 
     # --- what came of it ---
+
+    def _give_back(self, block: Any) -> None:
+        """The block could not be filled. The request may try again, and younger ones must see that
+        before they can take the block."""
+        if not self.answered:
+            self._resources.turns.begin(self)
+        self._resources.memory.give_back(block)
 
     def _filled(self, block: Any, answer: pb.SessionResponse) -> None:
         computation = self._leave_worker()
@@ -324,7 +336,6 @@ class Request:
         self._leave_worker()
         if self.answered:
             return
-        self._resources.turns.begin(self)  # it may have had its memory, and given it back
         if self.call.needed > self._shared.line.largest:
             self.fail(OutOfMemory(str(error)))
         else:

@@ -65,13 +65,9 @@ class ResultMaker:
             raise OutOfMemory(str(error)) from error
 
     def fill(self, block: ResultBlock, tell: Tell) -> None:
-        """Writes what was drawn to the block, or gives the block back."""
+        """Writes what was drawn to the block."""
         assert self.drawn is not None
-        try:
-            self._fill(self.drawn, block, tell)
-        except BaseException:
-            tell(self._resources.memory.give_back, block)
-            raise
+        self._fill(self.drawn, block, tell)
 
     def _draw(self) -> Computation:
         resources = self._resources

@@ -84,6 +84,60 @@ def test_a_loader_goes_on_after_a_pause_in_which_requests_found_no_memory(
     assert seeds == np.arange(nodes).reshape(-1, 3000).tolist()
 
 
+# The first batch is refused working memory when its block is half filled. The event loop is busy
+# for a while after it has taken the block back, and in that time the last batch has been drawn.
+REFUSED = """
+import time
+from graphzero.transport.grpc_setup import import_grpc
+import_grpc()
+import numpy as np
+from graphzero.base.errors import NeedsMemory
+from graphzero.server.memory.results import SharedMemory
+from graphzero.server.sessions.result_maker import ResultMaker
+
+draw, fill, give_back = ResultMaker.draw, ResultMaker._fill, SharedMemory.give_back
+refused, given_back = [], []
+
+def first_seed(maker):
+    return np.frombuffer(maker._ids, np.int64)[0]
+
+def slow_draw(self):
+    if first_seed(self) == 6000 and self.drawn is None:
+        time.sleep(1.5)
+    return draw(self)
+
+def refused_fill(self, computation, block, tell):
+    if first_seed(self) == 0 and not refused:
+        refused.append(self)
+        time.sleep(0.75)
+        raise NeedsMemory("a test")
+    fill(self, computation, block, tell)
+
+def slow_give_back(self, block):
+    give_back(self, block)
+    if not given_back:
+        given_back.append(self)
+        time.sleep(1.5)
+
+ResultMaker.draw, ResultMaker._fill = slow_draw, refused_fill
+SharedMemory.give_back = slow_give_back
+"""
+
+
+def test_a_request_that_gives_its_memory_back_gets_it_again_before_younger_ones(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    nodes = 9000
+    gz.write_graph(tmp_path / "graph.gl", [0], [1], num_nodes=nodes)
+    gz.write_features(tmp_path / "x.gd", np.zeros((nodes, 512), np.float32))
+    daemon = start_daemon(
+        tmp_path, "--shm-limit", "36M", "--threads", "2", "--feature-io", "direct", setup=REFUSED
+    )
+    with gz.connect(daemon.address) as client:
+        loader = client.loader(np.arange(nodes), [0], 3000, prefetch=3, timeout=15.0)
+        assert [len(batch.n_id) for batch in loader] == [3000] * 3
+
+
 class _Request:
     def __init__(self, number: int, tried: list[int]) -> None:
         self.number = number
