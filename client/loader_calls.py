@@ -74,6 +74,7 @@ class LoaderCalls(ClientCalls):
         this loader, and other data or arguments on one of them are an error.
         prefetch: number of batches that are prepared ahead of the one in use; None is 2, or 8 if
         the daemon reads the dataset from the disk, because batches that wait together share reads.
+        timeout: seconds for a batch; None is that of connect() for every two batches of prefetch.
         batch_sampler: any iterable of id arrays, one for each batch of this rank, instead of seeds,
         batch_size, shuffle and drop_last; for a graph with types, its items are what sample() takes
         as seeds.

@@ -94,10 +94,15 @@ class Connection:
     def window(self) -> int:
         return self._opener.options.window
 
+    @property
+    def timeout(self) -> float:
+        """Seconds for a request that does not say otherwise."""
+        return self._opener.patience.timeout
+
     def deadline(self, timeout: float | None) -> Deadline:
         """The deadline of a call that may take several requests: `timeout` seconds, or those of
         connect()."""
-        return Deadline(self._opener.patience.timeout if timeout is None else timeout)
+        return Deadline(self.timeout if timeout is None else timeout)
 
     def open(self) -> None:
         """Opens a session if there is none and none is being opened."""

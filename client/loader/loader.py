@@ -79,6 +79,11 @@ class Loader:
             # trainers need memory, too.
             self._prefetch, promised = client.info().suggested_prefetch, _PROMISED
         self._connection = client._pool.take(max(promised, 1) + _HELD_BY_USER)
+        self._timeout = options.timeout
+        if self._timeout is None:
+            # Batches that are read from a disk together are ready at the same time, so the first
+            # one takes as long as all of them.
+            self._timeout = self._connection.timeout * max(1, self._prefetch / _PROMISED)
         self._finalizer = weakref.finalize(self, client._pool.give_back, self._connection)
         self._seed_batches, temporal = items.resolve(
             client.info().dataset, self._connection, draws, options
@@ -190,10 +195,10 @@ class Loader:
             running.close(reason)
 
     def _submit(self, seeds: Seeds, epoch: int, step: int) -> RequestFuture[AnyBatch]:
-        options, place = self._options, self._options.place
+        place = self._options.place
         drawn_by = batch_seed(self._seed, epoch, step, place.rank, place.world_size)
         messages = sample_messages(seeds, self._sample_of(epoch, step), drawn_by)
-        deadline = self._connection.deadline(options.timeout)
+        deadline = self._connection.deadline(self._timeout)
         make = self._client._make_batch
         if isinstance(seeds, LinksOfBatch):
             make = partial(batch_of_links, make, seeds.fields)

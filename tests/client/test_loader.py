@@ -171,6 +171,24 @@ def test_a_loader_asks_for_more_ahead_where_batches_are_read_from_a_disk(
         del taken
 
 
+@pytest.mark.parametrize(
+    ("prefetch", "timeout", "seconds"), [(None, None, 48), (2, None, 12), (8, None, 48), (8, 5, 5)]
+)
+def test_batches_that_are_made_together_have_the_time_of_all(
+    start_daemon: Callable[..., Any],
+    dataset: Path,
+    prefetch: int | None,
+    timeout: float | None,
+    seconds: float,
+) -> None:
+    daemon = start_daemon(dataset, "--feature-io", "direct")
+    with gz.connect(daemon.address, timeout=12) as client:
+        loader = client.loader(range(90), [2], 10, prefetch=prefetch, timeout=timeout)
+        asked = loader._submit(next(loader._seed_batches.batches(Progress(0, 0))), 0, 0)
+        assert seconds - 5 < asked._deadline.remaining() <= seconds
+        asked.wait()
+
+
 def test_each_iteration_is_a_new_epoch_and_runs_repeat(client: gz.Client) -> None:
     runs = []
     for _ in range(2):
