@@ -1,11 +1,11 @@
-"""Does a GraphSAGE that is trained on LABOR samples predict as well as one on independent draws?
+"""Does a GraphSAGE predict as well if it is trained on LABOR samples, or on quantised features?
 
-    python tests/benchmarks/sampling/labor_accuracy.py --seeds 5
+    python tests/benchmarks/accuracy.py --seeds 5
 
 A generated dataset with labels that follow from features and neighbours. For each seed the same
-model, with the same initial weights and the same batches of nodes, is trained once by each sampler,
-and tested on all test nodes with all their neighbours: nothing but the training differs. Nothing is
-asserted.
+model, with the same initial weights and the same batches of nodes, is trained once in each way, and
+tested on all test nodes with all their neighbours: nothing but the training differs, and the
+features if they are quantised. Nothing is asserted.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,14 @@ import torch.nn.functional as F
 from torch_geometric.nn.models import GraphSAGE
 
 FANOUT, BATCH = [10, 5], 256
-SAMPLERS: dict[str, Any] = {
-    "neighbour": "neighbour",
-    "labor": "labor",
-    "labor, drifting": gz.Labor(batch_dependency=64),
+USUAL = "neighbour sampling, float32"
+# The sampler, and the type in which features are stored, of each way to train.
+WAYS: dict[str, tuple[Any, str]] = {
+    USUAL: ("neighbour", "float32"),
+    "labor": ("labor", "float32"),
+    "labor, drifting": (gz.Labor(batch_dependency=64), "float32"),
+    "q8": ("neighbour", "q8"),
+    "q8 and labor, drifting": (gz.Labor(batch_dependency=64), "q8"),
 }
 
 
@@ -59,9 +64,9 @@ def accuracy(client: gz.Client, data: Path, model: GraphSAGE) -> float:
     """Of all test nodes, from all edges of the graph."""
     graph = gz.Graph(data)
     edges = graph.sample(range(graph.num_nodes), [-1], seed=0).edge_index
-    test = torch.as_tensor(client.column("test").copy()).long()
-    labels = torch.as_tensor(client.column("y").copy())
-    out = model(torch.as_tensor(client.column("x").copy()), torch.from_numpy(edges))
+    test = client.column("test").long()
+    labels = client.column("y")
+    out = model(client.column("x"), torch.as_tensor(edges))
     return 100 * float((out[test].argmax(dim=1) == labels[test]).float().mean())
 
 
@@ -72,28 +77,29 @@ def main() -> None:
     parser.add_argument("--nodes", default="10k")
     parser.add_argument("--edges", default="200k")
     args = parser.parse_args()
-    found: dict[str, list[float]] = {name: [] for name in SAMPLERS}
-    with tempfile.TemporaryDirectory() as directory:
-        data = Path(directory) / "data"
-        program = [sys.executable, "-m", "graphzero", "generate", "--out", data]
+    found: dict[str, list[float]] = {name: [] for name in WAYS}
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
+        data = {kind: Path(directory) / kind for kind in ("float32", "q8")}
+        program = [sys.executable, "-m", "graphzero"]
         options = ["--nodes", args.nodes, "--edges", args.edges, "--dim", "32"]
-        subprocess.run([*program, *options], check=True)
-        with gz.connect(data=data) as client:
-            for seed in range(args.seeds):
-                for name, sampler in SAMPLERS.items():
-                    model, nodes = train(client, sampler, seed, args.epochs)
-                    found[name].append(accuracy(client, data, model))
-                    print(
-                        f"seed {seed}, {name}: {found[name][-1]:.2f} %, {nodes:,.0f} nodes a batch",
-                        flush=True,
-                    )
-    usual = found["neighbour"]
+        subprocess.run([*program, "generate", "--out", data["float32"], *options], check=True)
+        subprocess.run([*program, "quantise", data["float32"], "--out", data["q8"]], check=True)
+        clients = {kind: stack.enter_context(gz.connect(data=path)) for kind, path in data.items()}
+        for seed in range(args.seeds):
+            for name, (sampler, kind) in WAYS.items():
+                model, nodes = train(clients[kind], sampler, seed, args.epochs)
+                found[name].append(accuracy(clients[kind], data[kind], model))
+                print(
+                    f"seed {seed}, {name}: {found[name][-1]:.2f} %, {nodes:,.0f} nodes a batch",
+                    flush=True,
+                )
+    usual = found[USUAL]
     for name, values in found.items():
         apart = [value - other for value, other in zip(values, usual, strict=True)]
         spread = statistics.stdev(values) if len(values) > 1 else 0.0
         print(
             f"{name}: {statistics.mean(values):.2f} % (deviation {spread:.2f}), "
-            f"{statistics.mean(apart):+.2f} points from neighbour sampling"
+            f"{statistics.mean(apart):+.2f} points ({min(apart):+.2f} to {max(apart):+.2f})"
         )
 
 
