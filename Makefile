@@ -182,7 +182,7 @@ bench-adapters: $(PACKAGE) ## compare the PyG and torch adapters with client.loa
 	@$(BIN)/python tests/benchmarks/adapters.py $(BENCH_ARGS)
 
 .PHONY: bench
-bench: $(PACKAGE) ## measure everything beside DGL and PyG, which it installs; report in build/bench/report (25 minutes)
+bench: $(PACKAGE) ## measure everything beside DGL and PyG, which it installs; report in build/bench/report (33 minutes)
 	@$(BIN)/python tests/benchmarks/run.py $(BENCH_ARGS)
 
 .PHONY: bench-quick

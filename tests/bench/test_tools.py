@@ -192,17 +192,22 @@ def run_program(name: str, *arguments: object) -> str:
 
 @pytest.mark.slow
 def test_one_command_measures_and_writes_a_report(tmp_path: Path) -> None:
-    only = [text for name in ("loaders", "requests", "growth") for text in ("--only", name)]
+    names = ("loaders", "requests", "typed", "growth")
+    only = [text for name in names for text in ("--only", name)]
     place = ("--out", tmp_path / "report", "--data", tmp_path / "data")
     run_program(
         "run.py", "--size", "tiny", "--no-peers", "--rounds", 1, "--seconds", 0.2, *only, *place
     )
     report = Report.read(tmp_path / "report/report.json")
-    assert set(report.subjects) == {"loaders", "requests", "growth"}, report.missing
+    assert set(report.subjects) == set(names), report.missing
     assert not report.subjects["growth"].skipped
+    assert not report.subjects["typed"].skipped
     turn = report.subjects["loaders"].turns["graphzero, 1 trainer"][0]
     assert turn["batches_s"] > 0
     assert turn["shared_mb"] > 0
+    compared = [ratio.what.partition(" / ")[0] for ratio in report.subjects["typed"].ratios]
+    assert compared[:3] == ["typed", "by time", "by time, the last"]
+    assert "graphzero, 1 trainer" in compared[-1]
     assert (tmp_path / "report/growth-growth.svg").exists()
     assert section(report).startswith("## How fast\n")
 

@@ -28,6 +28,7 @@ from out_of_core import subject as beyond
 from report.document import Report, Subject
 from report.write import write_report
 from sampling import subject as sampling
+from sampling import typed_subject
 
 
 def subjects(report: Report) -> dict[str, Callable[[Settings], Subject]]:
@@ -37,6 +38,7 @@ def subjects(report: Report) -> dict[str, Callable[[Settings], Subject]]:
         "requests": requests_subject.measure,
         "beyond memory": beyond.measure,
         "sampling": sampling.measure,
+        "typed": typed_subject.measure,
         "training": train_subject.measure,
         "growth": growth.measure,
     }
@@ -49,7 +51,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="turns of each contender (4; else 2)")
     parser.add_argument("--seconds", type=float, help="of a turn (3; else 1)")
     parser.add_argument(
-        "--minutes", type=float, default=24, help="after so many, no subject begins (24)"
+        "--minutes", type=float, default=32, help="after so many, no subject begins (32)"
     )
     parser.add_argument("--no-peers", action="store_true", help="compare with nobody")
     parser.add_argument("--no-install", action="store_true", help="only with peers that are there")

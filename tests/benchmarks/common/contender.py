@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 
 BATCH = 1024
 FANOUT = [15, 10, 5]
-# For each relation of the graph with types.
+# For each relation of the graph with types, whose edges have times below the span
+# (common/datasets.py).
 TYPED_FANOUT = [8, 5, 3]
+TYPES = ("user", "item")
+TIME_SPAN = 10**9
 PAGE = 4096
 
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from common.memory import mapped_huge, system_memory
+from common.memory import cpu_seconds, mapped_huge, system_memory
 from common.rounds import ContenderFailed, Turn
 
 BENCHMARKS = Path(__file__).parents[1]
@@ -63,8 +63,7 @@ class Daemon:
         return self
 
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return cpu_seconds(self.pid)
 
     def bytes_from_disk(self) -> int:
         lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
@@ -73,7 +72,10 @@ class Daemon:
 
 @contextmanager
 def started(
-    commands: Sequence[Sequence[str]], env: dict[str, str] | None = None, **popen: Any
+    commands: Sequence[Sequence[str]],
+    env: dict[str, str] | None = None,
+    deadline_s: float = _DEADLINE_S,
+    **popen: Any,
 ) -> Iterator[list[subprocess.Popen[str]]]:
     """The processes, warm. They are killed at the end if they have not ended by themselves."""
     with ExitStack() as stack:
@@ -94,7 +96,7 @@ def started(
             stack.callback(_end, process)
             processes.append(process)
         # A contender that hangs is one that failed.
-        watchdog = threading.Timer(_DEADLINE_S, lambda: [p.kill() for p in processes])
+        watchdog = threading.Timer(deadline_s, lambda: [p.kill() for p in processes])
         watchdog.start()
         stack.callback(watchdog.cancel)
         try:
@@ -128,10 +130,16 @@ def measure(processes: Sequence[subprocess.Popen[str]]) -> list[dict[str, float]
     return [json.loads(_line(process)) for process in processes]
 
 
-def go(process: subprocess.Popen[str]) -> None:
+def go(process: subprocess.Popen[str], line: str = "") -> None:
     assert process.stdin is not None
-    process.stdin.write("\n")
+    process.stdin.write(f"{line}\n")
     process.stdin.flush()
+
+
+def ask(process: subprocess.Popen[str], line: str) -> str:
+    """Its answer to a line; EOFError or BrokenPipeError if it has ended."""
+    go(process, line)
+    return _line(process)
 
 
 def turn(

@@ -1,23 +1,25 @@
-"""Memory of a system: the sum over all its processes of what each holds, by kind.
+"""Memory and processor time of a system: sums over all its processes.
 
-Proportional set size, which divides a page among the processes that map it, so that sums count
-every page once: anonymous pages (arrays, heaps), shared memory (/dev/shm and what workers share),
-and pages of mapped files (datasets and libraries; the kernel takes these back when memory is
-short).
+Memory is the proportional set size, which divides a page among the processes that map it, so that
+sums count every page once. Its kinds are anonymous pages (arrays, heaps), shared memory (/dev/shm
+and what workers share), and pages of mapped files (datasets and libraries; the kernel takes these
+back when memory is short).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
+_TICKS = os.sysconf("SC_CLK_TCK")
 KINDS = {"anonymous": "Pss_Anon", "shared": "Pss_Shmem", "files": "Pss_File"}
 
 
 def system_memory(pids: Iterable[int]) -> dict[str, float]:
     """Megabytes of these processes and all their descendants, by kind and in all."""
     total = dict.fromkeys(KINDS, 0.0)
-    for pid in _with_descendants(pids):
+    for pid in with_descendants(pids):
         try:
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
         except OSError:  # it has ended
@@ -28,7 +30,13 @@ def system_memory(pids: Iterable[int]) -> dict[str, float]:
     return {**total, "total": sum(total.values())}
 
 
-def _with_descendants(pids: Iterable[int]) -> set[int]:
+def cpu_seconds(pid: int) -> float:
+    """Processor time of all threads that a process has or had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def with_descendants(pids: Iterable[int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():

@@ -112,17 +112,23 @@ def _compare(subject: Subject) -> None:
 
 
 def _ours(data: Path, settings: Settings) -> Contenders:
-    seconds = str(settings.seconds)
-    found: Contenders = {}
-    for callers in sorted({1, settings.processors}):
-        command = [sys.executable, str(HERE / "ours_embedded.py"), str(data), seconds, str(callers)]
-        found[f"{OURS}, embedded, {callers} at a time"] = lambda command=command: turn([command])
+    found = embedded(data, settings)
     for trainers in (1, 4):
         name = f"{OURS}, {trainers} trainer{'s' * (trainers > 1)}"
         found[name] = served(data, settings, trainers)
     found[SMALL_PAGES] = served(data, settings, 1, preexec_fn=use_small_pages)
     if settings.peers.dgl_has_ours and settings.peers.dgl:
         found[SAME_TORCH] = served(data, settings, 1, settings.peers.dgl)
+    return found
+
+
+def embedded(data: Path, settings: Settings) -> Contenders:
+    """The same batches without a daemon: one at a time on all processors, or as many as these."""
+    found: Contenders = {}
+    for callers in sorted({1, settings.processors}):
+        command = [sys.executable, str(HERE / "ours_embedded.py"), str(data)]
+        command += [str(settings.seconds), str(callers)]
+        found[f"{OURS}, embedded, {callers} at a time"] = lambda command=command: turn([command])
     return found
 
 

@@ -26,7 +26,7 @@ mpl.rcParams.update(
 OURS, OTHERS = "#1f6f8b", "#b8b8b8"
 # What is shown of each subject as bars.
 BARS = {"loaders": "batches_s", "sampling": "edges_s", "beyond memory": "nodes_s"}
-BARS |= {"training": "batch_ms", "requests": "p50_ms"}
+BARS |= {"typed": "edges_s", "training": "batch_ms", "requests": "p50_ms"}
 
 
 def draw(report: Report, folder: Path) -> dict[str, list[Path]]:

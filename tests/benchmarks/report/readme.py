@@ -173,7 +173,7 @@ def _slower(report: Report) -> str:
 
 
 def _below_one(report: Report) -> Iterator[Ratio]:
-    for name in ("loaders", "sampling", "beyond memory"):
+    for name in ("loaders", "sampling", "typed", "beyond memory"):
         subject = report.subjects.get(name)
         for ratio in subject.ratios if subject else ():
             peer = ratio.what.startswith("graphzero / ") or "embedded" in ratio.what

@@ -5,22 +5,28 @@ called with a folder of graphs.py, threads and callers, and the seconds to spend
 """
 
 import json
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-BATCH, FANOUT = 1024, [15, 10, 5]
+sys.path.append(str(Path(__file__).parents[2]))
+from common.contender import BATCH, FANOUT, TIME_SPAN, TYPED_FANOUT, TYPES  # noqa: F401 - shared
+from common.memory import cpu_seconds, with_descendants
+
 ONE_HOP_SEEDS, ONE_HOP = 100_000, 15
 WALKERS, LENGTH = 100_000, 20
 NODE2VEC = {"p": 1.0, "q": 0.5}
 LEAST = 2  # results per caller
-SLOW = 4  # a first call that takes this many times the given seconds is the only one
+# A warm-up that takes this many times the given seconds, and this many seconds, is the measurement.
+SLOW, SLOW_S = 4, 6.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ Workload = Callable[[int], tuple[int, int]]
 @dataclass(frozen=True)
 class Timing:
     seconds: list[float]  # from one result to the next, whoever of the callers made it
-    cpu_seconds: float  # of all threads, for each result
+    cpu_seconds: float  # of all threads and workers, for each result
     edges: list[int]
     nodes: list[int]
 
@@ -57,13 +63,13 @@ def timed(call: Workload, arguments: Arguments) -> Timing:
     nodes: list[int] = []
     lock = threading.Lock()
     numbers = iter(range(10**9))
-    begin, cpu_begin = time.perf_counter(), time.process_time()
+    begin, cpu_begin = time.perf_counter(), cpu_time()
     while time.perf_counter() - begin < arguments.seconds / 4:  # warm up, at least once
         counted = call(next(numbers))
     warm_up = time.perf_counter() - begin
-    if warm_up > SLOW * arguments.seconds:
-        return Timing([warm_up], time.process_time() - cpu_begin, [counted[0]], [counted[1]])
-    start, cpu_start = time.perf_counter(), time.process_time()
+    if warm_up > max(SLOW * arguments.seconds, SLOW_S):
+        return Timing([warm_up], cpu_time() - cpu_begin, [counted[0]], [counted[1]])
+    cpu_start, start = cpu_time(), time.perf_counter()
 
     def run() -> None:
         while True:
@@ -83,12 +89,18 @@ def timed(call: Workload, arguments: Arguments) -> Timing:
         caller.start()
     for caller in callers:
         caller.join()
-    cpu = time.process_time() - cpu_start
+    cpu = cpu_time() - cpu_start
     # Several callers end in bursts; a window of one result each is one measurement.
     window = arguments.callers
     marks = [0.0, *sorted(ends)[window - 1 :: window]]
     seconds = [(b - a) / window for a, b in pairwise(marks)]
     return Timing(seconds, cpu / len(ends), edges, nodes)
+
+
+def cpu_time() -> float:
+    """Of this process and of those that work for it."""
+    workers = with_descendants([os.getpid()]) - {os.getpid()}
+    return time.process_time() + sum(map(cpu_seconds, workers))
 
 
 def report(name: str, call: Workload, arguments: Arguments) -> None:
@@ -106,6 +118,32 @@ def report(name: str, call: Workload, arguments: Arguments) -> None:
     print(json.dumps(result), flush=True)
 
 
+def serve(workloads: dict[str, AbstractContextManager[Workload]], arguments: Arguments) -> None:
+    """Reports on one workload for each line that comes in: its name and seconds. Outside of its
+    context a workload must do nothing: others have their turn."""
+    begun: set[str] = set()
+    print("warm", flush=True)
+    for line in sys.stdin:
+        name, seconds = line.split()
+        with workloads[name] as call:
+            if name not in begun:  # what is done once does not count
+                call(0)
+                begun.add(name)
+            report(name, call, replace(arguments, seconds=float(seconds)))
+
+
 def batch(seeds: np.ndarray, number: int, size: int = BATCH) -> np.ndarray:
     begin = number * size % (len(seeds) - size)
     return seeds[begin : begin + size]
+
+
+def typed_batch(seeds: np.ndarray, number: int, size: int = BATCH) -> dict[str, np.ndarray]:
+    """The same batch by type: users have even ids, items odd ones."""
+    chosen = batch(seeds, number, size)
+    return {name: chosen[chosen % 2 == place] // 2 for place, name in enumerate(TYPES)}
+
+
+def times_of(seeds: dict[str, np.ndarray], number: int) -> dict[str, np.ndarray]:
+    """Random times of the seeds of a batch."""
+    rng = np.random.default_rng(number)
+    return {name: rng.integers(0, TIME_SPAN, len(ids)) for name, ids in seeds.items()}
