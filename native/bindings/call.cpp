@@ -3,7 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/result_memory.h"
@@ -18,18 +18,26 @@ using namespace nb::literals;
 namespace graphzero::bindings {
 namespace {
 
-// A call as a Python context manager: inside `with call:` the thread works for the call.
+// A call as a Python context manager: inside `with call:` the thread works for the call. What a
+// thread has entered is kept by the thread and not by the call, so that a thread leaves what it has
+// entered itself, even if another thread enters the same call meanwhile.
 class EnteredCall {
  public:
   explicit EnteredCall(std::shared_ptr<base::Share> share) : call_(std::move(share)) {}
 
   base::Call& call() { return call_; }
-  void Enter() { scope_.emplace(&call_); }
-  void Exit() { scope_.reset(); }
+  void Enter() { Entered().push_back(std::make_unique<base::CallScope>(&call_)); }
+  static void Exit() {
+    if (!Entered().empty()) Entered().pop_back();
+  }
 
  private:
+  static std::vector<std::unique_ptr<base::CallScope>>& Entered() {
+    thread_local std::vector<std::unique_ptr<base::CallScope>> scopes;
+    return scopes;
+  }
+
   base::Call call_;
-  std::optional<base::CallScope> scope_;
 };
 
 // An array for `count` ids whose memory counts as working memory.
@@ -71,8 +79,8 @@ void BindCall(nb::module_& m) {
       .def("__enter__", [](EnteredCall& self) { self.Enter(); })
       .def(
           "__exit__",
-          [](EnteredCall& self, const nb::object&, const nb::object&, const nb::object&) {
-            self.Exit();
+          [](EnteredCall&, const nb::object&, const nb::object&, const nb::object&) {
+            EnteredCall::Exit();
           },
           "kind"_a.none(), "error"_a.none(), "traceback"_a.none());
 

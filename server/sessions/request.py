@@ -193,7 +193,7 @@ class Request:
             and self._resources.memory.has_warm(MOST_BRIEF_BYTES)
         ):
             waits = _engine.disk_waits()
-            self._step()
+            self._tell(*self._outcome())
             if _engine.disk_waits() != waits:
                 self._resources.dataset.residency.disappointed()
         else:
@@ -237,26 +237,26 @@ class Request:
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
         with self.call, entered(self._running):
-            self._step()
+            outcome = self._outcome()
         if watched:
             residency.note(waited=_engine.disk_waits() != waits)
-
-    def _step(self) -> None:
-        """Draws and fills, and tells the event loop the outcome."""
-        outcome: tuple[Any, ...]
-        try:
-            outcome = self._make_result()
-        except CallStopped:
-            outcome = (self._leave_worker,)
-        except NeedsMemory as error:
-            outcome = (self._refused, error)
-        except BaseException as error:
-            outcome = (self._failed, error)
+        # After the call was left: the event loop may give the request to another worker at once,
+        # and a call belongs to one thread at a time.
         self._tell(*outcome)
-        # The traceback of an error refers to this frame, and `outcome` to the error. That cycle
-        # would keep what the other frames hold, a block and its region for instance, until the
-        # garbage collector runs.
-        del outcome
+
+    def _outcome(self) -> tuple[Any, ...]:
+        """Draws and fills; returns what the event loop is to do about it. No variable here may hold
+        the result: the traceback of an error refers to this frame, and that cycle would keep what
+        the other frames hold, a block and its region for instance, until the garbage collector
+        runs."""
+        try:
+            return self._make_result()
+        except CallStopped:
+            return (self._leave_worker,)
+        except NeedsMemory as error:
+            return (self._refused, error)
+        except BaseException as error:
+            return (self._failed, error)
 
     def _make_result(self) -> tuple[Any, ...]:
         if self.answered:

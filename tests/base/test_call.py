@@ -323,3 +323,29 @@ def test_ends_are_numbered_as_numpy_would(ends: list[int]) -> None:
     expected, places = np.unique(array, return_inverse=True)
     assert np.array_equal(seeds, expected)
     assert np.array_equal(index, places)
+
+
+def test_threads_that_enter_one_call_at_the_same_time_leave_it_each() -> None:
+    call = _engine.Call(_engine.Share())
+    both_in, first_is_out = threading.Barrier(2, timeout=30), threading.Event()
+    still_in_it: list[str] = []
+
+    def work(name: str) -> None:
+        with call:
+            both_in.wait()
+            if name == "second":
+                assert first_is_out.wait(30)
+        if name == "first":
+            first_is_out.set()
+        call.stop()
+        try:
+            _engine.check_stopped()  # raises in a thread that works for a stopped call
+        except CallStopped:
+            still_in_it.append(name)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "second")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not still_in_it
