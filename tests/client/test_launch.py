@@ -153,7 +153,10 @@ def test_a_runtime_directory_in_other_hands_is_refused(
 ) -> None:
     (runtime_directory / "graphzero").mkdir()
     (runtime_directory / "graphzero").chmod(0o777)
-    with pytest.raises(gz.AccessDenied, match="others may write"):
+    with pytest.raises(gz.AccessDenied, match="others may write to it; run: chmod 700"):
+        gz.connect(data=dataset)
+    (runtime_directory / "graphzero").chmod(0o1777)
+    with pytest.raises(gz.AccessDenied, match="others may write to it; choose a directory of your"):
         gz.connect(data=dataset)
 
 

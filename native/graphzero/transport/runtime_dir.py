@@ -58,9 +58,10 @@ def private_directory(path: Path) -> Path:
             "set XDG_RUNTIME_DIR to a directory of your own, or choose a socket in one"
         )
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        is_for_all = found.st_mode & stat.S_ISVTX  # as /tmp is, which must stay so
+        remedy = "choose a directory of your own" if is_for_all else f"run: chmod 700 {path}"
         raise PermissionError(
-            f"{path} has mode {stat.S_IMODE(found.st_mode):04o}: others may write to it; "
-            f"run: chmod 700 {path}"
+            f"{path} has mode {stat.S_IMODE(found.st_mode):04o}: others may write to it; {remedy}"
         )
     return path
 
