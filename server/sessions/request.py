@@ -243,12 +243,13 @@ class Request:
         # After the call was left: the event loop may give the request to another worker at once,
         # and a call belongs to one thread at a time.
         self._tell(*outcome)
+        # The traceback of an error refers to this frame, and `outcome` to the error. That cycle
+        # would keep what the other frames hold, a block and its region for instance, until the
+        # garbage collector runs.
+        del outcome
 
     def _outcome(self) -> tuple[Any, ...]:
-        """Draws and fills; returns what the event loop is to do about it. No variable here may hold
-        the result: the traceback of an error refers to this frame, and that cycle would keep what
-        the other frames hold, a block and its region for instance, until the garbage collector
-        runs."""
+        """Draws and fills; returns what the event loop is to do about it."""
         try:
             return self._make_result()
         except CallStopped:

@@ -156,11 +156,12 @@ def test_open_requests_are_where_they_wait(
     for request_id in wanted:
         session.sample(request_id, list(range(1000)), [-1, -1], columns=["x"])
 
-    def waiting() -> int:
+    def all_wait_for_memory() -> bool:
         found = daemon_stats(daemon.address).open_requests
-        return int(found.waiting_for_shared_memory) if not found.running else 0
+        elsewhere = found.running + found.waiting_for_worker + found.waiting_for_disk
+        return found.waiting_for_shared_memory > 0 and not elsewhere
 
-    wait_until(lambda: waiting() > 0, "requests that wait for shared memory")
+    wait_until(all_wait_for_memory, "requests that all wait for shared memory")
     stats = daemon_stats(daemon.address)
     places = stats.open_requests
     assert places.waiting_for_worker == places.waiting_for_disk == 0
