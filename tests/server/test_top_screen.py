@@ -14,7 +14,7 @@ from graphzero.commands.top_numbers import History
 from graphzero.commands.top_screen import View, duration_text, screen, sparkline
 from graphzero.proto import graphzero_pb2 as pb
 from terminal import Terminal
-from waiting import DEADLINE_S
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -60,11 +60,15 @@ def test_it_shows_rates_trainers_and_who_waits(
     with top(daemon) as terminal:
         terminal.wait_for(f'no trainer yet: gz.connect("{daemon.address}")')
         with gz.connect(daemon.address) as client:
-            for _ in client.loader(None, [5, 3], 16):
-                if re.search(r"requests +[\d,.]*[1-9][\d.]*/s .*[▁-█]", terminal.text()):
-                    break
-            else:
-                raise AssertionError(terminal.text())
+            loader = client.loader(None, [5, 3], 16)
+
+            def shows_a_rate() -> bool:
+                for _ in loader:  # an epoch may be over before the screen is drawn anew
+                    if re.search(r"requests +[\d,.]*[1-9][\d.]*/s .*[▁-█]", terminal.text()):
+                        return True
+                return False
+
+            wait_until(shows_a_rate, terminal.text)
             text = terminal.wait_for("trainers wait ")
             assert re.search(r"results +[\d.]+ [KM]iB/s", text)
             assert re.search(r"shared +\d+% [█░]", text)
