@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import itertools
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,52 @@ def test_windows_of_long_rows_are_those_of_the_reference(
                 if weighted:
                     assert ours.edge_scale is not None
                     assert ours.edge_scale.tolist() == reference.scales[0]
+
+
+def scattered_edges() -> EdgeList:
+    """30,000 nodes with 30 in-edges on average, and three with so many that there are windows."""
+    rng = np.random.default_rng(5)
+    nodes = 30_000
+    long = np.repeat([0, 15_000, nodes - 1], [5_000, 9_000, 4_500])
+    targets = np.r_[rng.integers(0, nodes, 30 * nodes), long]
+    weights = rng.random(len(targets), np.float32)
+    return EdgeList(nodes, rng.integers(0, nodes, len(targets)), targets, weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_from_disk_are_read_together_with_those_of_other_calls(
+    tmp_path: Path, weighted: bool
+) -> None:
+    open_graph(tmp_path / "g.gl", scattered_edges(), edge_ids=True)
+    calls = [np.random.default_rng(i).permutation(30_000)[:20_000] for i in range(6)]
+
+    def draw(graph: gz.Graph, number: int) -> Any:
+        return graph.sample(
+            calls[number], [7], seed=number, weighted=weighted, sampler="labor", threads=1
+        )
+
+    mapped = gz.Graph(tmp_path / "g.gl", io="mapped")
+    expected = [draw(mapped, number) for number in range(len(calls))]
+    alone = gz.Graph(tmp_path / "g.gl", io="staged")
+    for number in range(len(calls)):
+        assert_equal_samples(draw(alone, number), expected[number])
+    reads = alone._file.disk.stats().reads
+    fewest = reads
+    for _ in range(20):
+        shared = gz.Graph(tmp_path / "g.gl", io="staged")
+        with ThreadPoolExecutor(len(calls)) as pool:
+            given = list(pool.map(partial(draw, shared), range(len(calls))))
+        for ours, theirs in zip(given, expected, strict=True):
+            assert_equal_samples(ours, theirs)
+        fewest = min(fewest, shared._file.disk.stats().reads)
+        if fewest < reads:
+            break
+    assert fewest < reads  # alone, calls make the same reads every time
+
+
+def assert_equal_samples(ours: Any, expected: Any) -> None:
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(ours, name), getattr(expected, name), name)
 
 
 def excluded_pairs(sources: list[int]) -> Excluded:

@@ -42,6 +42,48 @@ struct WindowItems {
   std::array<std::span<const float>, 2> weights;
 };
 
+// What an array has for the windows of rows, read from disk all at once.
+template <class T>
+class ReadWindows {
+ public:
+  // The bytes that the lists below, and those of wanted ranges and blocks, take for a window. A
+  // short row lies in one or two blocks.
+  static constexpr uint64_t kRowBytes = sizeof(store::SlotRange) + sizeof(std::span<const T>) +
+                                        sizeof(io::WantedRange) + 2 * sizeof(io::WantedItem);
+
+  // Forgets all windows; the next ones are those of rows from `first` on.
+  void Begin(size_t first) {
+    first_ = first;
+    pieces_.Clear();
+    wrapped_.clear();
+    second_pieces_.Clear();
+  }
+  void Add(size_t row, const Window& window) {
+    pieces_.Add(window.pieces[0]);
+    if (window.is_one_piece()) return;
+    wrapped_.push_back(row);
+    second_pieces_.Add(window.pieces[1]);
+  }
+  void Want(const DiskTopology& disk, const T* array, base::WorkVector<io::WantedRange>& wanted) {
+    pieces_.Want(disk, array, wanted);
+    second_pieces_.Want(disk, array, wanted);
+  }
+  void Find(size_t row, const Window& window, std::array<std::span<const T>, 2>& found) const {
+    found[0] = pieces_[row - first_];
+    if (window.is_one_piece()) return;
+    const auto at = std::lower_bound(wrapped_.begin(), wrapped_.end(), row);
+    found[1] = second_pieces_[static_cast<size_t>(at - wrapped_.begin())];
+  }
+
+ private:
+  size_t first_ = 0;
+  ReadPieces<T> pieces_;
+  // Few windows go on from the last slot of their row to the first: these rows, and what lies
+  // there.
+  base::WorkVector<size_t> wrapped_;
+  ReadPieces<T> second_pieces_;
+};
+
 // Calls body(rank, begin, end, items) as ForRanges() does, where items(i) are the WindowItems of
 // window_of(i), with weights or without.
 template <class Id, class WindowOf, class Body>
@@ -63,46 +105,33 @@ void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool w
               [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });
     return;
   }
-  base::WorkVector<Window> windows;
-  ReadPieces<Id> id_pieces;
-  ReadPieces<float> weight_pieces;
+  ReadWindows<Id> read_ids;
+  ReadWindows<float> read_weights;
   base::WorkVector<io::WantedRange> wanted;
-  size_t held_from = 0;
   const auto items = [&](size_t i) {
-    WindowItems<Id> found{windows[i - held_from], {}, {}};
-    for (size_t p = 0; p < 2; ++p) {
-      const size_t number = 2 * (i - held_from) + p;
-      found.ids[p] = id_pieces[number];
-      if (weighted) found.weights[p] = weight_pieces[number];
-    }
+    WindowItems<Id> found{window_of(i), {}, {}};
+    read_ids.Find(i, found.window, found.ids);
+    if (weighted) read_weights.Find(i, found.window, found.weights);
     return found;
   };
   const auto read = [&](size_t first, size_t last) {
-    held_from = first;
-    windows.clear();
-    id_pieces.Clear();
-    weight_pieces.Clear();
+    read_ids.Begin(first);
+    read_weights.Begin(first);
     wanted.clear();
     base::CheckedLoop loop;
     for (size_t i = first; i < last; ++i) {
       loop.Next();
-      windows.push_back(window_of(i));
-      for (const store::SlotRange& range : windows.back().pieces) {
-        id_pieces.Add(range);
-        if (weighted) weight_pieces.Add(range);
-      }
+      const Window window = window_of(i);
+      read_ids.Add(i, window);
+      if (weighted) read_weights.Add(i, window);
     }
-    id_pieces.Want(*rows.disk, ids, wanted);
-    if (weighted) weight_pieces.Want(*rows.disk, weights, wanted);
+    read_ids.Want(*rows.disk, ids, wanted);
+    if (weighted) read_weights.Want(*rows.disk, weights, wanted);
     const base::ThreadLease::Pause pause;
     rows.disk->ReadRanges(wanted);
   };
   const uint64_t slot_bytes = sizeof(Id) + (weighted ? sizeof(float) : 0);
-  // The bytes that the lists above take for each of the two ranges of a window, even for an empty
-  // range.
-  constexpr uint64_t kPieceBytes =
-      sizeof(store::SlotRange) + sizeof(std::span<const Id>) + sizeof(io::WantedRange);
-  const uint64_t row_bytes = sizeof(Window) + (weighted ? 4 : 2) * kPieceBytes;
+  const uint64_t row_bytes = (weighted ? 2 : 1) * ReadWindows<Id>::kRowBytes;
   ForReadTogether(
       lease, count, kGrain, [&](size_t i) { return row_bytes + window_of(i).size() * slot_bytes; },
       read, [&](int rank, size_t begin, size_t end) { body(rank, begin, end, items); });

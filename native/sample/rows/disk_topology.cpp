@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/errors.h"
+#include "base/threads.h"
 #include "sample/rows/row_starts_reading.h"
 #include "store/files/warm.h"
 
@@ -51,6 +52,31 @@ class ValueSink : public io::ItemSink {
 
  private:
   To* const to_;
+};
+
+// Ranges of at most this many bytes are read in sweeps, as blocks of the file, if there are as many
+// ranges as sweeps are made for. Few ranges, and long ones, are read by their own call.
+constexpr uint64_t kSweptBytes = 16384;
+constexpr size_t kLeastSwept = 4096;
+constexpr uint32_t kBlock = 512;
+
+// Copies from blocks of the file to the ranges that want a part of them. The place of an item is
+// the number of its range.
+class RangeSink : public io::ItemSink {
+ public:
+  explicit RangeSink(std::span<const io::WantedRange> ranges) : ranges_(ranges) {}
+
+  void Take(const io::WantedItem& wanted, const std::byte* data) noexcept override {
+    const io::WantedRange& range = ranges_[wanted.place];
+    const uint64_t block = wanted.item * kBlock;
+    const uint64_t begin = std::max(range.offset, block);
+    const uint64_t end = std::min(range.offset + range.bytes, block + kBlock);
+    std::memcpy(range.to + (begin - range.offset), data + (begin - block), end - begin);
+  }
+  std::byte* Destination(const io::WantedItem&) noexcept override { return nullptr; }
+
+ private:
+  const std::span<const io::WantedRange> ranges_;
 };
 
 // Calls read(wanted) for at most kPass items at a time; places count from 0 over all of them.
@@ -159,9 +185,40 @@ template void DiskTopology::ReadSlots(const int64_t*, std::span<const uint64_t>,
 template void DiskTopology::ReadSlots(const float*, std::span<const uint64_t>, float*) const;
 
 void DiskTopology::ReadRanges(std::span<io::WantedRange> ranges) const {
+  // The last block of the file may be shorter than the others: sweeps leave it out.
+  const uint64_t whole_blocks = file_.file().size() / kBlock * kBlock;
+  const auto is_swept = [&](const io::WantedRange& range) {
+    return range.bytes > 0 && range.bytes <= kSweptBytes &&
+           range.offset + range.bytes <= whole_blocks;
+  };
+  const auto others = std::partition(ranges.begin(), ranges.end(), is_swept);
+  auto swept = ranges.first(static_cast<size_t>(others - ranges.begin()));
+  if (swept.size() < kLeastSwept) swept = {};
+  ReadInSweeps(swept);
+  const auto alone = ranges.subspan(swept.size());
+  if (alone.empty()) return;
   counters_.calls.fetch_add(1, std::memory_order_relaxed);
-  counters_.items.fetch_add(ranges.size(), std::memory_order_relaxed);
-  io::ReadRanges(file_, ranges, counters_.io);
+  counters_.items.fetch_add(alone.size(), std::memory_order_relaxed);
+  io::ReadRanges(file_, alone, counters_.io);
+}
+
+void DiskTopology::ReadInSweeps(std::span<const io::WantedRange> ranges) const {
+  base::WorkVector<io::WantedItem> blocks;
+  RangeSink sink(ranges);
+  base::CheckedLoop loop;
+  const auto read = [&] {
+    Read({.base = 0, .stride = kBlock, .bytes = kBlock}, blocks, sink);
+    blocks.clear();
+  };
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    loop.Next();
+    const uint64_t last = (ranges[i].offset + ranges[i].bytes - 1) / kBlock;
+    for (uint64_t block = ranges[i].offset / kBlock; block <= last; ++block) {
+      blocks.push_back({block, i});
+    }
+    if (blocks.size() >= kPass) read();
+  }
+  if (!blocks.empty()) read();
 }
 
 }  // namespace graphzero::sample

@@ -61,7 +61,8 @@ class DiskTopology {
   template <class From, class To>
   void ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const;
 
-  // Copies ranges of the file to the caller's memory. Reorders `ranges`.
+  // Copies ranges of the file to the caller's memory; many short ones in sweeps, together with the
+  // reads of other calls. Reorders `ranges`.
   void ReadRanges(std::span<io::WantedRange> ranges) const;
 
   // The place in the file of something in its mapping.
@@ -90,6 +91,7 @@ class DiskTopology {
   const KeptStarts* Kept(const store::Adjacency& adjacency) const;
   void Read(const io::ItemLayout& layout, std::span<io::WantedItem> wanted,
             io::ItemSink& sink) const;
+  void ReadInSweeps(std::span<const io::WantedRange> ranges) const;
 
   io::RandomFile file_;
   std::optional<io::RandomFile> direct_;  // the same, around the page cache, where that is possible
