@@ -98,6 +98,7 @@ void BindDaemonSide(nb::module_& m) {
       // Keeps the GIL: the event loop calls this before each brief request.
       .def("has_warm", &shm::SessionMemory::HasWarm, "size"_a)
       .def("has_promised", &shm::SessionMemory::HasPromised, "size"_a, "more"_a)
+      .def("may_hold", &shm::SessionMemory::MayHold, "blocks"_a)
       .def("release", &shm::SessionMemory::Release, "block_ids"_a, Unlocked())
       .def("take_news", &shm::SessionMemory::TakeNews, Unlocked())
       .def("mapped", &shm::SessionMemory::Mapped, "region_id"_a, Unlocked())

@@ -81,6 +81,11 @@ class RowSink : public io::ItemSink {
 
 }  // namespace
 
+Column::Column(store::MatrixReader matrix, ColumnPath path)
+    : matrix_(std::move(matrix)),
+      path_(path),
+      draws_(io::DiskDraws::OfFile(matrix_.file()->fd().get())) {}
+
 std::shared_ptr<Column> Column::Open(store::MatrixReader matrix, ColumnPath path,
                                      std::shared_ptr<RowCache> cache, std::string reason) {
   std::shared_ptr<Column> column(new Column(std::move(matrix), path));
@@ -191,7 +196,7 @@ void Column::GatherByReading(const io::RandomFile& file, std::span<const int64_t
 // in the cache when that sweep has ended, if others wanted them, too.
 void Column::ReadMissing(const io::RandomFile& file, const io::ItemLayout& layout,
                          base::WorkVector<io::WantedItem>& missing, io::ItemSink& sink) {
-  const io::SweepFile from{.file = file, .direct = nullptr, .gap = merge_gap()};
+  const io::SweepFile from{.file = file, .direct = nullptr, .gap = merge_gap(), .draws = draws_};
   if (!cache_ || !cache_->Usable()) {
     sweeps_.ReadAll(from, layout, missing, sink, counters_.io);
     return;

@@ -94,7 +94,7 @@ class Column {
   uint32_t direct_align() const { return path_ == ColumnPath::kDirect ? file_->offset_align() : 0; }
 
  private:
-  Column(store::MatrixReader matrix, ColumnPath path) : matrix_(std::move(matrix)), path_(path) {}
+  Column(store::MatrixReader matrix, ColumnPath path);
   const io::RandomFile* FileFor(std::span<const int64_t> ids);
   const io::RandomFile* OpenWhenCold();
   // How rows leave the column: as values, or as they are stored.
@@ -130,6 +130,7 @@ class Column {
   std::shared_ptr<RowCache> cache_;
   uint64_t cache_column_ = 0;
   io::Sweeps sweeps_;
+  const io::DiskDraws* draws_;
   std::atomic<uint64_t> merge_gap_ = io::kDirectGap;
   std::optional<Warmth> warmth_;
   ColumnCounters counters_;

@@ -34,6 +34,10 @@ constexpr size_t kLooks = 64;
 constexpr size_t kFewTimes = 16;
 // Calls of one sweep. Bounds the memory of a read.
 constexpr size_t kMostCallers = 32;
+// Sweeps wait for draws where at least this gap is worth reading across: on disks with few reads a
+// second, whose time draws take, too.
+constexpr uint64_t kDearGap = 65536;
+constexpr std::chrono::seconds kLongestWait{15};
 // Time between two checks whether the waiting call was told to stop.
 constexpr std::chrono::milliseconds kLook{20};
 
@@ -50,7 +54,7 @@ class Sweeps::Job : public CallJob {
     for (const Caller* caller : sweeps.callers_) {
       longest_item = std::max<uint64_t>(longest_item, caller->layout.bytes);
     }
-    const bool dense = IsDense(from);
+    const bool dense = is_dense_ = IsDense(from);
     file_ = dense && from.direct != nullptr ? from.direct : &from.file;
     align_ = file_->offset_align();
     gap_ = file_->direct() ? from.gap : kCachedGap;
@@ -64,6 +68,8 @@ class Sweeps::Job : public CallJob {
     bounce_ = BounceMemory(depth_ * slot_bytes_);
     groups_.resize(depth_);
   }
+
+  bool is_dense() const { return is_dense_; }
 
   void Read(IoCounters& counters) { Run(*file_, depth_, counters); }
 
@@ -239,6 +245,7 @@ class Sweeps::Job : public CallJob {
   uint64_t most_;
   uint64_t slot_bytes_;
   uint32_t depth_;
+  bool is_dense_;
   bool is_lone_;  // the depth is that of the leader's few reads
   std::byte* bounce_;
   std::vector<Group> groups_;
@@ -288,7 +295,9 @@ void Sweeps::ReadAlone(const SweepFile& from, const ItemLayout& layout,
   Sweeps own;
   std::unique_lock lock(own.mutex_);
   Caller caller{.layout = layout, .wanted = wanted, .sink = sink};
-  own.Ride(caller, from, counters, lock);
+  SweepFile at_once = from;
+  at_once.draws = nullptr;
+  own.Ride(caller, at_once, counters, lock);
 }
 
 void Sweeps::ReadAll(const SweepFile& from, const ItemLayout& layout, std::span<WantedItem> wanted,
@@ -353,6 +362,14 @@ void Sweeps::Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
   std::optional<Job> job;
   job.emplace(*this, caller, from);
   led_ = true;
+  if (position_ == 0) {
+    dense_ = job->is_dense();
+    if (dense_ && from.draws != nullptr && from.gap >= kDearGap) {
+      WaitForDraws(*from.draws, lock);
+      job.emplace(*this, caller, from);  // for all who have come meanwhile
+    }
+    began_ = std::chrono::steady_clock::now();
+  }
   lock.unlock();
   try {
     job->Read(counters);
@@ -375,12 +392,29 @@ void Sweeps::Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
   changed_.notify_all();
 }
 
+void Sweeps::WaitForDraws(const DiskDraws& draws, std::unique_lock<std::mutex>& lock) {
+  const auto until = std::chrono::steady_clock::now() +
+                     std::min<std::chrono::steady_clock::duration>(last_dense_, kLongestWait);
+  try {
+    while (draws.any() && std::chrono::steady_clock::now() < until) {
+      changed_.wait_for(lock, kLook);
+      base::CheckStopped();
+    }
+  } catch (...) {
+    led_ = false;
+    changed_.notify_all();
+    throw;
+  }
+}
+
 // A caller that was stopped waits here for reads under way, which write to its memory.
 void Sweeps::Leave(Caller& caller, std::unique_lock<std::mutex>& lock) {
   caller.next = caller.wanted.size();
   while (caller.under_way > 0) changed_.wait_for(lock, kLook);
   std::erase(callers_, &caller);
   if (!callers_.empty()) return;
+  if (dense_) last_dense_ = std::chrono::steady_clock::now() - began_;
+  dense_ = false;
   position_ = 0;
   ++sweep_;
   changed_.notify_all();

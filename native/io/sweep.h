@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "base/fork.h"
+#include "io/disk_draws.h"
 #include "io/io_counters.h"
 #include "io/random_file.h"
 
@@ -75,6 +77,10 @@ struct SweepFile {
   const RandomFile* direct;
   // Items with a gap of up to this many bytes between them share a read around the page cache.
   uint64_t gap;
+  // Where reads are dear, a sweep that would read most of the file begins when these are done:
+  // their calls will want items of this file, too. It waits no longer than a sweep takes. May be
+  // null.
+  const DiskDraws* draws = nullptr;
 };
 
 // The sweeps of one file. Thread-safe. In a forked child every call reads by itself: another thread
@@ -129,6 +135,8 @@ class Sweeps {
             std::unique_lock<std::mutex>& lock);
   void Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
             std::unique_lock<std::mutex>& lock);
+  // Waits for draws from the same disk before a sweep begins.
+  void WaitForDraws(const DiskDraws& draws, std::unique_lock<std::mutex>& lock);
   void Leave(Caller& caller, std::unique_lock<std::mutex>& lock);
   // False if the sweep goes on with a call that wants many times as many items as are `wanted`.
   bool WaitForEnd(uint64_t sweep, size_t wanted, std::unique_lock<std::mutex>& lock);
@@ -140,6 +148,10 @@ class Sweeps {
   bool led_ = false;
   uint64_t position_ = 0;  // what begins before it has been passed
   uint64_t sweep_ = 0;     // number of the current sweep, which ends when no caller is left
+  // When the current sweep began to read, and how long the last one took that read most of a file.
+  std::chrono::steady_clock::time_point began_;
+  std::chrono::steady_clock::duration last_dense_ = std::chrono::seconds(1);
+  bool dense_ = false;  // the current sweep is one
 };
 
 }  // namespace graphzero::io

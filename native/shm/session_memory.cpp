@@ -320,18 +320,31 @@ bool SessionMemory::HasWarm(uint64_t bytes) const {
   });
 }
 
+uint64_t SessionMemory::RoomFor(uint64_t block) {
+  return block < kSmallestRegion / 4 ? block : RegionSize(block);
+}
+
+uint64_t SessionMemory::HeldRoom() const {
+  uint64_t room = 0;
+  for (const auto& [id, held] : blocks_) room += RoomFor(held.size);
+  return room;
+}
+
 bool SessionMemory::HasPromised(uint64_t bytes, uint64_t more) const {
-  // A large block may need a region of its own; small ones share regions.
-  const auto room = [](uint64_t block) {
-    return block < kSmallestRegion / 4 ? block : RegionSize(block);
-  };
   const std::lock_guard lock(budget_->mutex_);
   const auto account = budget_->accounts_.find(number_);
   if (!open_ || account == budget_->accounts_.end()) return false;
   const uint64_t size = BlockSize(bytes);
-  uint64_t needed = room(size) + more * RegionSize(std::max(size, recent_.largest()));
-  for (const auto& [id, held] : blocks_) needed += room(held.size);
-  return needed <= account->second.promise;
+  const uint64_t needed = RoomFor(size) + more * RegionSize(std::max(size, recent_.largest()));
+  return HeldRoom() + needed <= account->second.promise;
+}
+
+bool SessionMemory::MayHold(uint64_t blocks) const {
+  const std::lock_guard lock(budget_->mutex_);
+  const auto account = budget_->accounts_.find(number_);
+  if (!open_ || account == budget_->accounts_.end()) return false;
+  const uint64_t share = account->second.promise + budget_->Lendable(account->second);
+  return HeldRoom() + blocks * RoomFor(recent_.largest()) <= share;
 }
 
 void SessionMemory::Release(const std::vector<uint64_t>& block_ids) {

@@ -99,6 +99,10 @@ class SessionMemory {
   // `more` blocks of the size of its largest recent one.
   bool HasPromised(uint64_t bytes, uint64_t more) const;
 
+  // Whether the session's share, as other sessions leave it now, has room for `blocks` of the size
+  // of its largest recent one, beside those that it holds. True as long as it had none.
+  bool MayHold(uint64_t blocks) const;
+
   // Frees blocks; unknown ids are ignored, so releasing twice is harmless.
   void Release(const std::vector<uint64_t>& block_ids);
 
@@ -156,6 +160,10 @@ class SessionMemory {
   std::unique_ptr<Block> NewBlock(uint64_t region_id, const Pool& pool, uint64_t offset,
                                   uint64_t size);
   uint64_t WarmBytes() const;
+  // The bytes of regions that a block takes, at most: a large block may need a region of its own,
+  // small ones share regions.
+  static uint64_t RoomFor(uint64_t block);
+  uint64_t HeldRoom() const;  // of all blocks
   void AppendIdle(std::vector<IdleRange>* ranges) const;
 
   // These must be called without the mutex.

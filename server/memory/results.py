@@ -35,8 +35,8 @@ class ResultBlock(Protocol):
 
 
 class ResultMemory(ABC):
-    """try_allocate(), has_warm() and has_room_for() may be called on any thread, all else on the
-    event loop's."""
+    """try_allocate(), has_warm(), has_room_for() and may_hold() may be called on any thread, all
+    else on the event loop's."""
 
     def __init__(self, number: int, gate: MemoryGate) -> None:
         """`number` identifies the session in the budget that `gate` watches."""
@@ -57,6 +57,11 @@ class ResultMemory(ABC):
     def has_room_for(self, size: int, more: int) -> bool:
         """Whether the session can have `size` bytes, and `more` blocks like its largest, whatever
         other sessions take, before its client releases any."""
+        return True
+
+    def may_hold(self, results: int) -> bool:
+        """Whether there is room for so many `results` like the session's largest, beside those that
+        it holds, if other sessions take no more."""
         return True
 
     @abstractmethod
@@ -125,6 +130,9 @@ class SharedMemory(ResultMemory):
 
     def has_room_for(self, size: int, more: int) -> bool:
         return self._memory.has_promised(size, more)
+
+    def may_hold(self, results: int) -> bool:
+        return self._memory.may_hold(results)
 
     def give_back(self, block: ResultBlock) -> None:
         self._memory.release([block.id])

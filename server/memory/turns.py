@@ -3,6 +3,12 @@
 Requests get memory in the order in which they came: a trainer waits for the oldest, and would wait
 for ever if younger ones took the last blocks. A request that has drawn sooner than an older one may
 go first only if the session has room for both.
+
+Requests that read from a disk do not even draw before there is room for their results and those of
+older ones. Where reads are dear, they also wait until no older request of a like size fills its
+result. Requests that begin together read together, first the graph and then the rows
+(native/io/sweep.h). One that began in between would read alone, and so would all that later follow
+it into the memory that it gave back.
 """
 
 from __future__ import annotations
@@ -37,6 +43,8 @@ class MemoryTurns:
         # Numbers of requests that are at work and have no memory yet. Workers read and change it,
         # one operation at a time.
         self._without: set[int] = set()
+        # Requests that have memory and no answer yet, with how many ids they ask for.
+        self._filling: dict[int, int] = {}
         # Requests that found no memory.
         self._waiting: dict[int, Waiter] = {}
         # Requests that leave the memory to older ones.
@@ -59,14 +67,20 @@ class MemoryTurns:
 
     def begin(self, request: Waiter) -> None:
         """The request will need memory."""
+        self._filling.pop(request.number, None)
         self._without.add(request.number)
 
     def older_than(self, number: int) -> int:
         """How many older requests have no memory yet. For any thread."""
         return sum(older < number for older in tuple(self._without))
 
-    def has_memory(self, number: int) -> bool:
+    def most_filling(self) -> int:
+        """The most ids that a request asks for which fills its memory. For any thread."""
+        return max(tuple(self._filling.values()), default=0)
+
+    def has_memory(self, number: int, ids: int = 0) -> bool:
         """The request has its memory. Returns whether call_next() is due. For any thread."""
+        self._filling[number] = ids
         self._without.discard(number)
         return bool(self._held_back) or number in self._waiting
 
@@ -80,10 +94,17 @@ class MemoryTurns:
             request.submit(first=True)
 
     def call_held_back(self) -> None:
-        """The oldest of the requests that were held back tries again: memory was released, or an
-        older one needs none any more."""
+        """The oldest of the requests that were held back tries again: an older one has its memory,
+        or needs none any more."""
         if self._held_back:
             self._held_back.pop(min(self._held_back)).submit(first=True)
+
+    def call_all_held_back(self) -> None:
+        """All requests that were held back try again, since memory was released, maybe for many:
+        those for which there is room begin together."""
+        held_back, self._held_back = self._held_back, {}
+        for number in sorted(held_back, reverse=True):  # each goes before the one that was first
+            held_back[number].submit(first=True)
 
     def call_next(self, number: int) -> None:
         """The request has its memory: the next ones try to get theirs."""
@@ -104,12 +125,17 @@ class MemoryTurns:
     def leave(self, request: Waiter) -> None:
         """The request is answered. If it was waiting, the next one has its turn."""
         self._without.discard(request.number)
+        filled = self._filling.pop(request.number, None) is not None
         self._held_back.pop(request.number, None)
         self._stop_waiting(request.number)
-        self.call_held_back()
+        if filled and not self._filling:
+            self.call_all_held_back()
+        else:
+            self.call_held_back()
 
     def clear(self) -> None:
         self._without.clear()
+        self._filling.clear()
         self._waiting.clear()
         self._held_back.clear()
 

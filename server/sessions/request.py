@@ -49,6 +49,10 @@ _TEXT_BYTES = 64
 _MAX_BODY_BYTES = 64 << 10
 # Longest time for a request, however long its client wants to wait.
 _MAX_TIMEOUT_S = 3600.0
+# Where reads across this many bytes are worth it, a disk gives few of them a second.
+_DEAR_GAP = 64 << 10
+# A request is small beside one that asks for this many times as many ids.
+_FEW_TIMES = 16
 # Most characters of an error message, which may quote what the client sent.
 _MAX_ERROR_TEXT = 2000
 # By kind: the field with the first ids of a request, and the field that says whether more follow.
@@ -262,10 +266,13 @@ class Request:
     def _make_result(self) -> tuple[Any, ...]:
         if self.answered:
             return (self._leave_worker,)
-        # An older request waits for memory: this one has its turn when the older is answered.
-        if self.number > self._resources.turns.oldest:
-            return (self._no_memory, False)
         turns = self._resources.turns
+        if self._draws_from_disk():
+            if not self._may_draw(turns.older_than(self.number)):
+                return (self._wait_to_draw,)
+        # An older request waits for memory: this one has its turn when the older is answered.
+        elif self.number > turns.oldest:
+            return (self._no_memory, False)
         size = self._maker.draw()
         older = turns.older_than(self.number)
         if older and not self._resources.memory.has_room_for(size, older):
@@ -273,7 +280,7 @@ class Request:
         block = self._maker.allocate(size)
         if block is None:
             return (self._no_memory, True)
-        if turns.has_memory(self.number):
+        if turns.has_memory(self.number, len(self._ids) // 8):
             self._tell(turns.call_next, self.number)
         try:
             self._maker.fill(block, self._tell)
@@ -282,6 +289,21 @@ class Request:
             self._tell(self._give_back, block)
             raise
         return (self._filled, block, answer)
+
+    def _draws_from_disk(self) -> bool:
+        return self._maker.drawn is None and not self._resources.dataset.residency.possible
+
+    def _may_draw(self, older: int) -> bool:
+        """Whether there is room for the result beside those of `older` requests, and no time at
+        which it would read alone what others read together."""
+        if older and not self._resources.memory.may_hold(older + 1):
+            return False
+        graph = self._resources.dataset.graph.disk
+        if graph is None or graph.merge_gap < _DEAR_GAP:
+            return True
+        # A request for little does not wait for those that ask for much.
+        most = self._resources.turns.most_filling()
+        return not most or len(self._ids) // 8 * _FEW_TIMES < most
 
     def _answer(self) -> pb.SessionResponse:
         """Describes the result. Done on the worker, as a graph may have thousands of relations."""
@@ -348,6 +370,18 @@ class Request:
         if self._stops_for_memory():
             self._resources.turns.wait(self, asked=asked)
             self._let_others_draw()
+
+    def _wait_to_draw(self) -> None:
+        """There is no room for this result beside those of older requests."""
+        if not self._stops_for_memory():
+            return
+        self._let_others_draw()
+        turns = self._resources.turns
+        older = turns.older_than(self.number)
+        if self._may_draw(older):  # memory was released meanwhile
+            self.submit(first=True)
+        else:
+            turns.hold_back(self, older)
 
     def _hold_back(self, older: int) -> None:
         """The session has no room for this result and those of `older` requests."""

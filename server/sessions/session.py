@@ -83,7 +83,7 @@ class TrainerSession:
                 f"{_MAX_RELEASES}"
             )
         self._resources.memory.release(block_ids)
-        self._resources.turns.call_held_back()
+        self._resources.turns.call_all_held_back()
 
     def _begin(self, message: pb.SessionRequest, kind: str) -> None:
         if self._draining:

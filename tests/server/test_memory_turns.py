@@ -212,6 +212,15 @@ def test_released_memory_calls_those_that_were_held_back() -> None:
     assert tried == [1]
 
 
+def test_released_memory_calls_all_that_were_held_back() -> None:
+    turns, requests, tried = make_turns(4)
+    for request in requests[1:]:
+        turns.hold_back(request, request.number)
+    turns.call_all_held_back()
+    assert sorted(tried) == [1, 2, 3]
+    assert turns.nobody_waits
+
+
 def test_small_results_that_a_trainer_holds_take_little_of_its_promise() -> None:
     budget = _engine.MemoryBudget(256 << 20, "gz-test-promise")
     session = budget.open_session(4)
@@ -224,6 +233,77 @@ def test_small_results_that_a_trainer_holds_take_little_of_its_promise() -> None
     assert session.has_promised(20 << 20, 3)
     session.close()
     assert not session.has_promised(1, 0)
+
+
+def test_a_session_may_hold_what_its_share_has_room_for() -> None:
+    budget = _engine.MemoryBudget(256 << 20, "gz-test-share")
+    session = budget.open_session(2)
+    assert session.may_hold(1000)  # nothing is known of its results
+    large = session.try_allocate(20 << 20)
+    # Regions of 24 MiB: two are promised, and half of what nobody was promised is lent.
+    assert session.may_hold(5)
+    assert not session.may_hold(6)
+    other = budget.open_session(2)
+    block = other.try_allocate(20 << 20)
+    assert not session.may_hold(5)
+    session.release([large.id])
+    assert session.may_hold(3)
+    assert not session.may_hold(4)
+    other.release([block.id])
+    session.close()
+    assert not session.may_hold(1)
+
+
+# Counts draws, and notes the most that were made and not yet filled at the same time.
+COUNTED = """
+import threading
+from graphzero.transport.grpc_setup import import_grpc
+import_grpc()
+from graphzero.server.sessions.result_maker import ResultMaker
+
+draw, fill = ResultMaker._draw, ResultMaker._fill
+lock = threading.Lock()
+unfilled, most = 0, 0
+
+def counted_draw(self):
+    global unfilled, most
+    with lock:
+        unfilled += 1
+        most = max(most, unfilled)
+        with open(MOST_FILE, "w") as file:
+            file.write(str(most))
+    return draw(self)
+
+def counted_fill(self, *args):
+    global unfilled
+    with lock:
+        unfilled -= 1
+    return fill(self, *args)
+
+ResultMaker._draw, ResultMaker._fill = counted_draw, counted_fill
+"""
+
+
+def test_requests_that_read_from_disk_draw_when_there_is_room_for_their_results(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A batch has 5.8 MiB, and the session's share is at most 27 MiB."""
+    nodes = 45_000
+    rng = np.random.default_rng(1)
+    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
+    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 512), np.float32))
+    most = tmp_path / "most"
+    setup = COUNTED.replace("MOST_FILE", repr(str(most)))
+    daemon = start_daemon(
+        tmp_path, "--shm-limit", "36M", "--threads", "4", "--feature-io", "direct", setup=setup
+    )
+    with gz.connect(daemon.address) as client:
+        # Before the first result nothing is known about its size.
+        client.sample(np.arange(3000), [0])
+        loader = client.loader(np.arange(nodes), [0], 3000, prefetch=12)
+        seeds = [batch.n_id.tolist() for _ in range(3) for batch in loader]
+    assert seeds == 3 * np.arange(nodes).reshape(-1, 3000).tolist()
+    assert 1 <= int(most.read_text()) <= 5
 
 
 def test_an_answered_request_holds_nobody_back() -> None:

@@ -568,6 +568,7 @@ void SampleRequest::AssumeSymmetric(const store::TopologyReader& graph) {
 
 NeighbourSample SampleNeighbours(const store::TopologyReader& graph, const SampleRequest& request) {
   std::vector<DrawnRelation> relations = CheckedRelations(graph, request);
+  const io::DiskDraws::Scope drawing(request.disk == nullptr ? nullptr : request.disk->draws());
   return ReadRows(*graph.file(), request.disk.get(),
                   [&] { return NeighbourSampler(graph, request, relations).Run(); });
 }

@@ -100,7 +100,7 @@ std::shared_ptr<const DiskTopology> DiskTopology::Open(const store::TopologyRead
 }
 
 DiskTopology::DiskTopology(const store::TopologyReader& graph, io::RandomFile file)
-    : file_(std::move(file)) {
+    : file_(std::move(file)), draws_(io::DiskDraws::OfFile(graph.file()->fd().get())) {
   try {
     std::string why;
     direct_ = io::RandomFile::OpenDirect(graph.file(), &why);

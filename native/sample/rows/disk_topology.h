@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 
+#include "io/disk_draws.h"
 #include "io/disk_rates.h"
 #include "io/io_counters.h"
 #include "io/random_file.h"
@@ -65,6 +66,9 @@ class DiskTopology {
   // reads of other calls. Reorders `ranges`.
   void ReadRanges(std::span<io::WantedRange> ranges) const;
 
+  // Samples that are being drawn from the disk of the file.
+  io::DiskDraws* draws() const { return draws_; }
+
   // The place in the file of something in its mapping.
   uint64_t OffsetOf(const void* in_mapping) const {
     return static_cast<uint64_t>(static_cast<const std::byte*>(in_mapping) -
@@ -98,6 +102,7 @@ class DiskTopology {
   mutable io::Sweeps sweeps_;
   mutable std::atomic<uint64_t> merge_gap_ = io::kDirectGap;
   std::deque<KeptStarts> starts_;  // one for each stored adjacency, by the address of its indptr
+  io::DiskDraws* const draws_;
   mutable DiskCounters counters_;
 };
 
