@@ -158,6 +158,16 @@ def test_times_that_the_data_has(client: gz.Client, graph: gz.Graph, data: Typed
     assert both.seed_time.tolist() == wanted.tolist()
 
 
+def test_one_array_of_times_is_in_the_order_in_which_the_types_were_given(
+    client: gz.Client, graph: gz.Graph
+) -> None:
+    seeds = {"movie": [3, 90], "user": [7, 11, 12]}
+    batch = client.sample(seeds, FANOUT, time=[-9, -8, 1, 2, 3], seed=1)
+    assert batch.seed_time.tolist() == [1, 2, 3, -9, -8]
+    by_type = {"user": [1, 2, 3], "movie": [-9, -8]}
+    same_typed_sample(batch, graph.sample(seeds, FANOUT, time=by_type, seed=1))
+
+
 def latest(batch: Any, data: TypedData) -> None:
     """Nothing in a batch is later than the seed that it was found from."""
     times = batch.seed_time.numpy()

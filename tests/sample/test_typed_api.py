@@ -116,6 +116,17 @@ def test_time_bounds_what_a_seed_sees(graph: gz.Graph) -> None:
         users(np.array(["1970-01-11T12", "1970-01-21T00"], "datetime64[h]"))
 
 
+def test_one_array_of_times_is_in_the_order_in_which_the_types_were_given(graph: gz.Graph) -> None:
+    # The schema has users first. Movie 0 was rated at 10 and 50, the second time by user 2.
+    options: dict[str, Any] = {"fanout": {FOLLOWS: [0]}, "default_fanout": [-1]}
+    movie_first = graph.sample({"movie": [0], "user": [2]}, time=[4, 100], **options)
+    user_first = graph.sample({"user": [2], "movie": [0]}, time=[100, 4], **options)
+    for sample in (movie_first, user_first):
+        assert sample.seed_time.tolist() == [100, 4]
+        assert sample["user"].n_id.tolist() == [2]
+        assert sample["movie"].n_id.tolist() == [0, 0]
+
+
 def test_neighbours_that_do_not_exist_yet_are_not_found(graph: gz.Graph) -> None:
     # User 1 rated movie 3 at 30, before it came out at 35: its slot has time 35.
     for time, movies in ((30, [1]), (34, [1]), (35, [1, 3])):

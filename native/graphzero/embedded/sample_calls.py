@@ -29,6 +29,7 @@ from graphzero.embedded.typed_arguments import (
     Times,
     TypedIds,
     fanout_of_relations,
+    given_order,
     seed_times,
     seeds_of_types,
     time_window,
@@ -132,10 +133,11 @@ class SamplingMixin:
         {(source, name, target): list}, with default_fanout for the others.
 
         time: the time of each seed (integers on the graph's scale, or dates), or one for all seeds;
-        "own" for the time that each seed has in the graph. The seed's tree contains nothing later,
-        and disjoint is implied. time_strict also leaves out edges and nodes of exactly that time;
-        time_window leaves out those that are older than the seed's time minus the window;
-        temporal_strategy "last" takes the latest edges instead of random ones.
+        "own" for the time that each seed has in the graph. For seeds of several types {type:
+        times}, or one array in the order in which `seeds` has them. The seed's tree contains
+        nothing later, and disjoint is implied. time_strict also leaves out edges and nodes of
+        exactly that time; time_window leaves out those that are older than the seed's time minus
+        the window; temporal_strategy "last" takes the latest edges instead of random ones.
 
         direction "in" follows edges from target to source, as graph networks aggregate, and is the
         default; edge_index is (source, target) either way. Raises ValueError if the file does not
@@ -170,7 +172,15 @@ class SamplingMixin:
             subgraph=subgraph,
             exclude=_excluded(schema, exclude),
             labor=labor_of(sampler),
-            temporal=_temporal(schema, time, by_type, time_strict, time_window, temporal_strategy),
+            temporal=_temporal(
+                schema,
+                time,
+                by_type,
+                given_order(schema, seeds),
+                time_strict,
+                time_window,
+                temporal_strategy,
+            ),
         )
         if schema.typed:
             return place_typed(drawn, schema, resolved, threads)
@@ -229,11 +239,12 @@ def _temporal(
     schema: Schema,
     time: Times,
     seeds: TypedIds,
+    order: list[int],
     strict: bool,
     window: Any,
     strategy: TemporalStrategy,
 ) -> Temporal | None:
-    found = seed_times(schema, time, seeds)
+    found = seed_times(schema, time, seeds, order)
     if found is not None and found.columns:
         raise InputError(
             f'time is {found.columns[0]!r}, expected times or "own": a graph has no columns; '
