@@ -228,10 +228,12 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
             self.exclude_seed_edges,
             is_temporal=inputs.time is not None,
         )
+        edge_ids = getattr(inputs, "edge_ids", None)  # of LinksOfSampler
         request = plan.request(
             inputs.row.numpy(),
             inputs.col.numpy(),
             None if inputs.time is None else inputs.time.numpy(),
+            None if edge_ids is None else edge_ids.numpy(),
             exclude=self.exclude_seed_edges,
             disjoint=self.disjoint,
         )

@@ -61,6 +61,51 @@ def test_links_do_not_see_their_own_edge(
 
 
 @LEVELS
+@pytest.mark.parametrize("exclude", [None, "own"])
+@pytest.mark.parametrize("way", ["daemon's", "PyG's"])
+def test_links_that_come_after_their_edges_do_not_see_them(
+    film_clients: dict[str, gz.Client],
+    timed_films: dict[str, HeteroData],
+    level: str,
+    exclude: Any,
+    way: str,
+) -> None:
+    """At time 100 every edge is history. A loader over all edges knows which one each link is, and
+    leaves that one out; parallel edges stay, but not in the inverse, which has other ids."""
+    edge_index = timed_films[level][RATES].edge_index
+    count = edge_index.shape[1]
+    loader = LinkNeighborLoader(
+        film_clients[level],
+        [-1],
+        RATES,
+        edge_label_time=torch.full((count,), 100),
+        time_attr="time",
+        exclude_seed_edges=exclude,
+        transform_sampler_output=None if way == "daemon's" else lambda out: out,
+        batch_size=count,
+    )
+    (batch,) = loader
+    for triple, end in ((RATES, 1), (REV_RATES, 0)):
+        for link, found in enumerate(edges_of_trees(batch, triple, count)):
+            same = edge_index == edge_index[:, link : link + 1]
+            answer = same.all(0) if triple == REV_RATES else torch.arange(count) == link
+            assert found == set((same[end] & ~answer).nonzero().view(-1).tolist())
+
+
+def test_all_edges_at_their_own_times_leave_out_what_is_not_history(
+    film_clients: dict[str, gz.Client], timed_films: dict[str, HeteroData]
+) -> None:
+    whole = timed_films["edge"][RATES]
+    options: dict[str, Any] = {"edge_label_time": whole.time, "time_attr": "time"}
+    every, given = (
+        next(iter(LinkNeighborLoader(film_clients["edge"], [-1], links, batch_size=400, **options)))
+        for links in (RATES, (RATES, whole.edge_index))
+    )
+    for triple in (RATES, REV_RATES):
+        assert torch.equal(every[triple].e_id, given[triple].e_id)
+
+
+@LEVELS
 @pytest.mark.parametrize("mode", ["binary", "triplet"])
 @pytest.mark.parametrize("triple", [RATES, REV_RATES, FOLLOWS])
 def test_negatives_exist_at_the_time_of_their_link(

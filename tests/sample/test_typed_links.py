@@ -215,12 +215,36 @@ def test_history_between_the_ends_of_a_link_stays(ratings: gz.Graph) -> None:
     assert nothing["knows"].num_edges == 0
 
 
-def test_a_link_after_its_edge_can_name_it(ratings: gz.Graph) -> None:
+@pytest.mark.parametrize("exclude", [None, "own"])
+def test_a_link_after_its_edge_can_name_it(ratings: gz.Graph, exclude: Any) -> None:
     sample = ratings.sample_links(
-        [0], [1], [-1, -1], relation="rates", time=[12], link_edge_ids=[1]
+        [0],
+        [1],
+        [-1, -1],
+        relation="rates",
+        time=[12],
+        link_edge_ids=[1],
+        exclude_seed_edges=exclude,
     )
     assert edges_between(sample, "rates", (0, 1)) == [0, 2]
     assert edges_between(sample, "rev_rates", (1, 0)) == [0, 2]
+
+
+def test_edges_of_an_inverse_cannot_be_told_by_the_ids_of_links(tmp_path: Path) -> None:
+    graph = TypedGraph(
+        [("user", 2, None), ("item", 2, None)],
+        [
+            TypedEdges(0, "rates", 1, src=[0, 0, 0], dst=[1, 1, 0], times=[5, 10, 5]),
+            TypedEdges(1, "rated", 0, src=[0, 1, 1], dst=[0, 0, 0], times=[5, 10, 5]),
+        ],
+        inverses=[(0, 1)],
+    )
+    opened = gz.Graph(graph.write(tmp_path / "g.gl"))
+    options: dict[str, Any] = {"relation": "rates", "time": [12], "link_edge_ids": [1]}
+    sample = opened.sample_links([0], [1], [-1], **options)
+    assert edges_between(sample, "rates", (0, 1)) == [0]
+    assert edges_between(sample, "rated", (1, 0)) == []
+    assert edges_between(sample, "rated", (0, 0)) == [0]
 
 
 def test_own_edges_are_left_out_of_their_own_trees_only(ratings: gz.Graph) -> None:
@@ -300,6 +324,14 @@ def test_typed_links_without_times_leave_their_edges_out_on_request(ratings: gz.
         (
             lambda g: g.sample_links([0], [1], [1], relation="rates", exclude_seed_edges="own"),
             "expected times of the links",
+        ),
+        (
+            lambda g: g.sample_links([0], [1], [1], relation="rates", time=5, link_edge_ids=[6]),
+            r"link_edge_ids\[0\] is 6, expected 0 to 5: ids of edges of \('user', 'rates'",
+        ),
+        (
+            lambda g: g.sample_links([0], [1], [1], relation="rates", time=5, link_edge_ids=[-1]),
+            r"link_edge_ids\[0\] is -1, expected 0 to 5",
         ),
         (
             lambda g: g.sample_links([0], [1], [1], relation="rates", time=5, link_edge_ids=[1, 2]),
