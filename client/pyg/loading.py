@@ -251,7 +251,7 @@ class BatchLoader(DataLoader[int]):
         if self.transform_sampler_output is not None:
             out = self.transform_sampler_output(out)
         stores = stores_of_output(out, self.neighbor_sampler.edge_permutation, self._parts)
-        changes = self.data.changes
+        changes = self._data_changes()
         for key, names in self._asked_columns(changes).items():
             part, fields = self._parts[key], stores[key]
             for name in names:
@@ -321,6 +321,14 @@ class BatchLoader(DataLoader[int]):
                 "(worker_init_fn, multiprocessing_context, transform_sampler_output, "
                 "filter_per_worker=True with transform, another sampler, an own filter_fn)"
             )
+
+    def _data_changes(self) -> DataChanges:
+        """How self.data differs from the dataset by now. Raises NotImplementedError for changes
+        that the daemon does not know of, and that it would have to draw by."""
+        sampler = self.neighbor_sampler
+        if isinstance(sampler, GraphZeroSampler):
+            self.data.require_drawn_by(sampler.time_attr, sampler.weight_attr)
+        return self.data.changes
 
     def _asked_columns(self, changes: DataChanges) -> dict[Key, list[str]]:
         hidden = {key: found.hidden for key, found in changes.by_key.items()}

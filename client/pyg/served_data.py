@@ -88,6 +88,15 @@ class _Served:
         portable: PortableClient = self.__dict__["_portable_client"]
         return portable
 
+    def require_drawn_by(self, time_attr: str | None, weight_attr: str | None) -> None:
+        """Raises NotImplementedError if a script has changed a field that one of these arguments
+        of a loader names: batches are drawn by the times and weights of the dataset."""
+        stores: list[BaseStorage] = self.stores  # type: ignore[attr-defined]
+        for argument, name in (("time_attr", time_attr), ("weight_attr", weight_attr)):
+            for fields in (store._mapping for store in stores):
+                if name is not None and isinstance(fields, ServedFields):
+                    fields.require_dataset_s(name, argument)
+
     @property
     def is_cuda(self) -> bool:
         """Whether a field that was read or added is on a GPU: looking at others would read them."""
@@ -108,7 +117,8 @@ class ServedData(_Served, Data):  # type: ignore[misc]
     be visible here. Fields can be added, replaced and deleted: the dataset stays as it is, and
     batches of a loader over this object follow, as those of PyG's loaders do. Edges are the
     exception: batches are drawn from those of the dataset, so a loader raises NotImplementedError
-    where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them.
+    where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them. The
+    same holds for fields that the arguments time_attr and weight_attr of a loader name.
     """
 
     def __init__(self, data: ClientOrPlace) -> None:

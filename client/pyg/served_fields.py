@@ -94,6 +94,8 @@ class ServedFields(MutableMapping[str, Any]):
         self._edges_shown: torch.Tensor | None = None
         # An edge_index of the user that was found to have the dataset's edges, with its version.
         self._same_edges: tuple[torch.Tensor, int] | None = None
+        # The same for fields of the user that the daemon draws by, by name.
+        self._same_fields: dict[str, tuple[torch.Tensor, int]] = {}
 
     @property
     def num_edges(self) -> int:
@@ -178,6 +180,29 @@ class ServedFields(MutableMapping[str, Any]):
             "these with graphzero.import_pyg(data, DIRECTORY), and give that to the loader"
         )
 
+    def require_dataset_s(self, name: str, argument: str) -> None:
+        """Raises NotImplementedError if a script has added or changed the field `name`, which the
+        argument of that name tells a loader to draw by. The daemon would still draw by the times
+        and weights of the dataset: a time that the script has moved would not be heeded."""
+        if name not in self._values or not self._is_users(name):
+            return
+        value = self._values[name]
+        if name in self._roles and torch.is_tensor(value):
+            same, version = self._same_fields.get(name, (None, 0))
+            if same is value and version == value._version:
+                return
+            if torch.equal(value.cpu(), self._read(name)):  # from clone() or to(), for instance
+                self._same_fields[name] = value, value._version
+                return
+        dataset = self.portable_client.info.dataset
+        what = "was changed" if name in self._roles else "was added"
+        option = "time" if argument == "time_attr" else argument
+        raise NotImplementedError(
+            f"{argument} is {name!r}, but {key_text(self.part.key)}.{name} {what}, and batches are "
+            f"drawn by what the dataset {dataset.name!r} has; make a dataset of this with "
+            f"graphzero.import_pyg(data, DIRECTORY, {option}={name!r}), and give that to the loader"
+        )
+
     def _edges_to_find(self) -> EveryEdge | None:
         """All edges, or None if the edge with id i is the i-th. That is not so if both directions
         of an edge share an id, or if repeated edges were dropped."""
@@ -220,7 +245,7 @@ class ServedFields(MutableMapping[str, Any]):
     def __copy__(self) -> ServedFields:
         copy = ServedFields.__new__(ServedFields)
         copy.__dict__.update(self.__dict__)
-        for name in ("_values", "_versions", "_original"):
+        for name in ("_values", "_versions", "_original", "_same_fields"):
             copy.__dict__[name] = self.__dict__[name].copy()
         return copy
 
@@ -231,7 +256,7 @@ class ServedFields(MutableMapping[str, Any]):
         original = self._original - users.keys()
         state = {"_values": values, "_versions": {}, "_original": original}
         unread = dict.fromkeys(("_edges", "_edges_shown", "_same_edges"))
-        return {**self.__dict__, **state, **unread}
+        return {**self.__dict__, **state, **unread, "_same_fields": {}}
 
     def _read(self, name: str) -> torch.Tensor:
         if name == EDGE_INDEX:
