@@ -140,6 +140,20 @@ def test_flat_graphs_have_times_too(tmp_path: Path, start_daemon: Callable[..., 
             NeighborLoader(client, [1], input_time=times, time_attr="then")
 
 
+def test_times_are_found_where_the_first_nodes_have_no_edges(
+    tmp_path: Path, daemon_of: Callable[[Path], Any]
+) -> None:
+    """The last two of many nodes have all edges, so that no look at some nodes would find any."""
+    ends, time = torch.tensor([[5002, 5001], [5001, 5002]]), torch.tensor([3, 4])
+    data = Data(edge_index=ends, when=time, other=time + 1, num_nodes=5003)
+    gz.import_pyg(data, tmp_path / "calls", time="when")
+    with gz.connect(daemon_of(tmp_path / "calls").address) as client:
+        loader = NeighborLoader(client, [-1], [5002], 4, time_attr="when", batch_size=1)
+        assert next(iter(loader)).e_id.tolist() == [1]
+        with pytest.raises(ValueError, match="time_attr is 'other', expected"):
+            NeighborLoader(client, [-1], [5002], 4, time_attr="other")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
