@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.connection.connection import Connection
 from graphzero.client.dataset.info import DatasetInfo
 from graphzero.client.errors import as_invalid_request
+from graphzero.client.loader.earliest_link import require_negatives_of_earliest
 from graphzero.client.loader.items import (
     LoaderOptions,
     name_text,
@@ -133,6 +135,10 @@ class LoaderLinks:
             self._own_edges(dataset, edges.ids, len(edges.sources)),
         )
         self.draws.request(_none_of(links), NO_IDS)  # raises the error that every batch would raise
+        if times is not None:
+            require_negatives_of_earliest(
+                connection.run, dataset, partial(self.draws.request, links), times, deadline, "link"
+            )
         items = LinkList(links, self.draws, labels)
         return ordered_batches(items, options, "links"), temporal
 

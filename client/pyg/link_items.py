@@ -11,6 +11,7 @@ from graphzero.client.batches.batch import Batch
 from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
 from graphzero.client.dataset.files import open_visible
+from graphzero.client.loader.earliest_link import require_negatives_of_earliest
 from graphzero.client.loader.links import Links, ends_of_links
 from graphzero.client.loader.relation_edges import EdgeFile
 from graphzero.client.pyg.arguments import split_edge_label_index
@@ -76,6 +77,25 @@ class LinkItems:
         links = Links(plan.ends.relation, sources, targets, times, edge_ids)
         shown_times = None if times is None else torch.from_numpy(times)
         return cls(plan, links, labels, shown_times, own_id)
+
+    def require_negatives(self, client: Client, exclude: ExcludeSeedEdges | None) -> None:
+        """Raises InvalidRequest if there is no negative at the time of some link."""
+        if self.links.times is None or self.plan.negatives.engine is None:
+            return
+
+        def request(positions: IdArray) -> LinkRequest:
+            asked = self.request(positions, exclude, disjoint=False, seed=0)
+            assert isinstance(asked, LinkRequest)  # the engine draws, so there is a relation
+            return asked
+
+        require_negatives_of_earliest(
+            client._pool.run_aside,
+            client.info().dataset,
+            request,
+            self.links.times,
+            client._deadline(None),
+            "link",
+        )
 
     def __len__(self) -> int:
         return len(self.links)

@@ -131,6 +131,8 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
             exclude_seed_edges,
             original_ids,
         )
+        if isinstance(sampler, GraphZeroSampler):  # others draw negatives by their own rules
+            self._links.require_negatives(view.client, exclude_seed_edges)
         super().__init__(
             view,
             sampler,

@@ -409,6 +409,23 @@ def test_what_makes_no_sense_with_types_is_named(shop: gz.Client, links: Any, me
         shop.link_loader(links, FANOUT, 10)
 
 
+@pytest.mark.parametrize("kind", ["targets", "pairs"])
+def test_a_link_before_all_candidates_is_named_when_the_loader_is_made(
+    shop: gz.Client, data: TypedData, kind: Any
+) -> None:
+    first = min(data.times["movie"])
+    links = (RATES, [[0, 1, 2], [3, 4, 5]])
+    options: dict[str, Any] = {"negatives": gz.Negatives(kind, 2), "columns": []}
+    message = rf"link 1 is at time {first - 1}, the earliest of 3: .*exists from {first} on; leave"
+    with pytest.raises(gz.InvalidRequest, match=message):
+        shop.link_loader(links, FANOUT, 1, time=[50, first - 1, 50], **options)
+    loader = shop.link_loader(links, FANOUT, 1, time=[50, first, 50], **options)
+    assert len(list(loader)) == 3
+    # Users have no times, so that there are targets for the links of the view at any time.
+    back = (REV_RATES, [[0], [3]])
+    list(shop.link_loader(back, FANOUT, 1, time=-(10**6), negatives=gz.Negatives("targets")))
+
+
 def test_edge_ids_that_no_edge_has_are_named(shop: gz.Client, data: TypedData) -> None:
     links = (RATES, [[0, 1], [2, 3]])
     with pytest.raises(gz.InvalidRequest, match=r"link_edge_ids\[1\] is 2000, expected 0 to 1999"):

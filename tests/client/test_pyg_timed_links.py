@@ -141,6 +141,26 @@ def test_negatives_exist_at_the_time_of_their_link(
     assert_nothing_later(batch, whole, times)
 
 
+@pytest.mark.parametrize("mode", ["binary", "triplet"])
+def test_a_link_before_all_candidates_is_named_when_the_loader_is_made(
+    film_clients: dict[str, gz.Client], timed_films: dict[str, HeteroData], mode: str
+) -> None:
+    whole = timed_films["node"]
+    first = max(int(whole[name].time.min()) for name in ("user", "movie"))
+    first = first if mode == "binary" else int(whole["movie"].time.min())
+
+    def loader(time: int) -> LinkNeighborLoader:
+        return LinkNeighborLoader(
+            film_clients["node"], [2], (RATES, whole[RATES].edge_index[:, :3]),
+            edge_label_time=torch.tensor([60, 60, time]), time_attr="time",
+            neg_sampling=mode, batch_size=1,
+        )  # fmt: skip
+
+    with pytest.raises(gz.InvalidRequest, match=f"link 2 is at time {first - 1}, the earliest of"):
+        loader(first - 1)
+    assert len(list(loader(first))) == 3
+
+
 def test_links_with_times_need_both_arguments(film_clients: dict[str, gz.Client]) -> None:
     links = (RATES, torch.tensor([[1], [2]]))
     with pytest.raises(ValueError, match="'edge_label_time' is not set"):

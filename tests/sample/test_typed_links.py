@@ -352,7 +352,29 @@ def test_typed_links_without_times_leave_their_edges_out_on_request(ratings: gz.
             lambda g: g.sample_links(
                 [0], [1], [1], relation="rates", time=-5, negatives=gz.Negatives("pairs")
             ),
-            "no source exists at time -5",
+            "no source exists at time -5, that of the link: .* the first source exists from 0 on",
+        ),
+        (
+            lambda g: g.sample_links(
+                [0, 1],
+                [1, 1],
+                [1],
+                relation="rates",
+                time=[40, 20],
+                negatives=gz.Negatives("targets", 3, candidates=[3]),
+            ),
+            "no target exists at time 20, that of link 1: .* the first target exists from 30 on",
+        ),
+        (
+            lambda g: g.sample_links(
+                [0, 1, 2],
+                [1, 1, 1],
+                [1],
+                relation="rates",
+                time=[40, 40, 20],
+                negatives=gz.Negatives("pairs", 2, candidates=[3]),
+            ),
+            "no target exists at time 20, that of link 2",
         ),
         (
             lambda g: g.sample_links(

@@ -319,6 +319,7 @@ def _draw_negatives(
         relation=request.relation,
         symmetric=graph.symmetric and not graph.schema.typed,
         times=times,
+        links=request.num_links,
         given_sources=given,
         weights=_WEIGHTS[request.negative_weights],
         reject=request.reject,
