@@ -215,6 +215,40 @@ def test_history_between_the_ends_of_a_link_stays(ratings: gz.Graph) -> None:
     assert nothing["knows"].num_edges == 0
 
 
+@pytest.mark.parametrize(("relation", "pair"), [("rates", ([0], [1])), ("rev_rates", ([1], [0]))])
+def test_excluded_edges_do_not_come_back_through_a_view(
+    ratings: gz.Graph, relation: str, pair: Any
+) -> None:
+    sample = ratings.sample({"user": [0], "item": [1]}, [-1, -1], exclude={relation: pair})
+    assert edges_between(sample, "rates", (0, 1)) == []
+    assert edges_between(sample, "rev_rates", (1, 0)) == []
+    assert edges_between(sample, "rates", (1, 1)) == edges_between(sample, "rev_rates", (1, 1))
+    assert edges_between(sample, "rates", (1, 1)) == [3]
+
+
+def test_excluded_edges_do_not_come_back_as_their_reverses(
+    ratings: gz.Graph, tmp_path: Path
+) -> None:
+    seeds = {"user": [0, 1]}
+    sample = ratings.sample(seeds, {"knows": [-1]}, default_fanout=[0])
+    assert len(sample["knows"].e_id) == 4
+    options: dict[str, Any] = {"fanout": {"knows": [-1]}, "default_fanout": [0]}
+    assert not len(ratings.sample(seeds, exclude={"knows": ([1], [0])}, **options)["knows"].e_id)
+    graph = TypedGraph(
+        [("user", 2, None), ("item", 2, None)],
+        [
+            TypedEdges(0, "rates", 1, src=[0, 1], dst=[1, 1]),
+            TypedEdges(1, "rated", 0, src=[1, 1], dst=[0, 1]),
+        ],
+        inverses=[(0, 1)],
+    )
+    inverse = gz.Graph(graph.write(tmp_path / "g.gl"))
+    found = inverse.sample({"user": [0, 1]}, [-1], exclude={"rates": ([0], [1])})
+    assert found["rated"].e_id.tolist() == [1]
+    with pytest.raises(ValueError, match="has 1 sources and 2 targets"):
+        inverse.sample({"user": [0]}, [-1], exclude={"rates": ([0], [1, 1])})
+
+
 @pytest.mark.parametrize("exclude", [None, "own"])
 def test_a_link_after_its_edge_can_name_it(ratings: gz.Graph, exclude: Any) -> None:
     sample = ratings.sample_links(

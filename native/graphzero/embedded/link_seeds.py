@@ -189,6 +189,17 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
     return LinkExclusions(exclude_in_trees=in_trees, spare_history=request.exclude == "own")
 
 
+def excluded_pairs(schema: Schema, pairs: list[ExcludedPairs]) -> list[ExcludedPairs]:
+    """The edges between pairs of a graph with types, in every relation that has the same edges: a
+    view (or the relation that it is a view of) and a declared inverse. An undirected edge is left
+    out in both directions."""
+    found: list[ExcludedPairs] = []
+    for number, *ends in pairs:
+        places = _same_edges(schema, number, both=schema.relations[number].symmetric)
+        found += [(place, *_turned((ends[0], ends[1]), turned)) for place, turned in places]
+    return _merged(found)
+
+
 def check_edge_ids(schema: Schema, relation: int, edge_ids: Int64Array) -> None:
     """Raises InputError for an id that no edge of the relation has. The engine would find no such
     edge, and leave nothing out. Ids of edges with other ends are not found out here: that would

@@ -16,6 +16,7 @@ from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
 from graphzero.base.result_arrays import result_array
 from graphzero.embedded.labor import Sampler, labor_of
+from graphzero.embedded.link_seeds import excluded_pairs
 from graphzero.embedded.results import Int64Array, SampledSubgraph, Walks
 from graphzero.embedded.sampling import (
     Subgraph,
@@ -149,7 +150,10 @@ class SamplingMixin:
         subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
         each, "induced" all edges between the nodes that were found.
         exclude: (sources, targets) of edges that the sample must not have; they are left out before
-        anything is drawn. For a graph with types {relation: (sources, targets)}.
+        anything is drawn. For a graph with types {relation: (sources, targets)}; they are then left
+        out in the relation, in its view (or the relation that it is a view of) and in its declared
+        inverse, undirected edges in both directions. In a graph without types exactly the edges
+        from sources to targets are left out: give both directions of an undirected edge.
         """
         schema = self._file.schema
         by_type = seeds_of_types(schema, seeds)
@@ -285,10 +289,17 @@ def _excluded(schema: Schema, exclude: Any) -> list[ExcludedPairs]:
     if not isinstance(exclude, Mapping):
         raise InputError("exclude is of no relation, expected {relation: (sources, targets)}")
     given = schema.by_relation(exclude, "exclude")
-    return [
+    pairs = [
         (number, *_pair(pair, f"exclude[{schema.relations[number].triple}]"))
         for number, pair in given.items()
     ]
+    for number, sources, targets in pairs:
+        if len(sources) != len(targets):
+            raise ValueError(
+                f"exclude[{schema.relations[number].triple}] has {len(sources)} sources and "
+                f"{len(targets)} targets, expected as many"
+            )
+    return excluded_pairs(schema, pairs)
 
 
 def _pair(pair: tuple[Ids, Ids], what: str) -> tuple[Int64Array, Int64Array]:
