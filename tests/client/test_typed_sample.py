@@ -140,6 +140,11 @@ def test_weights_are_those_of_the_relation(client: gz.Client, graph: gz.Graph) -
     assert batch[RATES].edge_weight is not None
     timed = client.sample({"movie": [1, 2, 3]}, only, time=20, **options)
     same_typed_sample(timed, graph.sample({"movie": [1, 2, 3]}, only, time=20, **options))
+    every = client.sample(BOTH, FANOUT, weighted=True, seed=3)
+    same_typed_sample(every, graph.sample(BOTH, FANOUT, weighted=True, seed=3))
+    assert every[REV_RATES].edge_weight is not None
+    assert every[FOLLOWS].num_edges > 0
+    assert every[FOLLOWS].edge_weight is None
 
 
 def test_times_that_the_data_has(client: gz.Client, graph: gz.Graph, data: TypedData) -> None:

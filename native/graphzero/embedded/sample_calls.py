@@ -122,7 +122,8 @@ class SamplingMixin:
 
         A fanout of -1 takes all edges, 0 none. Without replacement no edge is drawn twice; with it,
         each node that has edges draws exactly that many. `weighted` draws in proportion to the edge
-        weights; edges of weight zero are never taken.
+        weights; edges of weight zero are never taken. Of a graph with types, relations without
+        weights then draw uniformly, unless the sampler is LABOR.
 
         sampler: "labor", or a gz.Labor with options, makes nodes of a hop prefer the same
         neighbours: the same fanout, far fewer different nodes. With weights the sample has
