@@ -75,6 +75,13 @@ def test_seeds_of_several_types_have_times_of_their_own(
     assert_trees(batch, timed_films[level], seeds, 1)
     for name, expected in times.items():
         assert torch.equal(batch[name].seed_time, expected)
+    # Seeds come in the order of the types: the first batches have no movie, the last no user.
+    each = NeighborLoader(film_clients[level], [1], given, times, time_attr="time", batch_size=1)
+    sizes = [(b["user"].batch_size, b["movie"].batch_size) for b in each]
+    assert sizes == [(1, 0)] * 3 + [(0, 1)] * 2
+    for name, expected in times.items():
+        assert torch.equal(torch.cat([b[name].seed_time for b in each]), expected)
+        assert torch.cat([b[name].input_id for b in each]).tolist() == list(range(len(expected)))
 
 
 @LEVELS

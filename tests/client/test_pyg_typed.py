@@ -143,13 +143,12 @@ def test_seeds_of_several_types_come_together(film_client: gz.Client, films: Het
     seen: dict[str, list[int]] = {"user": [], "movie": []}
     for batch in mixed:
         for name, found in seen.items():
-            if "batch_size" in batch[name]:
-                store = batch[name]
-                found += store.input_id.tolist()
-                nodes = store.n_id[: store.batch_size]
-                place = {"user": store.input_id - 100, "movie": (store.input_id - 10) // 20}[name]
-                wanted = torch.arange(4) if name == "user" else torch.tensor([1, 3])
-                assert torch.equal(nodes, wanted[place])
+            store = batch[name]
+            found += store.input_id.tolist()
+            nodes = store.n_id[: store.batch_size]
+            place = {"user": store.input_id - 100, "movie": (store.input_id - 10) // 20}[name]
+            wanted = torch.arange(4) if name == "user" else torch.tensor([1, 3])
+            assert torch.equal(nodes, wanted[place])
     assert {name: sorted(found) for name, found in seen.items()} == {
         "user": [100, 101, 102, 103],
         "movie": [10, 30],
