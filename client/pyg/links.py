@@ -76,6 +76,13 @@ class LinkPlan:
     ) -> LinkPlan:
         ends = link_ends(client.info().dataset, relation)
         if ends.relation_number is None:
+            if exclude not in (None, False):
+                known = client.info().dataset.schema.relations_text()
+                raise ValueError(
+                    f"exclude_seed_edges is {exclude!r}, but the dataset has no relation "
+                    f"{ends.relation}, so that there is no edge to leave out; it has {known}; "
+                    "expected one of these, or exclude_seed_edges=None"
+                )
             negatives = negatives.without_edges()
         negatives.check(exclude, ends, is_temporal=is_temporal)
         candidates = client._candidates(negatives.engine, ends.relation_number or 0)
