@@ -375,7 +375,7 @@ class ClientCalls:
         """Pairs of a type's number and node ids. Asks the daemon for the nodes of original ids."""
         schema = self._dataset.schema
         with as_invalid_request():
-            given = seeds_by_type(schema, seeds)
+            given = seeds_by_type(schema, seeds, texts=original)
         found = []
         for number, ids in given.items():
             what = f"seeds{type_text(schema, number)}"
@@ -384,13 +384,21 @@ class ClientCalls:
         return found
 
     def _original_seeds(self, seeds: Any, deadline: Deadline) -> Call[Any]:
-        """Turns the original ids of a loader's seeds into node ids. Types stay in the order in
-        which the user gave them: one array of times for several types is in that order."""
-        by_type = yield from self._seeds_by_type(seeds, True, deadline)
+        """Turns the original ids of a loader's seeds into node ids. All nodes, None, need no ids.
+        Types stay in the order in which the user gave them: one array of times for several types is
+        in that order."""
         schema = self._dataset.schema
+        if schema.typed and isinstance(seeds, str):
+            seeds = {seeds: None}
+        with as_invalid_request():
+            given = seeds_by_type(schema, seeds, texts=True)
+        nodes = {}
+        for number, ids in given.items():
+            if ids is not None:
+                ids = yield from self._original_nodes(ids, deadline, number)
+            nodes[number] = ids
         if not schema.typed:
-            return by_type[0][1]
-        nodes = dict(by_type)
+            return nodes[0]
         order = given_order(schema, seeds) or nodes
         return {schema.types[number].name: nodes[number] for number in order}
 

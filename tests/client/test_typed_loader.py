@@ -179,6 +179,11 @@ def test_original_ids_of_several_types_keep_the_order_of_their_times(
         by_type = np.split(batch.seed_time.numpy(), np.cumsum(list(sizes.values()))[:-1])
         found = {name: part.tolist() for name, part in zip(sizes, by_type, strict=True)}
         assert found == {"user": [6, 7], "movie": [5]}
+        for everyone in ("user", ("user", None), {"user": None}):
+            (batch,) = client.loader(everyone, [1], 2, original_ids=True)
+            assert batch["user"].n_id[:2].tolist() == [0, 1]
+        mixed = client.loader({"movie": [8], "user": None}, [1], 3, original_ids=True)
+        assert {n: len(ids) for n, ids in epoch(mixed).items()} == {"user": 2, "movie": 1}
 
 
 def test_one_time_for_a_whole_epoch(client: gz.Client) -> None:

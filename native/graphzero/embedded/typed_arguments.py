@@ -43,10 +43,17 @@ def seeds_of_types(schema: Schema, seeds: Seeds, what: str = "seeds") -> TypedId
     ]
 
 
-def seeds_by_type(schema: Schema, seeds: Seeds, what: str = "seeds") -> dict[int, Any]:
-    """The seeds that the user gave, by the number of their type, in schema order."""
+def seeds_by_type(
+    schema: Schema, seeds: Seeds, what: str = "seeds", *, texts: bool = False
+) -> dict[int, Any]:
+    """The seeds that the user gave, by the number of their type, in schema order.
+
+    texts: ids may be texts, so that two texts are two ids in a graph without types.
+    """
     if isinstance(seeds, tuple) and len(seeds) == 2 and isinstance(seeds[0], str):
-        seeds = {seeds[0]: seeds[1]}
+        are_two_ids = texts and not schema.typed and isinstance(seeds[1], str)
+        if not are_two_ids:
+            seeds = {seeds[0]: seeds[1]}
     if isinstance(seeds, Mapping):
         if not schema.typed:
             raise InputError(
