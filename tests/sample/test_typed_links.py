@@ -113,6 +113,18 @@ def test_walks_are_those_of_the_reference(tmp_path: Path, graph_seed: int) -> No
                 assert found == walk + [walk[-1]] * (7 - len(walk))
 
 
+def test_a_walk_that_ends_early_repeats_a_node_of_the_type_where_it_ended(tmp_path: Path) -> None:
+    graph = TypedGraph(
+        [("user", 9, None), ("item", 2, None)],
+        [TypedEdges(0, "rates", 1, src=[8], dst=[1]), TypedEdges(1, "like", 1, src=[0], dst=[1])],
+    )
+    opened = gz.Graph(graph.write(tmp_path / "g.gl"))
+    walks = opened.random_walk([8, 7], 2, metapath=["rates", "like"])
+    assert walks.lengths.tolist() == [1, 0]
+    # User 7 has no item, and there is no item 7.
+    assert walks.nodes.tolist() == [[8, 1, 1], [7, 7, 7]]
+
+
 def test_a_metapath_of_the_only_relation_walks_as_without(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     gz.write_graph(tmp_path / "g.gl", rng.integers(0, 50, 300), rng.integers(0, 50, 300))

@@ -213,7 +213,9 @@ class SamplingMixin:
 
         metapath: relations of a graph with types. Steps follow them one after the other, from
         source to target, and begin again with the first. Starts are nodes of the first relation's
-        source type; column i of `nodes` has nodes of the type where step i - 1 ended.
+        source type; column i of `nodes` has nodes of the type where step i - 1 ended. A walk that
+        ends early repeats its last node, whose type is then not that of the column: only
+        nodes[i, : lengths[i] + 1] is walk i.
         """
         schema = self._file.schema
         ids = id_array(starts, None, "starts")
