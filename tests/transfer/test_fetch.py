@@ -339,6 +339,65 @@ def test_a_push_that_is_under_way_is_no_dataset(dataset: Path, tmp_path: Path) -
     assert gz.push(dataset, place) == (dataset / "graph.gl").stat().st_size
 
 
+def put(place: str, files: dict[str, bytes]) -> None:
+    """Writes files into a folder of a store, as some other program may."""
+    import fsspec
+
+    for name, content in files.items():
+        fsspec.filesystem("memory").pipe_file(f"{place.removeprefix('memory:/')}/{name}", content)
+
+
+def stored(place: str) -> dict[str, bytes]:
+    import fsspec
+
+    folder = place.removeprefix("memory:/")
+    memory = fsspec.filesystem("memory")
+    return {p.removeprefix(f"{folder}/"): memory.cat_file(p) for p in memory.find(folder)}
+
+
+@pytest.mark.parametrize(
+    "name", ["x.gd", "embeddings/2024/users.gd", "user/x.gd", "old.gl", "graph.gl"]
+)
+def test_a_push_refuses_a_folder_with_foreign_files(
+    dataset: Path, tmp_path: Path, name: str
+) -> None:
+    """Also one of the name and size of a file of the dataset."""
+    size = (dataset / name).stat().st_size if (dataset / name).exists() else 8
+    foreign = {name: b"precious" * (size // 8) + b"!" * (size % 8)}
+    place = f"memory:/{tmp_path}"
+    put(place, foreign)
+    with pytest.raises(gz.InputError, match=f"{name}|holds another dataset"):
+        gz.push(dataset, place)
+    assert stored(place) == foreign
+
+
+def test_a_replacement_removes_the_files_of_the_old_dataset_and_no_others(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    place = f"memory:/{tmp_path}"
+    gz.push(typed, place)
+    foreign = {"embeddings/2024/users.gd": b"precious", "more.gd": b"too", "notes.txt": b"text"}
+    put(place, foreign)
+    gz.push(dataset, place, overwrite=True)
+    expected = set(file_bytes(dataset)) | set(foreign) | {"graphzero.json"}
+    assert set(stored(place)) == expected
+    assert stored(place).items() >= foreign.items()
+    gz.fetch(place, tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+
+
+def test_names_of_a_hostile_manifest_are_not_removed(dataset: Path, tmp_path: Path) -> None:
+    place = f"memory:/{tmp_path}/folder"
+    gz.push(dataset, place)
+    foreign = {"../x.gd": b"precious"}
+    put(f"memory:/{tmp_path}", {"x.gd": b"precious"})
+    listed = stored(place)["graphzero.json"].replace(b'"x.gd"', b'"../x.gd"')
+    put(place, {"graphzero.json": listed})
+    with pytest.raises(gz.InputError, match="found a file"):
+        gz.push(dataset, place, overwrite=True)
+    assert stored(f"memory:/{tmp_path}")["x.gd"] == foreign["../x.gd"]
+
+
 def test_a_push_to_a_directory_is_a_copy(dataset: Path, tmp_path: Path) -> None:
     done = run_graphzero("push", dataset, tmp_path / "copy", check=True)
     assert "wrote" in done.stdout
@@ -386,6 +445,9 @@ def test_a_push_that_is_interrupted_anywhere_leaves_no_mixture(
             assert gz.fetch(place, copy, overwrite=True).fingerprint in whole, changes
         except gz.InputError as error:
             assert "found no graph.gl" in str(error)  # noqa: PT017 - both are right
+        # The next push knows which files are left of the dataset before.
+        gz.push(dataset, place, overwrite=True)
+        assert set(stored(place)) == {*file_bytes(dataset), "graphzero.json"}, changes
     assert 8 < changes < 99
     assert gz.fetch(place, copy, overwrite=True).fingerprint == fingerprint(dataset)
 
