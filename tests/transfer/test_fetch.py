@@ -287,6 +287,60 @@ def test_what_is_there_is_replaced_on_request_only(
     assert names(tmp_path) == ["copy"]
 
 
+@pytest.mark.parametrize("kind", ["dataset", "legacy"])
+@pytest.mark.parametrize("source", ["daemon", "directory", "memory", "push to a directory"])
+def test_a_damaged_copy_is_mended_with_overwrite(
+    kind: str,
+    source: str,
+    request: pytest.FixtureRequest,
+    start_daemon: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    data: Path = request.getfixturevalue(kind)
+    copy, place = tmp_path / "copy", str(data)
+    if source == "daemon":
+        place = str(start_daemon(data).socket)
+    elif source == "memory":
+        place = f"memory:/{tmp_path}"
+        gz.push(data, place)
+    gz.fetch(place, copy)
+    info = (copy / "x.gd").stat()
+    flip_a_byte(copy / "x.gd")
+    os.utime(copy / "x.gd", ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert file_bytes(copy) != file_bytes(data)
+    if source == "push to a directory":
+        assert gz.push(data, str(copy), overwrite=True) > 0
+    else:
+        assert gz.fetch(place, copy, overwrite=True).kept_bytes == 0
+    assert file_bytes(copy) == file_bytes(data)
+    again = gz.fetch(place, copy, overwrite=True)
+    assert again.kept_bytes == again.byte_size
+
+
+def flip_a_byte(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(-9, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-9, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+@pytest.mark.parametrize("name", ["x.gd", "graph.gl"])
+def test_a_damaged_file_of_a_store_is_written_again_with_overwrite(
+    dataset: Path, tmp_path: Path, name: str
+) -> None:
+    place = f"memory:/{tmp_path}"
+    gz.push(dataset, place)
+    whole = stored(place)
+    damaged = bytearray(whole[name])
+    damaged[-9] ^= 1
+    put(place, {name: bytes(damaged)})
+    assert gz.push(dataset, place) == 0  # headers are the same
+    assert gz.push(dataset, place, overwrite=True) >= len(damaged)
+    assert stored(place) == whole
+    assert gz.push(dataset, place, overwrite=True) == 0
+
+
 def test_a_disk_that_is_too_small_is_known_before(small_disk: Path, large: Path) -> None:
     with pytest.raises(OSError, match=r"needs 4\d\.\d MiB more, and the disk has"):
         gz.fetch(large, small_disk / "copy")

@@ -14,8 +14,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  graphzero fetch node-1:7171 /data/products        (a daemon; GRAPHZERO_TOKEN and TLS)\n"
         "  graphzero fetch /mnt/shared/products /data/products\n"
         "  graphzero fetch s3://bucket/products /data/products\n\n"
-        "Every block is compared with its checksum. Give the command again to resume an\n"
-        "interrupted copy. DIR appears only when the copy is complete."
+        "Every block that is copied is compared with its checksum. Give the command again to\n"
+        "resume an interrupted copy. DIR appears only when the copy is complete. If DIR is that\n"
+        "dataset already, nothing is copied; --overwrite checks all of it first, and replaces it\n"
+        "if it is damaged."
     )
     parser.add_argument(
         "source",

@@ -22,10 +22,11 @@ from graphzero.base.text import quoted, size_text
 from graphzero.client.daemon.daemon_calls import open_calls
 from graphzero.files.dataset import open_dataset
 from graphzero.files.drafts import kept_draft, parent_directories
+from graphzero.files.paths import find_problems, open_file
 from graphzero.files.publish import StrPath, check_dataset_target, put_in_place
 from graphzero.transfer.daemon_source import DaemonSource
 from graphzero.transfer.directory_source import DirectorySource
-from graphzero.transfer.file_copy import PIECES_AT_ONCE, FileCopy
+from graphzero.transfer.file_copy import PIECES_AT_ONCE, FileCopy, block_checksums
 from graphzero.transfer.source import DatasetChanged, Source, SourceFile, checked_file_name
 from graphzero.transfer.store_source import StoreSource
 
@@ -69,15 +70,16 @@ def fetch(
     dataset, or a URI that pyarrow or fsspec read from (s3://bucket/folder).
     dataset: which dataset, if the daemon serves several.
     overwrite: replace a dataset that is at `path`. Without it such a dataset is an error, unless it
-    is the same one already: then nothing is copied.
+    is the same one already, by the fingerprints of its files: then nothing is copied. With it, a
+    dataset that is the same one is read and checked first, and copied again if it is damaged.
     timeout: seconds that a daemon may be unreachable before fetch gives up.
     token, root_certificate, plaintext_token, server_uid: for a daemon, as in connect().
     progress: show progress on stderr.
 
-    Every block is compared with its checksum. `path` appears when the copy is complete, never in
-    parts; until then copied blocks lie in a hidden directory beside it, and the next call continues
-    there. If the dataset is replaced meanwhile, the copy begins anew, but keeps the blocks that
-    have not changed; the third time, DatasetChanged is raised.
+    Every block that is copied is compared with its checksum. `path` appears when the copy is
+    complete, never in parts; until then copied blocks lie in a hidden directory beside it, and the
+    next call continues there. If the dataset is replaced meanwhile, the copy begins anew, but keeps
+    the blocks that have not changed; the third time, DatasetChanged is raised.
 
         >>> gz.fetch("node-1:7171", "/data/products")
     """
@@ -166,8 +168,18 @@ class _Fetch:
             there = open_dataset(self._target)
             found = {(f.name, f.byte_size, there.file_fingerprint(f)) for f in there.files}
             same_files = found == {(f.name, f.byte_size, f.fingerprint) for f in files}
-            return same_files and there.fingerprint == self._source.fingerprint
+            same = same_files and there.fingerprint == self._source.fingerprint
+            # Fingerprints are in the headers, which do not show damage behind them.
+            return same and (not self._overwrite or all(map(self._is_sound, files)))
         return False
+
+    def _is_sound(self, file: SourceFile) -> bool:
+        """Whether a file of the target has the right bytes: by its own checksums, or, for a file of
+        GraphZero 0.2, by those that the source knows."""
+        path = self._target / file.name
+        if file.fingerprint:
+            return not find_problems(open_file(path), self._report)
+        return block_checksums(path) == self._source.block_checksums(file)
 
     def _copy(self, files: Sequence[SourceFile], copy: Path) -> None:
         with ThreadPoolExecutor(PIECES_AT_ONCE, "graphzero-fetch") as executor:

@@ -33,7 +33,8 @@ def push(
 
     uri: a URI that pyarrow or fsspec write to (s3://bucket/folder), or a directory.
     overwrite: replace a dataset that is there. Without it such a dataset is an error, and so is any
-    .gl or .gd file that no interrupted push of this dataset can have left.
+    .gl or .gd file that no interrupted push of this dataset can have left. With it, all bytes of
+    files that are there already are read and compared, and files that differ are written again.
     verify: read the files first, and raise FormatError instead of copying damaged ones.
     progress: show progress on stderr.
 
@@ -82,12 +83,15 @@ class _Push:
         files = sorted(self._source.files(), key=lambda file: file.name == GRAPH_FILE)
         manifest = self._manifest(files)
         before = self._read(MANIFEST)
-        if before == manifest:
+        there: set[str] = set()
+        if overwrite or before != manifest:
+            there = {file.name for file in files if self._is_there(file, all_bytes=overwrite)}
+        if before == manifest and (not overwrite or len(there) == len(files)):
             self._store.remove(PUSHING)
             return 0
         interrupted = self._read(PUSHING) if self._store.find(MANIFEST) is None else None
         if not overwrite:
-            self._require_room(manifest, interrupted)
+            self._require_room(manifest, interrupted, there)
         if verify:
             _require_sound_files(self._path, files)
         stale = self._stale_files(files, before or interrupted)
@@ -102,6 +106,8 @@ class _Push:
                 if file.name == GRAPH_FILE:
                     for other in stale:
                         self._store.remove(other.name)
+                elif file.name in there:
+                    continue
                 for size in self._copy(file):
                     self._written += size
                     if self._progress:
@@ -126,22 +132,21 @@ class _Push:
             return Manifest.read(data, f"{self._store.uri}/{name}")
         return None
 
-    def _require_room(self, manifest: Manifest, interrupted: Manifest | None) -> None:
+    def _require_room(
+        self, manifest: Manifest, interrupted: Manifest | None, there: set[str]
+    ) -> None:
         """Raises InputError if the folder holds a dataset, or files that no interrupted push of
-        this one explains."""
+        this one explains. `there`: the files of this dataset that are there already."""
         place = quoted(self._store.uri)
         if self._store.find(MANIFEST) is not None:
             raise InputError(
                 f"{place}: holds another dataset; --overwrite (overwrite=True) replaces it"
             )
-        ours = {file.name: file for file in manifest.files}
         explained = set()
         if interrupted is not None and interrupted.fingerprint == manifest.fingerprint:
             explained = {file.name for file in interrupted.files}
         foreign = [
-            name
-            for name in self._data_files()
-            if name not in explained and not (name in ours and self._is_there(ours[name]))
+            name for name in self._data_files() if name not in explained and name not in there
         ]
         if GRAPH_FILE in foreign:
             raise InputError(
@@ -180,8 +185,6 @@ class _Push:
 
     def _copy(self, file: SourceFile) -> Iterator[int]:
         """Copies a file and yields the size of each piece that was written."""
-        if self._is_there(file):
-            return
         with self._store.open_output(file.name) as stream:
             for at in range(0, file.byte_size, _PIECE_BYTES):
                 piece = self._source.read(file, at, min(_PIECE_BYTES, file.byte_size - at))
@@ -195,14 +198,16 @@ class _Push:
                 f"{file.byte_size} bytes"
             )
 
-    def _is_there(self, file: SourceFile) -> bool:
-        """Whether an earlier push has written the file. Comparing the headers is enough: a file of
-        a store is complete, and its header has the fingerprint of all its content. A file of
-        GraphZero 0.2 has no such header, and is compared as a whole."""
+    def _is_there(self, file: SourceFile, *, all_bytes: bool) -> bool:
+        """Whether an earlier push has written the file. Comparing the headers shows it: a file of a
+        store is complete, and its header has the fingerprint of all its content. Only all bytes
+        show that it is not damaged. A file of GraphZero 0.2 has no such header, and is always
+        compared as a whole."""
         found = self._store.find(file.name)
         if found is None or found.byte_size != file.byte_size:
             return False
-        size = min(_HEAD_BYTES, file.byte_size) if file.fingerprint else file.byte_size
+        all_bytes = all_bytes or not file.fingerprint
+        size = file.byte_size if all_bytes else min(_HEAD_BYTES, file.byte_size)
         with self._store.open_file(found.path) as opened:
             return all(
                 bytes(opened.read_at(min(_PIECE_BYTES, size - at), at))
