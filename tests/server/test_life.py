@@ -318,6 +318,24 @@ def test_sighup_picks_up_a_new_version_and_sessions_keep_theirs(
     new.close()
 
 
+def test_a_hangup_before_the_daemon_is_ready_reloads_when_it_is(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    once = (
+        "import os, signal\n"
+        "import graphzero.server.settings.config as config\n"
+        "real, calls = config.parse_command_line, []\n"
+        "def parse(argv):\n"
+        "    if not calls: os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    calls.append(1)\n"
+        "    return real(argv)\n"
+        "config.parse_command_line = parse"
+    )
+    daemon = start_daemon(dataset, setup=once)
+    daemon.wait_for_output("reloaded 1 datasets")
+    assert "connect with" in daemon.output().partition("reloaded")[0]
+
+
 def test_files_of_a_removed_dataset_are_closed_though_statistics_were_read(
     start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
 ) -> None:
