@@ -460,6 +460,34 @@ def test_a_push_to_a_directory_is_a_copy(dataset: Path, tmp_path: Path) -> None:
     assert file_bytes(tmp_path / "second") == file_bytes(dataset)
 
 
+def test_uris_of_files_name_the_same_place_for_pushes_and_copies(
+    dataset: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(make_directory(tmp_path / "here"))
+    for number, uri in enumerate(
+        [
+            f"file://{tmp_path}/sp%20ace",
+            f"file://localhost{tmp_path}/local",
+            f"FILE://{tmp_path}/upper",
+            f"file://{tmp_path}/%23hash",
+        ]
+    ):
+        gz.push(dataset, uri)
+        gz.fetch(uri, tmp_path / "copies" / str(number))
+    assert names(tmp_path) == ["#hash", "copies", "here", "local", "sp ace", "upper"]
+    assert names(tmp_path / "here") == []
+    for uri in (f"file://node-1{tmp_path}/x", f"file://{tmp_path}/x#y", "file://"):
+        with pytest.raises(gz.InputError, match="expected file:///path"):
+            gz.push(dataset, uri)
+        with pytest.raises(gz.InputError, match="expected file:///path"):
+            gz.fetch(uri, tmp_path / "copies" / "none")
+
+
+def make_directory(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
 def test_a_push_that_is_interrupted_anywhere_leaves_no_mixture(
     dataset: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from graphzero.base.errors import InputError
-from graphzero.base.object_store import ObjectStore, is_uri
+from graphzero.base.object_store import ObjectStore, is_uri, local_path
 from graphzero.base.progress import JobProgress
 from graphzero.base.text import names_text, quoted
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, open_file, require_sound
@@ -20,7 +20,6 @@ from graphzero.transfer.source import SourceFile, checked_file_name
 # In the folder while a push is under way.
 PUSHING = "graphzero.pushing.json"
 _PIECE_BYTES = 8 << 20
-_FILE_SCHEME = "file://"
 # Bytes from the start of a file that include the header with its fingerprint.
 _HEAD_BYTES = 4096
 
@@ -42,8 +41,8 @@ def push(
     incomplete. A push after an interrupted one copies only the files that are missing. A
     replacement removes the files that the old dataset's list names, and no others.
     """
-    if not is_uri(uri) or uri.startswith(_FILE_SCHEME):
-        there = uri.removeprefix(_FILE_SCHEME)
+    there = local_path(uri) if is_uri(uri) else uri
+    if there is not None:
         if verify:
             with DirectorySource(Path(path)) as source:
                 _require_sound_files(Path(path), source.files())
