@@ -222,6 +222,39 @@ def test_a_dataset_that_is_replaced_meanwhile_is_never_a_mixture(
     assert file_bytes(tmp_path / "copy") == file_bytes(served) != file_bytes(second)
 
 
+def test_a_copy_waits_until_the_daemon_has_noticed_a_replacement(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The daemon is told after more attempts than versions are allowed."""
+    served, second = tmp_path / "served", tmp_path / "second"
+    shutil.copytree(dataset, served)
+    gz.generate(second, nodes=2000, edges=5000, dim=8, seed=4)
+    daemon = start_daemon(served)
+    from graphzero import _engine
+    from graphzero.transfer import fetch as fetching
+
+    _engine.exchange_names(str(second), str(served))
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 5:
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_for_output("reloaded 1 datasets")
+
+    monkeypatch.setattr(fetching.time, "sleep", sleep)
+    gz.fetch(daemon.socket, tmp_path / "copy")
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6]
+    assert file_bytes(tmp_path / "copy") == file_bytes(served)
+
+
+def test_a_dataset_that_is_replaced_again_and_again_is_given_up(tmp_path: Path) -> None:
+    from graphzero.transfer.fetch import _Patience
+
+    patience = _Patience(0.0)
+    assert [patience.wait(version) for version in (b"1", b"2", b"3")] == [True, True, False]
+
+
 def test_a_daemon_that_has_not_noticed_yet_says_so(
     start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
 ) -> None:
@@ -231,7 +264,7 @@ def test_a_daemon_that_has_not_noticed_yet_says_so(
     shutil.rmtree(served)
     shutil.copytree(dataset, served)
     with pytest.raises(gz.DatasetChanged, match="was replaced since it was opened; send the daem"):
-        gz.fetch(daemon.socket, tmp_path / "copy")
+        gz.fetch(daemon.socket, tmp_path / "copy", timeout=0.3)
     assert not (tmp_path / "copy").exists()
 
 

@@ -35,7 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="S",
-        help="seconds that a daemon may be unreachable (default 60)",
+        help="seconds that a daemon may be unreachable, or without SIGHUP after its dataset was "
+        "replaced (default 60)",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     add_daemon_access(parser)
