@@ -606,6 +606,21 @@ def test_a_push_leaves_datasets_in_folders_below_alone(
     assert file_bytes(tmp_path / "copy") == file_bytes(typed)
 
 
+def test_columns_of_datasets_in_folders_below_are_not_copied(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    """From a folder without a manifest, such as one that another program has filled."""
+    place = f"memory:/{tmp_path}"
+    put(place, file_bytes(dataset))
+    put(f"{place}/second", file_bytes(dataset))
+    put(f"{place}/typed", file_bytes(typed))
+    gz.fetch(place, tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+    put(f"{place}/whole", file_bytes(typed))
+    gz.fetch(f"{place}/whole", tmp_path / "second")
+    assert file_bytes(tmp_path / "second") == file_bytes(typed)
+
+
 def test_trainers_go_on_beside_copies(
     start_daemon: Callable[..., Any], large: Path, tmp_path: Path
 ) -> None:

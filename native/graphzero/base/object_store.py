@@ -91,6 +91,10 @@ class ObjectStore:
         """The path of a file in this folder."""
         return f"{self.path}/{name}" if name else self.path
 
+    def name_of(self, file: StoreFile) -> str:
+        """The name of a file of this folder, as find() takes it."""
+        return file.path.removeprefix(self.path).lstrip("/")
+
     def find(self, name: str = "") -> StoreFile | None:
         """The file `name` of this folder, or the file that the URI itself names; None if there is
         no such file."""

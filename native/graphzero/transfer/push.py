@@ -14,7 +14,7 @@ from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, open_file, require_
 from graphzero.files.publish import StrPath
 from graphzero.transfer.directory_source import DirectorySource
 from graphzero.transfer.fetch import fetch
-from graphzero.transfer.manifest import MANIFEST, MOST_MANIFEST_BYTES, Manifest
+from graphzero.transfer.manifest import MANIFEST, MOST_MANIFEST_BYTES, Manifest, dataset_folders
 from graphzero.transfer.source import SourceFile, checked_file_name
 
 # In the folder while a push is under way.
@@ -161,17 +161,13 @@ class _Push:
     def _data_files(self) -> list[str]:
         """Names of all graphs and columns in the folder and below it, but for those of
         datasets in folders below."""
-        names = [
-            PurePosixPath(found.path.removeprefix(self._store.path).lstrip("/"))
-            for found in self._store.files()
-        ]
-        marks = (GRAPH_FILE, MANIFEST)
-        datasets = {name.parent for name in names if name.name in marks and len(name.parts) > 1}
+        names = [self._store.name_of(found) for found in self._store.files()]
+        datasets = dataset_folders(names)
         return [
-            str(name)
+            name
             for name in names
-            if name.suffix in (COLUMN_SUFFIX, PurePosixPath(GRAPH_FILE).suffix)
-            and not datasets.intersection(name.parents)
+            if PurePosixPath(name).suffix in (COLUMN_SUFFIX, PurePosixPath(GRAPH_FILE).suffix)
+            and not datasets.intersection(PurePosixPath(name).parents)
         ]
 
     def _stale_files(self, files: list[SourceFile], before: Manifest | None) -> list[SourceFile]:
