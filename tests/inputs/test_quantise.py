@@ -490,3 +490,23 @@ def test_a_range_counts_values_as_float32_rounds_them(tmp_path: Path) -> None:
     assert found is not None
     assert found.clipped == 0
     assert 0 < found.largest_error < 1e-7
+
+
+def test_rows_of_too_many_values_are_refused_with_their_file(tmp_path: Path) -> None:
+    gz.write_graph(make_directory(tmp_path / "ds") / "graph.gl", [0], [1])
+    gz.write_features(tmp_path / "ds/wide.gd", np.zeros((2, 2**22 + 1), np.float16))
+    expected = (
+        r"ds/wide\.gd: found rows of 4194305 values, expected at most 4194304; choose float32"
+    )
+    with pytest.raises(gz.InputError, match=expected):
+        gz.quantise(tmp_path / "ds", tmp_path / "small")
+    with pytest.raises(gz.InputError, match="array: found rows of 4194305 values"):
+        gz.write_features(
+            tmp_path / "x.gd", np.zeros((2, 2**22 + 1), np.float16), dtype="q8", overwrite=True
+        )
+    assert not (tmp_path / "small").exists()
+
+
+def make_directory(path: Path) -> Path:
+    path.mkdir()
+    return path

@@ -78,6 +78,12 @@ def reorder_into(
     started = time.monotonic()
     dataset = open_dataset(source)
     graph = dataset.graph.topology
+    if (part := dataset.shard) is not None:
+        raise InputError(
+            f"{source}: is part {part.part} of {part.parts}, and the other parts have rows that "
+            "would have to move too; put the whole dataset into order, then deal it again "
+            "(graphzero shard)"
+        )
     _check_memory(dataset, resources)
     with show_progress(GRAPH_FILE) as report:
         found = _engine.NodeOrder.make(

@@ -28,6 +28,10 @@ from graphzero.files.verify import show_bytes
 
 # Smaller columns are copied to every part.
 DEFAULT_THRESHOLD = 64 << 20
+# As in store/FORMAT.md.
+_MOST_PARTS = 1 << 16
+# Rows of one round, in which each part gets a block.
+_MOST_ROWS = 1 << 62
 # Approximate size of a block of rows: many pages, so that neighbours in the file stay together, but
 # small enough that hot rows, which lie together in an ordered dataset, spread over all parts.
 _BLOCK_BYTES = 128 << 10
@@ -70,7 +74,12 @@ def shard_dataset(
     overwrite: replace parts that are there.
     progress: show progress on stderr.
     """
-    whole_number(parts, "parts", least=1)
+    if whole_number(parts, "parts", least=1) > _MOST_PARTS:
+        raise ValueError(f"parts is {parts}, expected at most {_MOST_PARTS}")
+    if block_rows is not None:
+        most = _MOST_ROWS // parts
+        if whole_number(block_rows, "block_rows", least=1) > most:
+            raise ValueError(f"block_rows is {block_rows}, expected at most {most}")
     if part is not None and not 0 <= part < parts:
         raise ValueError(f"part is {part}, expected 0 to {parts - 1}")
     dataset = open_dataset(Path(path))
