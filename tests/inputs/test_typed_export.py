@@ -264,6 +264,22 @@ def test_any_dataset_comes_back(facts: dict[str, Any], format: Format) -> None:
         assert file_bytes(path / "again") == file_bytes(path / "ds")
 
 
+def test_original_ids_of_an_ordered_dataset_keep_their_description(
+    dataset: Path, tmp_path: Path
+) -> None:
+    """As arrays: tables come back in the order of original ids, as the guide says."""
+    gz.generate(tmp_path / "flat", nodes=50, edges=200, dim=2)
+    for source in (dataset, tmp_path / "flat"):
+        place = tmp_path / f"of-{source.name}"
+        gz.reorder(source, place / "ordered", order="degree")
+        gz.export_dataset(place / "ordered", place / "out", format="npy")
+        gz.import_folder(place / "out", place / "again")
+        before, after = open_dataset(place / "ordered"), open_dataset(place / "again")
+        found = {key: column.description for key, column in after.columns.items()}
+        assert found == {key: column.description for key, column in before.columns.items()}
+        assert "degree" in {about.order for about in found.values()}
+
+
 def test_times_of_nodes_that_no_column_has_come_back(dataset: Path, tmp_path: Path) -> None:
     (dataset / "users/time.gd").unlink()
     for format in FORMATS:

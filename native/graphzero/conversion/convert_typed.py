@@ -128,9 +128,9 @@ class _Making:
     def make_type(self, plan: TypePlan) -> TypeReport:
         step = self._step(type_directory(plan.name))
         if plan.original_ids is not None:
-            step.compile(
-                ColumnSource(ORIGINAL_IDS, plan.original_ids), rows=plan.count, ids_below=plan.count
-            )
+            about = plan.original_ids_description
+            ids = ColumnSource(ORIGINAL_IDS, plan.original_ids, description=about)
+            step.compile(ids, rows=plan.count, ids_below=plan.count)
             directory = self._workshop.directory / type_directory(plan.name)
             index_original_ids(directory, self._workshop.resources)
         columns = {

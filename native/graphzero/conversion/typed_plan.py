@@ -61,6 +61,7 @@ class TypePlan:
     time: str | None = None  # the column that has their times
     times: RowStream | None = None  # or their times, if these are no column
     original_ids: RowStream | None = None  # None: there are none, or their file is already written
+    original_ids_description: str = ""  # the description to store with them
     tally: TypeTally = field(default_factory=TypeTally)
     name_node: Callable[[int], str] | None = None  # what messages call a node
 
