@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.objects import Attributes, host, time_names, times_of
 from graphzero.conversion.inputs.streams import Array, array_edges
-from graphzero.conversion.tables.description import REVERSE_PREFIX
+from graphzero.conversion.inverses import pair_inverses
 from graphzero.conversion.typed_plan import (
     PlannedSource,
+    RelationKey,
     RelationName,
     RelationPlan,
     TypedPlan,
@@ -23,9 +22,15 @@ from graphzero.conversion.typed_plan import (
 WEIGHTS = "edge_weight"
 
 
-def plan_hetero_data(data: Any, weight_attr: str | None, time: str | None) -> PlannedSource:
+def plan_hetero_data(
+    data: Any,
+    weight_attr: str | None,
+    time: str | None,
+    inverses: Mapping[RelationKey, RelationKey] | None = None,
+) -> PlannedSource:
     """A torch_geometric.data.HeteroData. `weight_attr` has the weights that edges are drawn by,
-    `time` the times of nodes and edges."""
+    `time` the times of nodes and edges, `inverses` relations that have each other's edges in
+    reverse."""
     planning = _Planning("data", weight_attr, time)
     indices = {
         triple: _edge_index(f"data[{triple}]", data[triple])
@@ -44,10 +49,12 @@ def plan_hetero_data(data: Any, weight_attr: str | None, time: str | None) -> Pl
     for name in list(data._global_store.keys()):
         planning.notes.append(f"data.{name}: left out, it is of the whole graph")
     planning.check_given(data)
-    return PlannedSource("HeteroData", planning.plan())
+    return PlannedSource("HeteroData", planning.plan(inverses))
 
 
-def plan_heterograph(graph: Any, time: str | None) -> PlannedSource:
+def plan_heterograph(
+    graph: Any, time: str | None, inverses: Mapping[RelationKey, RelationKey] | None = None
+) -> PlannedSource:
     """A dgl.DGLGraph of several types. Edges keep their ids."""
     planning = _Planning("graph", None, time, {"feat": "x", "label": "y"})
     for name in graph.ntypes:
@@ -59,7 +66,7 @@ def plan_heterograph(graph: Any, time: str | None) -> PlannedSource:
         weights = next((name for name in ("w", "weight", WEIGHTS) if name in own), None)
         planning.add_relation(tuple(triple), src, dst, own, weights)
     planning.check_given(graph)
-    return PlannedSource("DGLGraph", planning.plan())
+    return PlannedSource("DGLGraph", planning.plan(inverses))
 
 
 class _Planning:
@@ -78,7 +85,6 @@ class _Planning:
         self._names = names
         self._types: list[TypePlan] = []
         self._relations: list[RelationPlan] = []
-        self._ends: dict[RelationName, tuple[Array, Array]] = {}
         self._has_time = self._has_weights = False
         self.notes: list[str] = []
 
@@ -126,7 +132,6 @@ class _Planning:
         self.notes += own.notes
         edges = array_edges(f"{place}.edge_index", src, dst, found, times)
         self._relations.append(RelationPlan(triple, edges, own.columns, edge_ids=True))
-        self._ends[triple] = (src, dst)
 
     def check_given(self, data: Any) -> None:
         """Raises InputError for an attribute that the user named and nothing has."""
@@ -135,21 +140,15 @@ class _Planning:
         if self._time is not None and not self._has_time:
             raise InputError(f"time: found no type or relation of {data} with {self._time!r}")
 
-    def plan(self) -> TypedPlan:
+    def plan(self, inverses: Mapping[RelationKey, RelationKey] | None) -> TypedPlan:
+        pairing = pair_inverses(self._relations, inverses)
         return TypedPlan(
-            self._types, self._relations, list(self._inverses()), notes=tuple(self.notes)
+            self._types,
+            self._relations,
+            pairing.inverses,
+            notes=tuple(self.notes),
+            cautions=pairing.cautions,
         )
-
-    def _inverses(self) -> Iterator[tuple[RelationName, RelationName]]:
-        """Relations that have the edges of another one in reverse, as ToUndirected() adds them."""
-        for triple, (src, dst) in self._ends.items():
-            source, name, target = triple
-            other = (target, f"{REVERSE_PREFIX}{name}", source)
-            if other not in self._ends:
-                continue
-            back = self._ends[other]
-            if np.array_equal(src, back[1]) and np.array_equal(dst, back[0]):
-                yield triple, other
 
 
 def _node_types(known: list[str], indices: Mapping[RelationName, Array]) -> list[str]:

@@ -38,7 +38,7 @@ from graphzero.files.column_keys import check_schema_name
 from graphzero.files.column_types import COLUMN_TYPES, TIME_UNITS, TimeUnit
 from graphzero.files.publish import StrPath
 
-_TOP = ("tables", "time_unit", "missing", "missing_texts", "reverse")
+_TOP = ("tables", "time_unit", "missing", "missing_texts", "reverse", "inverses")
 _ANY_TABLE = (
     "file", "data", "time", "features", "label", "labels", "categories", "split", "missing",
     "missing_texts", "reverse",
@@ -116,6 +116,7 @@ def describe_tables(
             for table in found
             for relation in (table.references if table.edges is None else (table.edges,))
         ),
+        place.at("inverses").mapping(top.get("inverses", {})),
     )
     check_tables(description)
     return description

@@ -15,6 +15,7 @@ from graphzero.conversion.inputs.options import ReadOptions
 from graphzero.conversion.inputs.streams import select_ids
 from graphzero.conversion.inputs.table_views import SurveyedTable, row_numbers
 from graphzero.conversion.inputs.tables import Table
+from graphzero.conversion.inverses import pair_inverses
 from graphzero.conversion.plan import ColumnSource
 from graphzero.conversion.tables.description import (
     TIME,
@@ -122,11 +123,18 @@ class _Planning:
         for table in self._description.nodes:
             if table.source is None:
                 self._keys[table.name] = self._number_by_references(table)
+        types = [self._type(table) for table in self._description.nodes]
+        relations = [self._relation(relation) for relation in self._description.relations]
+        pairing = pair_inverses(
+            relations, self._description.inverses, place=f"{self._description.name}: inverses"
+        )
         return TypedPlan(
-            [self._type(table) for table in self._description.nodes],
-            [self._relation(relation) for relation in self._description.relations],
+            types,
+            relations,
+            pairing.inverses,
             time_unit=self._unit or "",
             notes=tuple(self._notes()),
+            cautions=pairing.cautions,
         )
 
     # --- Tables ---
