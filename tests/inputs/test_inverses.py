@@ -14,7 +14,7 @@ import pytest
 from graphzero import InputError
 from graphzero.conversion import inverses
 from graphzero.conversion.inputs.streams import array_edges
-from graphzero.conversion.inverses import pair_inverses
+from graphzero.conversion.inverses import pair_inverses, times_of_reverses
 from graphzero.conversion.typed_plan import RelationPlan
 from typed_contents import TypedContents
 
@@ -195,6 +195,43 @@ def test_tables_of_edges_are_paired_too(tmp_path: Path) -> None:
         )
     with pytest.warns(UserWarning, match=r"import_tables\(\): \(movie, rated_by, user\) has edges"):
         gz.import_tables(edge_tables(order[:150]), tmp_path / "other")
+
+
+# --- Times ---
+
+
+@pytest.mark.parametrize("untimed", [RATES, BACK])
+def test_an_inverse_without_times_gets_those_of_its_edges(tmp_path: Path, untimed: Any) -> None:
+    order = np.random.default_rng(5).permutation(200)
+    data = hetero_data(BACK, order)
+    del data[untimed].time
+    with pytest.warns(UserWarning, match=rf"data\[.*{untimed[1]}.*\]: its edges got the times of"):
+        gz.import_pyg(data, tmp_path / "ds", time="time")
+    found = TypedContents(tmp_path / "ds")
+    back = sorted((edge.target, edge.source, edge.time) for edge in found.edges(BACK))
+    assert back == sorted((edge.source, edge.target, edge.time) for edge in found.edges(RATES))
+    (users, movies), times = rated()
+    assert back == sorted(zip(users, movies, times, strict=True))
+    for triple in (RATES, BACK):
+        time_of = {edge.id: edge.time for edge in found.edges(triple)}
+        for time in (0, 50, 120):
+            batch = gz.Graph(tmp_path / "ds").sample({"user": range(60)}, [-1, -1], time=time)
+            assert batch[BACK].num_edges
+            assert all(time_of[number] <= time for number in batch[triple].e_id.tolist())
+
+
+def test_parallel_edges_get_their_times_in_the_order_in_which_they_come() -> None:
+    ends = np.array([3, 1, 3, 3]), np.array([0, 2, 0, 1])
+    back = np.array([1, 0, 2, 0]), np.array([3, 3, 1, 3])
+    assert times_of_reverses(ends, np.array([9, 5, 7, 1]), back).tolist() == [1, 9, 5, 7]
+
+
+def test_a_table_of_edges_without_the_times_of_its_inverse_is_told(tmp_path: Path) -> None:
+    tables = edge_tables(np.arange(200))
+    del tables["rated_by"]["time"]
+    with pytest.warns(UserWarning, match="in reverse, but no times: samples by time get edges of"):
+        report = gz.import_tables(tables, tmp_path / "ds")
+    assert report.relations[RATES].inverse == ("movie", "rated_by", "user")
 
 
 # --- Which relations are paired ---

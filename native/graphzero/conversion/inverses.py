@@ -48,6 +48,9 @@ class Pairing:
 
     inverses: list[tuple[RelationName, RelationName]]
     cautions: tuple[str, ...]
+    # Of the inverses, those of which only the first has times of its edges. The second must get
+    # them too: edges without a time are in every sample, also if they are of the future.
+    half_timed: list[tuple[RelationName, RelationName]]
 
 
 def pair_inverses(
@@ -103,7 +106,27 @@ def pair_inverses(
         for a, b in opposite
         if partner.get(a.triple) != b.triple and (caution := prints.caution(a, b)) is not None
     )
-    return Pairing(found, (*cautions, _CONSEQUENCE) if cautions else ())
+    timed = {relation.triple for relation in relations if relation.edges.timed}
+    return Pairing(
+        found,
+        (*cautions, _CONSEQUENCE) if cautions else (),
+        [pair if pair[0] in timed else pair[::-1] for pair in found if len(timed & {*pair}) == 1],
+    )
+
+
+def times_of_reverses(
+    ends: tuple[Array, Array], times: npt.NDArray[np.int64], reverses: tuple[Array, Array]
+) -> npt.NDArray[np.int64]:
+    """The times of `reverses`, which are the same edges in reverse and in any order.
+
+    Of parallel edges the first of one relation is taken for the first of the other, and so on:
+    nothing else tells them apart. Takes 24 bytes of memory for each edge.
+    """
+    own = np.lexsort((ends[1], ends[0]))
+    other = np.lexsort((reverses[0], reverses[1]))
+    found = np.empty(len(times), np.int64)
+    found[other] = times[own]
+    return found
 
 
 def _declared(

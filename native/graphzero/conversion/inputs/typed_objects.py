@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.objects import Attributes, host, time_names, times_of
 from graphzero.conversion.inputs.streams import Array, array_edges
-from graphzero.conversion.inverses import pair_inverses
+from graphzero.conversion.inverses import pair_inverses, times_of_reverses
 from graphzero.conversion.typed_plan import (
     PlannedSource,
     RelationKey,
@@ -69,6 +73,14 @@ def plan_heterograph(
     return PlannedSource("DGLGraph", planning.plan(inverses))
 
 
+class _EdgeArrays(NamedTuple):
+    place: str  # for messages
+    src: Array
+    dst: Array
+    weights: Array | None
+    times: npt.NDArray[np.int64] | None
+
+
 class _Planning:
     """Types and relations, one after the other."""
 
@@ -85,6 +97,7 @@ class _Planning:
         self._names = names
         self._types: list[TypePlan] = []
         self._relations: list[RelationPlan] = []
+        self._arrays: dict[RelationName, _EdgeArrays] = {}
         self._has_time = self._has_weights = False
         self.notes: list[str] = []
 
@@ -130,8 +143,11 @@ class _Planning:
                 continue
             own.add(key, value, "edge")
         self.notes += own.notes
-        edges = array_edges(f"{place}.edge_index", src, dst, found, times)
-        self._relations.append(RelationPlan(triple, edges, own.columns, edge_ids=True))
+        arrays = _EdgeArrays(f"{place}.edge_index", src, dst, found, times)
+        self._arrays[triple] = arrays
+        self._relations.append(
+            RelationPlan(triple, array_edges(*arrays), own.columns, edge_ids=True)
+        )
 
     def check_given(self, data: Any) -> None:
         """Raises InputError for an attribute that the user named and nothing has."""
@@ -142,13 +158,29 @@ class _Planning:
 
     def plan(self, inverses: Mapping[RelationKey, RelationKey] | None) -> TypedPlan:
         pairing = pair_inverses(self._relations, inverses)
+        relations = {relation.triple: relation for relation in self._relations}
+        for timed, untimed in pairing.half_timed:
+            times = self._times_of_inverse(timed, untimed)
+            edges = array_edges(*self._arrays[untimed]._replace(times=times))
+            relations[untimed] = replace(relations[untimed], edges=edges)
+            self.notes.append(
+                f"{self._owner}[{untimed}]: its edges got the times of {self._owner}[{timed}], "
+                "whose edges they are in reverse"
+            )
         return TypedPlan(
             self._types,
-            self._relations,
+            list(relations.values()),
             pairing.inverses,
             notes=tuple(self.notes),
             cautions=pairing.cautions,
         )
+
+    def _times_of_inverse(
+        self, timed: RelationName, untimed: RelationName
+    ) -> npt.NDArray[np.int64]:
+        own, other = self._arrays[timed], self._arrays[untimed]
+        assert own.times is not None
+        return times_of_reverses((own.src, own.dst), own.times, (other.src, other.dst))
 
 
 def _node_types(known: list[str], indices: Mapping[RelationName, Array]) -> list[str]:

@@ -15,7 +15,7 @@ from graphzero.conversion.inputs.options import ReadOptions
 from graphzero.conversion.inputs.streams import select_ids
 from graphzero.conversion.inputs.table_views import SurveyedTable, row_numbers
 from graphzero.conversion.inputs.tables import Table
-from graphzero.conversion.inverses import pair_inverses
+from graphzero.conversion.inverses import Pairing, pair_inverses
 from graphzero.conversion.plan import ColumnSource
 from graphzero.conversion.tables.description import (
     TIME,
@@ -134,7 +134,7 @@ class _Planning:
             pairing.inverses,
             time_unit=self._unit or "",
             notes=tuple(self._notes()),
-            cautions=pairing.cautions,
+            cautions=(*pairing.cautions, *_untimed_inverses(pairing)),
         )
 
     # --- Tables ---
@@ -392,6 +392,15 @@ class _Planning:
             tally,
             edges.kept,
             self._workshop.resources,
+        )
+
+
+def _untimed_inverses(pairing: Pairing) -> Iterator[str]:
+    for timed, untimed in pairing.half_timed:
+        yield (
+            f"({', '.join(untimed)}) has the edges of ({', '.join(timed)}) in reverse, but no "
+            "times: samples by time get edges of the future through it; state the time of its "
+            "table, or leave the table out, because every relation has a reverse without it"
         )
 
 
