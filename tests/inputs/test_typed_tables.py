@@ -310,6 +310,19 @@ def test_a_reference_within_a_table_becomes_symmetric(tmp_path: Path) -> None:
     assert found.graph.neighbours(0, "out", number).tolist() == [1]
 
 
+def test_a_reference_within_a_table_keeps_its_direction_if_its_reverse_has_a_name(
+    tmp_path: Path,
+) -> None:
+    data = {"id": ["a", "b", "c"], "boss": ["b", None, "b"]}
+    boss = {"table": "t", "reverse": "reports"}
+    spec = {"data": data, "key": "id", "references": {"boss": boss}, "missing": "drop"}
+    found = imported(tmp_path, {"t": spec})
+    assert not found.relation(("t", "boss", "t")).symmetric
+    assert found.pairs(("t", "boss", "t")) == [(0, 1), (2, 1)]
+    assert found.views == [("t", "reports", "t")]
+    assert found.pairs(("t", "reports", "t")) == [(1, 0), (1, 2)]
+
+
 def test_rows_without_a_key_are_named_by_their_number(tmp_path: Path) -> None:
     tables = {
         "a": {"data": {"v": [1.0, 2.0, 3.0]}, "features": ["v"]},
@@ -603,18 +616,46 @@ def test_repeated_edges_can_be_left_out(tmp_path: Path) -> None:
     assert TypedContents(tmp_path / "out").pairs(("a", "e", "b")) == [(0, 0), (1, 1)]
 
 
-def test_edges_within_a_type_become_symmetric_unless_they_have_no_reverse(tmp_path: Path) -> None:
-    data = {"u": ["p", "q"], "v": ["q", "r"]}
+def edges_within_a_type(**options: Any) -> dict[str, Any]:
+    data = {"u": ["p", "p", "q"], "v": ["q", "r", "r"], "at": [5, 6, 7]}
     ends = {end: {"column": c, "table": "a"} for end, c in (("source", "u"), ("target", "v"))}
-    tables: dict[str, Any] = {"a": {}, "follows": {"data": data, "edges": ends}}
-    found = imported(tmp_path, tables)
+    return {"a": {}, "follows": {"data": data, "edges": ends, "time": "at", **options}}
+
+
+@pytest.mark.parametrize(
+    ("options", "view"),
+    [
+        ({}, "rev_follows"),
+        ({"reverse": "followed_by"}, "followed_by"),
+        ({"reverse": False}, None),
+    ],
+)
+def test_edges_within_a_type_keep_their_direction(
+    tmp_path: Path, options: dict[str, Any], view: str | None
+) -> None:
+    found = imported(tmp_path, edges_within_a_type(**options))
+    follows = ("a", "follows", "a")
+    assert not found.relation(follows).symmetric
+    assert found.pairs(follows) == [(0, 1), (0, 2), (1, 2)]
+    assert found.views == ([] if view is None else [("a", view, "a")])
+    if view is not None:
+        assert found.pairs(("a", view, "a")) == [(1, 0), (2, 0), (2, 1)]
+    # A link sees its own edge in neither relation; what is earlier stays.
+    graph = gz.Graph(tmp_path / "out")
+    for (source, target), time in zip([(0, 1), (0, 2), (1, 2)], [5, 6, 7], strict=True):
+        batch = graph.sample_links([source], [target], [-1, -1], relation=follows, time=[time])
+        nodes = batch["a"].n_id
+        ends = [nodes[batch[triple].edge_index].T.tolist() for triple in found.triples]
+        pairs = {frozenset(pair) for own in ends for pair in own}
+        assert frozenset((source, target)) not in pairs
+        assert bool(pairs) == (time > 5) or view is None
+
+
+def test_edges_within_a_type_can_be_undirected(tmp_path: Path) -> None:
+    found = imported(tmp_path, edges_within_a_type(undirected=True))
     assert found.relation(("a", "follows", "a")).symmetric
-    assert found.pairs(("a", "follows", "a")) == [(0, 1), (1, 0), (1, 2), (2, 1)]
-    tables["follows"]["reverse"] = False
-    gz.import_tables(tables, tmp_path / "out", overwrite=True)
-    found = TypedContents(tmp_path / "out")
-    assert not found.relation(("a", "follows", "a")).symmetric
-    assert found.pairs(("a", "follows", "a")) == [(0, 1), (1, 2)]
+    assert found.pairs(("a", "follows", "a")) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+    assert found.views == []
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ class RelationDescription:
     drop_missing: bool
     reverse: str | None  # the name of the view, if there is one
     direction: Direction = "both"
+    undirected: bool = False  # every edge is stored both ways; within one table only
 
     @property
     def triple(self) -> RelationName:

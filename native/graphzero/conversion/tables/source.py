@@ -314,7 +314,6 @@ class _Planning:
     # --- Relations ---
 
     def _relation(self, relation: RelationDescription) -> RelationPlan:
-        within = relation.source == relation.target
         tally = RelationTally()
         if isinstance(relation, Reference):
             rows = self._rows[relation.source]
@@ -322,8 +321,8 @@ class _Planning:
             return RelationPlan(
                 relation.triple,
                 reference_edges(rows.table, relation, rows.own, target, tally),
-                view=None if within else relation.reverse,
-                symmetric=within and relation.reverse is not None,
+                view=relation.reverse,
+                symmetric=relation.undirected,
                 direction=relation.direction,
                 tally=tally,
             )
@@ -346,8 +345,8 @@ class _Planning:
             relation.triple,
             edges.stream(),
             columns,
-            view=None if within else relation.reverse,
-            symmetric=within and relation.reverse is not None,
+            view=relation.reverse,
+            symmetric=relation.undirected,
             dedup=relation.dedup,
             # Edge ids tell edges of the same time apart.
             edge_ids=bool(columns) or timed if relation.edge_ids is None else relation.edge_ids,
