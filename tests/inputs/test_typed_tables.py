@@ -398,6 +398,41 @@ def test_decimals_name_integer_keys_to_the_last_digit(tmp_path: Path) -> None:
     assert found.pairs(("events", "u", "users")) == [(0, 1)]
 
 
+@pytest.mark.parametrize(("dtype", "digits"), [("float64", 53), ("float32", 24), ("float16", 11)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_floating_ids_that_may_be_rounded_are_refused(
+    tmp_path: Path, dtype: str, digits: int, sign: int
+) -> None:
+    """pandas stores integers as floating values where one is missing: 2^53 + 1 becomes 2^53, which
+    is another key."""
+    pd = pytest.importorskip("pandas")
+    large = [sign * 2**digits, sign * (2**digits + 1), sign * (2**digits - 1)]
+    tables: dict[str, Any] = {
+        "users": {"data": {"id": large}, "key": "id"},
+        "events": {
+            "data": pd.DataFrame({"u": pd.Series([large[2], large[1], None], dtype=dtype)}),
+            "references": {"u": "users"},
+            "missing": "drop",
+        },
+    }
+    found = problem(tmp_path, tables)
+    assert f"events column 'u' row 1: found {sign * 2**digits} as " in found
+    assert f"expected an id below 2^{digits}, because floating values round" in found
+    assert "store the column as integers with nulls (of pandas, dtype 'Int64')" in found
+    events = pd.DataFrame({"u": pd.Series([large[2], large[1], None], dtype="Int64")})
+    tables["events"]["data"] = events
+    kept = imported(tmp_path, tables)
+    ids = kept.keys("users")
+    pairs = kept.pairs(("events", "u", "users"))
+    assert [ids[target] for _, target in pairs] == [large[2], large[1]]
+    # The floating values themselves, where none can have been rounded.
+    events = pd.DataFrame({"u": pd.Series([large[2], None], dtype=dtype)})
+    tables["events"]["data"] = events
+    gz.import_tables(tables, tmp_path / "exact")
+    pairs = TypedContents(tmp_path / "exact").pairs(("events", "u", "users"))
+    assert [ids[target] for _, target in pairs] == [large[2]]
+
+
 @pytest.mark.parametrize("text", [f"{2**53 + 1}.5", "1.5", f"{2**63}.0"])
 def test_decimals_that_are_no_integers_are_named_with_their_row(tmp_path: Path, text: str) -> None:
     named = pa.table({"u": pa.array([Decimal("7.0"), Decimal(text)], pa.decimal128(38, 1))})

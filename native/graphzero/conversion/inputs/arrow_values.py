@@ -232,7 +232,23 @@ def _whole_numbers(column: ArrowColumn, wanted: Wanted) -> Values:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"{column.at(row)}: found {numbers[row]}, expected an integer")
+    if wanted.names_rows:
+        _refuse_rounded(column, known)
     return Values(known.astype(np.int64), missing if missing.any() else None)
+
+
+def _refuse_rounded(column: ArrowColumn, numbers: Array) -> None:
+    """Raises InputError for an id that may be another one, rounded: from some size on, floating
+    values stand for several integers."""
+    digits = {"halffloat": 11, "float": 24}.get(str(column.values.type), 53)
+    rounded = np.abs(numbers) >= 2.0**digits
+    if rounded.any():
+        row = int(np.argmax(rounded))
+        raise InputError(
+            f"{column.at(row)}: found {int(numbers[row])} as {column.values.type}, expected an id "
+            f"below 2^{digits}, because floating values round larger ones to their neighbours; "
+            "store the column as integers with nulls (of pandas, dtype 'Int64')"
+        )
 
 
 def _bools(column: ArrowColumn, wanted: Wanted) -> Values:
