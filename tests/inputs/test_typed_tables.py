@@ -444,6 +444,63 @@ def test_decimals_that_are_no_integers_are_named_with_their_row(tmp_path: Path, 
     assert message in problem(tmp_path, tables)
 
 
+NOTHING = {"id": [0, 1], "f": [None, None], "c": [None, None], "r": [None, None], "s": [2, 3]}
+
+
+@pytest.mark.parametrize("form", ["pandas", "parquet", "a folder", "one part"])
+@pytest.mark.parametrize("keys", [[5, 6], ["p", "q"]])
+def test_a_column_without_any_value_is_as_in_text(
+    tmp_path: Path, form: str, keys: list[Any]
+) -> None:
+    """Arrow gives such a column the type null, as pandas does one of only None."""
+    from pyarrow import parquet
+
+    data: Any = NOTHING
+    if form == "one part":  # the other one has values and so a type
+        data = {name: [*values, *values] for name, values in NOTHING.items()}
+        data.update(id=[0, 1, 2, 3], f=[None, None, 1.5, 2], c=[None, None, "x", "y"])
+        data["r"] = [None, None, *keys]
+    lines = [list(data), *([*row] for row in zip(*data.values(), strict=True))]
+    text = "\n".join(",".join("" if v is None else str(v) for v in line) for line in lines)
+    (tmp_path / "events.csv").write_text(text + "\n")
+    table = pa.table(data)
+    source: dict[str, Any] = {"data": table}
+    if form == "pandas":
+        pytest.importorskip("pandas")
+        source["data"] = table.to_pandas()
+    elif form != "parquet":
+        (tmp_path / "events").mkdir()
+        source = {"file": tmp_path / "events"}
+        for number in range(0, table.num_rows, 2):
+            part = {name: column[number : number + 2] for name, column in data.items()}
+            parquet.write_table(pa.table(part), tmp_path / f"events/{number}.parquet")
+    else:
+        parquet.write_table(table, tmp_path / "events.parquet")
+        source = {"file": tmp_path / "events.parquet"}
+    for name, own in (("text", {"file": tmp_path / "events.csv"}), ("out", source)):
+        tables = {
+            "users": {"data": {"id": keys}, "key": "id"},
+            "events": {
+                **own,
+                "key": "id",
+                "missing": "drop",
+                "references": {"r": "users"},
+                "features": {"x": ["s", "f"], "alone": "f"},
+                "categories": ["c"],
+            },
+        }
+        gz.import_tables(tables, tmp_path / name)
+    assert file_bytes(tmp_path / "out") == file_bytes(tmp_path / "text")
+
+
+def test_numeric_features_are_not_those_without_a_type(tmp_path: Path) -> None:
+    tables = {
+        "a": {"data": pa.table({**NOTHING, "r": [0, 1]}), "key": "id", "features": "numeric"},
+        "b": {"data": {"r": [0, 1]}, "references": {"r": "a"}},
+    }
+    assert imported(tmp_path, tables).column("a", "x").tolist() == [[0, 2], [1, 3]]
+
+
 def test_references_of_encoded_texts_may_all_be_missing(tmp_path: Path) -> None:
     named = pa.table({"u": pa.array([None, None], pa.string()).dictionary_encode()})
     tables = {

@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     looks_like_time: bool = False
     mixed: bool = False
     some_missing: bool = False  # of text: whether there are fields without a value
-    is_empty: bool = False  # of text: whether all fields are without a value
+    is_empty: bool = False  # whether all fields are without a value, as far as the table tells
 
 
 ReadAs: TypeAlias = Literal[

@@ -212,7 +212,8 @@ class _Planning:
             kinds.append(kind)
         texts = any(read_as_texts(kind) for kind in kinds)
         for end, kind in zip(ends, kinds, strict=True):
-            if texts and end.table.says_kinds and kind.what != "text":
+            is_other = kind.what != "text" and not kind.is_empty
+            if texts and end.table.says_kinds and is_other:
                 other = next(e for e, k in zip(ends, kinds, strict=True) if read_as_texts(k))
                 raise InputError(
                     f"{end.table.name} column {end.column!r}: found {kind.name}, expected texts as "
