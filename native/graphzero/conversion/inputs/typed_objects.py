@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from graphzero.base.errors import InputError
-from graphzero.conversion.inputs.objects import Attributes, host, time_names, times_of
+from graphzero.conversion.inputs.objects import (
+    Attributes,
+    host,
+    time_names,
+    times_of,
+    with_edge_list,
+)
 from graphzero.conversion.inputs.streams import Array, array_edges
 from graphzero.conversion.inverses import pair_inverses, times_of_reverses
 from graphzero.conversion.typed_plan import (
@@ -64,8 +70,9 @@ def plan_heterograph(
     for name in graph.ntypes:
         stored = {key: value for key, value in graph.nodes[name].data.items() if key[0] != "_"}
         planning.add_type(name, int(graph.num_nodes(name)), stored)
+    listed = with_edge_list(graph)
     for triple in graph.canonical_etypes:
-        src, dst = (host(end) for end in graph.edges(order="eid", etype=triple))
+        src, dst = (host(end) for end in listed.edges(order="eid", etype=triple))
         own = {key: value for key, value in graph.edges[triple].data.items() if key[0] != "_"}
         weights = next((name for name in ("w", "weight", WEIGHTS) if name in own), None)
         planning.add_relation(tuple(triple), src, dst, own, weights)
