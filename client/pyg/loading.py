@@ -265,8 +265,7 @@ class BatchLoader(DataLoader[int]):
             if part.edges and part.edges.has_weight_field and WEIGHTS not in fields:
                 weights = drawn.get(WEIGHTS)
                 if weights is None and "e_id" in fields:  # other code chose these edges
-                    store = self.data if key is None else self.data[key]
-                    weights = store[WEIGHTS][fields["e_id"]]
+                    weights = self.data.weights_of(stores, key)
                 if weights is not None:
                     fields[WEIGHTS] = weights
         changes.apply(stores)

@@ -236,6 +236,7 @@ def tables_of(facts: dict[str, Any]) -> dict[str, Any]:
         table: dict[str, Any] = {"data": data, "edges": ends, "dedup": own["dedup"]}
         if own["direction"] == "both":
             table["reverse"] = own["reverse"]
+            table["undirected"] = source == target and own["reverse"] and rng.random() < 0.5
         else:
             table["direction"] = own["direction"]
         if own["timed"]:

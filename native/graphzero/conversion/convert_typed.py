@@ -95,6 +95,7 @@ def convert_typed(
         time.monotonic() - started,
         plan.notes,
         ordered,
+        plan.cautions,
     )
 
 
@@ -232,7 +233,14 @@ class _Making:
             tally.unlabelled,
             tally.first_dangling,
             tally.rounded_times,
+            self._inverse(plan.triple),
         )
+
+    def _inverse(self, triple: RelationName) -> RelationName | None:
+        for pair in self._plan.inverses:
+            if triple in pair:
+                return pair[1] if triple == pair[0] else pair[0]
+        return None
 
 
 def _check_names(name: str, plan: TypedPlan) -> None:

@@ -196,7 +196,8 @@ class _Deduction:
                 f"us, ns), {self.advice.with_type(column, 'category')} takes them as texts"
             )
         as_integers = kind.what == "integer" and not kind.padded
-        if not as_integers and self.table.says_kinds and kind.what != "text":
+        is_other = kind.what != "text" and not kind.is_empty
+        if not as_integers and self.table.says_kinds and is_other:
             raise InputError(
                 f"{self.table.name} column {column!r}: found {kind.name}, expected texts or "
                 "integers as categories"
