@@ -131,8 +131,8 @@ class ServedData(_Served, Data):  # type: ignore[misc]
     Fields can be added, replaced and deleted: the dataset stays as it is, and batches of a loader
     over this object follow, as those of PyG's loaders do. Edges are the exception: batches are
     drawn from those of the dataset, so a loader raises NotImplementedError where edge_index has
-    others, as after RandomLinkSplit; import_pyg() makes a dataset of them. The
-    same holds for fields that the arguments time_attr and weight_attr of a loader name.
+    others, as after RandomLinkSplit; import_pyg() makes a dataset of them. The same holds for
+    fields that the arguments time_attr and weight_attr of a loader name.
     """
 
     def __init__(self, data: ClientOrPlace) -> None:
