@@ -105,7 +105,8 @@ class Client(LoaderCalls):
         """Walks of `length` steps along out-edges, one per start; p and q are node2vec's.
 
         metapath: relations that the steps follow one after the other. A graph with types needs
-        them; starts are nodes of the first relation's source type.
+        them; starts are nodes of the first relation's source type. After the end of a walk, which
+        `lengths` tells, its row repeats the last node, whose type is not that of the column.
         original_ids: starts are original ids of a relabelled dataset; nodes of walks never are.
         """
         return self._run(self._random_walk(*args, **kwargs))

@@ -47,6 +47,7 @@ from graphzero.embedded.typed_arguments import (
     Fanout,
     Times,
     fanout_of_relations,
+    given_order,
     seeds_by_type,
 )
 from graphzero.embedded.typed_arguments import (
@@ -124,7 +125,8 @@ class ClientCalls:
         deadline = self._deadline(timeout)
         by_type = yield from self._seeds_by_type(seeds, original_ids, deadline)
         draws = TimedDraws(time_strict, time_window, temporal_strategy)
-        temporal, times = temporal_options(self._dataset, time, by_type, draws)
+        order = given_order(self._dataset.schema, seeds)
+        temporal, times = temporal_options(self._dataset, time, by_type, draws, order)
         options = self._sample_options(
             fanout,
             columns,
@@ -373,7 +375,7 @@ class ClientCalls:
         """Pairs of a type's number and node ids. Asks the daemon for the nodes of original ids."""
         schema = self._dataset.schema
         with as_invalid_request():
-            given = seeds_by_type(schema, seeds)
+            given = seeds_by_type(schema, seeds, texts=original)
         found = []
         for number, ids in given.items():
             what = f"seeds{type_text(schema, number)}"
@@ -382,12 +384,23 @@ class ClientCalls:
         return found
 
     def _original_seeds(self, seeds: Any, deadline: Deadline) -> Call[Any]:
-        """Turns the original ids of a loader's seeds into node ids."""
-        by_type = yield from self._seeds_by_type(seeds, True, deadline)
+        """Turns the original ids of a loader's seeds into node ids. All nodes, None, need no ids.
+        Types stay in the order in which the user gave them: one array of times for several types is
+        in that order."""
         schema = self._dataset.schema
+        if schema.typed and isinstance(seeds, str):
+            seeds = {seeds: None}
+        with as_invalid_request():
+            given = seeds_by_type(schema, seeds, texts=True)
+        nodes = {}
+        for number, ids in given.items():
+            if ids is not None:
+                ids = yield from self._original_nodes(ids, deadline, number)
+            nodes[number] = ids
         if not schema.typed:
-            return by_type[0][1]
-        return {schema.types[number].name: ids for number, ids in by_type}
+            return nodes[0]
+        order = given_order(schema, seeds) or nodes
+        return {schema.types[number].name: nodes[number] for number in order}
 
     def _node_ids(
         self, ids: Any, what: str, original: bool, deadline: Deadline, type: int = 0

@@ -64,7 +64,8 @@ class LoaderCalls(ClientCalls):
         node column), or None for all nodes. Of a graph with types ("user", one of these), such as
         ("user", "train"); the name of a type for all its nodes; or {type: one of these} for several
         types, whose seeds an epoch then mixes.
-        time: as in sample(); times that are given are in the order of the seeds.
+        time: as in sample(); times that are given are in the order of the seeds, also of seeds of
+        several types.
         original_ids: seeds are original ids of a relabelled dataset.
         shuffle, seed: a new order in each epoch; order and draws follow from the seed.
         drop_last: leave out seeds that do not fill a batch on every rank.

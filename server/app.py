@@ -32,6 +32,7 @@ from graphzero.server.peers.access import PeerAccess
 from graphzero.server.peers.directory import Peers
 from graphzero.server.process import machine
 from graphzero.server.process.banner import banner
+from graphzero.server.process.hangup import hangup_came
 from graphzero.server.process.lock import SocketLock
 from graphzero.server.process.log_lines import set_up_log, tell_omitted
 from graphzero.server.process.notify import Watchdog, notify, notify_reloading
@@ -149,6 +150,8 @@ class _Daemon:
         self._tell_start(doors)
         notify("READY=1")
         self._warm_start.begin(self._catalog.all(), self._plan.row_cache)
+        if hangup_came():
+            self._reload()
 
     def _tell_start(self, doors: list[Door]) -> None:
         """Prints banner and warnings for people on the terminal, or logs them as JSON."""

@@ -20,7 +20,7 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceServicer
 from graphzero.server.codes import ProtocolViolation, code_for
 from graphzero.server.datasets.catalog import Catalog
-from graphzero.server.datasets.describe import describe_dataset
+from graphzero.server.datasets.describe import describe_dataset, describe_datasets
 from graphzero.server.datasets.read_plan import ReadPlan, reads_files, suggested_prefetch
 from graphzero.server.eviction import Eviction
 from graphzero.server.memory.gate import MemoryGate
@@ -155,7 +155,7 @@ class Service(SamplerServiceServicer):
         return self.datasets()
 
     def datasets(self) -> pb.ListDatasetsResponse:
-        datasets = [describe_dataset(dataset) for dataset in self._catalog.all()]
+        datasets = describe_datasets(self._catalog.all())
         return pb.ListDatasetsResponse(datasets=datasets, sampler_version=_engine.SAMPLER_VERSION)
 
     async def GetStats(self, request: pb.GetStatsRequest, context: Any) -> pb.GetStatsResponse:

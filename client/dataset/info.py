@@ -34,7 +34,7 @@ class ColumnInfo:
     """Size of the file."""
     value_names: tuple[str, ...] = ()
     """Names of the values of a row, from the table that the column was made of; empty if they take
-    more than 64 KiB."""
+    more than 64 KiB, or those of all columns more than 1 MiB."""
     time_unit: str | None = None
     """If values are times: "D", "s", "ms", "us" or "ns" since 1970, in UTC."""
     categories: str | None = None

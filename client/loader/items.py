@@ -23,6 +23,7 @@ from graphzero.client.requests.temporal import (
     sampler_temporal_options,
     temporal_options,
 )
+from graphzero.embedded.typed_arguments import given_order
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class LoaderSeeds:
         deadline = connection.deadline(options.timeout)
         nodes = connection.run(seed_list(self.seeds, dataset, deadline))
         sizes = [(part.type, range(part.count)) for part in nodes.parts]
-        temporal, times = temporal_options(dataset, self.time, sizes, draws)
+        order = given_order(dataset.schema, self.seeds)
+        temporal, times = temporal_options(dataset, self.time, sizes, draws, order)
         return ordered_batches(replace(nodes, times=times), options), temporal
 
     def _sampler_batches(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from graphzero.client.batches.batch import Batch
 from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.connection.connection import Connection
 from graphzero.client.dataset.info import DatasetInfo
+from graphzero.client.errors import as_invalid_request
+from graphzero.client.loader.earliest_link import require_negatives_of_earliest
 from graphzero.client.loader.items import (
     LoaderOptions,
     name_text,
@@ -32,6 +35,7 @@ from graphzero.embedded.link_request import (
     Negatives,
     link_request,
 )
+from graphzero.embedded.link_seeds import check_edge_ids
 
 IdArray = npt.NDArray[np.int64]
 
@@ -128,26 +132,32 @@ class LoaderLinks:
             edges.sources,
             edges.targets,
             times,
-            self._own_edges(edges.ids, len(edges.sources)),
+            self._own_edges(dataset, edges.ids, len(edges.sources)),
         )
         self.draws.request(_none_of(links), NO_IDS)  # raises the error that every batch would raise
+        if times is not None:
+            require_negatives_of_earliest(
+                connection.run, dataset, partial(self.draws.request, links), times, deadline, "link"
+            )
         items = LinkList(links, self.draws, labels)
         return ordered_batches(items, options, "links"), temporal
 
-    def _own_edges(self, known: IdArray | None, count: int) -> IdArray | None:
+    def _own_edges(self, dataset: DatasetInfo, known: IdArray | None, count: int) -> IdArray | None:
         """Ids of the links' own edges, if exactly these edges are to be left out; else None.
 
-        By default the edges between the ends of a link at exactly its time are left out. Times
-        that the user gives need not be those of the edges, which the model would then see. So the
-        edges are named by their ids, if these are known.
+        By default ("own") the edges between the ends of a link at exactly its time are left out.
+        Times that the user gives need not be those of the edges, which the model would then see. So
+        the edges are named by their ids, if these are known.
         """
         if self.edge_ids is not None:
             given = wire_ids(self.edge_ids, "link_edge_ids")
             if len(given) != count:
                 raise ValueError(f"{len(given)} link_edge_ids, expected {count}, one for each link")
+            with as_invalid_request():
+                check_edge_ids(dataset.schema, self.draws.relation, given)
             return given
         given_times = self.time is not None and not isinstance(self.time, str)
-        return known if given_times and self.draws.exclude is None else None
+        return known if given_times and self.draws.exclude in (None, "own") else None
 
 
 def _none_of(links: Links) -> Links:

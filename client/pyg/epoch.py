@@ -118,7 +118,7 @@ class Epoch:
             )
         self._loader = loader
         self._progress = order.progress
-        self._changes = loader.data.changes
+        self._changes = loader._data_changes()
         # Positions and requests of the batches under way, in order. The generator that fills it has
         # no reference to this object: a cycle would keep shared memory until the garbage collector
         # runs.

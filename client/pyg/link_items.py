@@ -5,20 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from graphzero.client.batches.batch import Batch
 from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
+from graphzero.client.dataset.files import open_visible
+from graphzero.client.loader.earliest_link import require_negatives_of_earliest
 from graphzero.client.loader.links import Links, ends_of_links
+from graphzero.client.loader.relation_edges import EdgeFile
 from graphzero.client.pyg.arguments import split_edge_label_index
 from graphzero.client.pyg.data import Stores
-from graphzero.client.pyg.links import EndsAsSeeds, LinkPlan
+from graphzero.client.pyg.links import EndsAsSeeds, LinkPlan, LinksOfSampler
 from graphzero.client.pyg.negatives import IdArray, LinkEnds, NegativePlan, checked_labels
 from graphzero.client.pyg.node_items import ids_of_items
 from graphzero.client.pyg.parts import parts_of
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest
 from graphzero.embedded.typed_arguments import time_array
+from graphzero.files.column_types import NO_TIME
 from torch_geometric.sampler import EdgeSamplerInput
 
 
@@ -51,8 +56,9 @@ class LinkItems:
         labels = checked_labels(negatives, edge_label)
         is_temporal = edge_label_time is not None
         plan = LinkPlan.of(client, relation, negatives, exclude, is_temporal=is_temporal)
+        edge_ids = None
         if index is None:
-            sources, targets = _every_link(client, plan.ends, edge_label)
+            sources, targets, edge_ids = _every_link(client, plan.ends, edge_label)
         else:
             sources, targets = _given_links(client, plan.ends, index, original_ids)
         count = len(sources)
@@ -66,9 +72,30 @@ class LinkItems:
             unit = dataset.schema.time_unit
             times = time_array(edge_label_time, count, unit, "edge_label_time")
         own_id = None if input_id is None else ids_of_items(input_id, count)
-        links = Links(plan.ends.relation, sources, targets, times)
+        if edge_ids is not None and not _come_after_edges(client, plan.ends, times):
+            edge_ids = None
+        links = Links(plan.ends.relation, sources, targets, times, edge_ids)
         shown_times = None if times is None else torch.from_numpy(times)
         return cls(plan, links, labels, shown_times, own_id)
+
+    def require_negatives(self, client: Client, exclude: ExcludeSeedEdges | None) -> None:
+        """Raises InvalidRequest if there is no negative at the time of some link."""
+        if self.links.times is None or self.plan.negatives.engine is None:
+            return
+
+        def request(positions: IdArray) -> LinkRequest:
+            asked = self.request(positions, exclude, disjoint=False, seed=0)
+            assert isinstance(asked, LinkRequest)  # the engine draws, so there is a relation
+            return asked
+
+        require_negatives_of_earliest(
+            client._pool.run_aside,
+            client.info().dataset,
+            request,
+            self.links.times,
+            client._deadline(None),
+            "link",
+        )
 
     def __len__(self) -> int:
         return len(self.links)
@@ -81,6 +108,7 @@ class LinkItems:
             links.sources[positions],
             links.targets[positions],
             None if links.times is None else links.times[positions],
+            None if links.edge_ids is None else links.edge_ids[positions],
             exclude=exclude,
             disjoint=disjoint,
             seed=seed,
@@ -88,13 +116,15 @@ class LinkItems:
 
     def sampler_input(self) -> EdgeSamplerInput:
         """All links, as PyG's loaders have their items."""
-        return EdgeSamplerInput(
+        ids = self.links.edge_ids
+        return LinksOfSampler(
             input_id=self.input_id,
             row=torch.from_numpy(self.links.sources),
             col=torch.from_numpy(self.links.targets),
             label=self.labels,
             time=self.times,
             input_type=self.plan.ends.relation,
+            edge_ids=None if ids is None else torch.from_numpy(ids),
         )
 
     def digest(self) -> str:
@@ -125,8 +155,11 @@ def _given_links(
     return client._pool.run_aside(ends_of_links(index, dataset, ends.types, original, what))
 
 
-def _every_link(client: Client, ends: LinkEnds, labels: Any) -> tuple[IdArray, IdArray]:
-    """All edges, in the order of the input if the graph knows it, which is that of the labels."""
+def _every_link(
+    client: Client, ends: LinkEnds, labels: Any
+) -> tuple[IdArray, IdArray, IdArray | None]:
+    """Ends and ids of all edges, in the order of the input if the graph knows it, which is that of
+    the labels. Ids are None if the graph does not store them."""
     if ends.relation_number is None:
         raise ValueError(
             f"edge_label_index is {ends.relation}, which the dataset does not have, without links; "
@@ -142,4 +175,22 @@ def _every_link(client: Client, ends: LinkEnds, labels: Any) -> tuple[IdArray, I
             "--edge-ids"
         )
     sources, targets = every.edge_index
-    return sources, targets
+    return sources, targets, every.e_id
+
+
+def _come_after_edges(client: Client, ends: LinkEnds, times: IdArray | None) -> bool:
+    """Whether any link is later than the edge that it is. Links are all edges of the relation, in
+    the order of their ids. By its time alone such an edge is history, and a model would see it, so
+    the loader must name it by its id."""
+    if times is None:
+        return False
+    assert ends.relation_number is not None
+    edges = EdgeFile(client.info().dataset, ends.relation_number).all_edges()
+    since = np.full(len(times), NO_TIME) if edges.times is None else edges.times
+    visible = open_visible(client.info().dataset, "times cannot be read", "give edge_label_index")
+    for number, has_times, nodes in zip(
+        ends.types, ends.have_times, (edges.sources, edges.targets), strict=True
+    ):
+        if has_times:  # an edge exists from the latest of its own time and those of its ends on
+            since = np.maximum(since, visible.graph.topology.node_times(number)[nodes])
+    return bool(np.any((since != NO_TIME) & (since < times)))

@@ -48,7 +48,8 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
     reverses too. PyG leaves them in, where a model can read the answer from them. For links with
     times, "own" leaves out of the trees of a link all edges between its ends that did not exist
     before its time, in every direction; "pair" leaves out all edges between its ends. The default,
-    None, is "own" for links with times and False for others.
+    None, is "own" for links with times and False for others. Links of a relation that the dataset
+    does not have are sampled around, but anything except None and False is then an error.
 
     The rest is as in NeighborLoader.
     """
@@ -131,6 +132,8 @@ class LinkNeighborLoader(BatchLoader, PygLinkNeighborLoader):  # type: ignore[mi
             exclude_seed_edges,
             original_ids,
         )
+        if isinstance(sampler, GraphZeroSampler):  # others draw negatives by their own rules
+            self._links.require_negatives(view.client, exclude_seed_edges)
         super().__init__(
             view,
             sampler,

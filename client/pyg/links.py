@@ -28,6 +28,7 @@ from graphzero.embedded.link_request import (
     link_request,
 )
 from graphzero.files.schema import RelationName
+from torch_geometric.sampler import EdgeSamplerInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,21 @@ class EndsAsSeeds(NodeSeeds):
     source_index: IdArray = field(default_factory=lambda: NO_IDS)
     """Local ids, as a batch around links has them."""
     target_index: IdArray = field(default_factory=lambda: NO_IDS)
+
+
+class LinksOfSampler(EdgeSamplerInput):  # type: ignore[misc]
+    """Links on PyG's way to a batch: PyG's items, with the ids of the edges that the links are."""
+
+    def __init__(self, *fields: Any, edge_ids: torch.Tensor | None, **named: Any) -> None:
+        super().__init__(*fields, **named)
+        self.edge_ids = edge_ids
+
+    def __getitem__(self, index: torch.Tensor | Any) -> LinksOfSampler:
+        some = super().__getitem__(index)
+        fields = (some.input_id, some.row, some.col, some.label, some.time, some.input_type)
+        at = torch.as_tensor(index, dtype=torch.long)
+        ids = None if self.edge_ids is None else self.edge_ids[at]
+        return LinksOfSampler(*fields, edge_ids=ids)
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,13 @@ class LinkPlan:
     ) -> LinkPlan:
         ends = link_ends(client.info().dataset, relation)
         if ends.relation_number is None:
+            if exclude not in (None, False):
+                known = client.info().dataset.schema.relations_text()
+                raise ValueError(
+                    f"exclude_seed_edges is {exclude!r}, but the dataset has no relation "
+                    f"{ends.relation}, so that there is no edge to leave out; it has {known}; "
+                    "expected one of these, or exclude_seed_edges=None"
+                )
             negatives = negatives.without_edges()
         negatives.check(exclude, ends, is_temporal=is_temporal)
         candidates = client._candidates(negatives.engine, ends.relation_number or 0)
@@ -70,12 +93,15 @@ class LinkPlan:
         sources: IdArray,
         targets: IdArray,
         times: IdArray | None,
+        edge_ids: IdArray | None = None,
         *,
         exclude: ExcludeSeedEdges | None,
         disjoint: bool,
         seed: int | None = None,
     ) -> LinkRequest | EndsAsSeeds:
-        """`seed`: of draws that are made here; None takes them from torch's generator as it is."""
+        """`edge_ids`: of the edges that the links are, for links that are later than these; None if
+        a link's own edge is known by its time. `seed`: of draws that are made here; None takes them
+        from torch's generator as it is."""
         count = len(sources)
         sources, targets = self.negatives.with_negatives(sources, targets, self.ends, seed)
         if self.ends.relation_number is None:
@@ -90,6 +116,7 @@ class LinkPlan:
             count,
             relation=self.ends.relation_number,
             times=None if times is None else times[np.arange(given) % count],
+            edge_ids=edge_ids if exclude in (None, "own") else None,
         )
 
     def _as_seeds(

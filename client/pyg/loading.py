@@ -251,7 +251,7 @@ class BatchLoader(DataLoader[int]):
         if self.transform_sampler_output is not None:
             out = self.transform_sampler_output(out)
         stores = stores_of_output(out, self.neighbor_sampler.edge_permutation, self._parts)
-        changes = self.data.changes
+        changes = self._data_changes()
         for key, names in self._asked_columns(changes).items():
             part, fields = self._parts[key], stores[key]
             for name in names:
@@ -265,8 +265,7 @@ class BatchLoader(DataLoader[int]):
             if part.edges and part.edges.has_weight_field and WEIGHTS not in fields:
                 weights = drawn.get(WEIGHTS)
                 if weights is None and "e_id" in fields:  # other code chose these edges
-                    store = self.data if key is None else self.data[key]
-                    weights = store[WEIGHTS][fields["e_id"]]
+                    weights = self.data.weights_of(stores, key)
                 if weights is not None:
                     fields[WEIGHTS] = weights
         changes.apply(stores)
@@ -321,6 +320,14 @@ class BatchLoader(DataLoader[int]):
                 "(worker_init_fn, multiprocessing_context, transform_sampler_output, "
                 "filter_per_worker=True with transform, another sampler, an own filter_fn)"
             )
+
+    def _data_changes(self) -> DataChanges:
+        """How self.data differs from the dataset by now. Raises NotImplementedError for changes
+        that the daemon does not know of, and that it would have to draw by."""
+        sampler = self.neighbor_sampler
+        if isinstance(sampler, GraphZeroSampler):
+            self.data.require_drawn_by(sampler.time_attr, sampler.weight_attr)
+        return self.data.changes
 
     def _asked_columns(self, changes: DataChanges) -> dict[Key, list[str]]:
         hidden = {key: found.hidden for key, found in changes.by_key.items()}

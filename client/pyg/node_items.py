@@ -97,14 +97,13 @@ class NodeItems:
 
     def split(self, positions: Positions) -> list[tuple[ItemsOfType, Positions]]:
         """Splits items by type, into positions among the items of the type, in the order given.
-        Types without items are left out."""
+        There may be none of a type."""
         if len(self.types) == 1:
             return [(self.types[0], positions)]
         pieces = []
         for items in self.types:
             own = positions[(positions >= items.first) & (positions < items.first + items.count)]
-            if len(own):
-                pieces.append((items, own - items.first))
+            pieces.append((items, own - items.first))
         return pieces
 
     def sampler_input(self) -> NodeSamplerInput:
@@ -124,7 +123,9 @@ class NodeItems:
         )
 
     def fields(self, positions: Positions, seed_time: torch.Tensor | None) -> Stores:
-        """Fields of a batch about its seeds, by PyG's names. `seed_time` has that of each seed."""
+        """Fields of a batch about its seeds, by PyG's names. `seed_time` has that of each seed. All
+        types of the loader's items have them, so that a training loop need not ask which types have
+        seeds in this batch."""
         stores: Stores = {}
         first = 0
         for items, own in self.split(positions):

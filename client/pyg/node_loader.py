@@ -36,7 +36,8 @@ class NeighborLoader(BatchLoader, PygNeighborLoader):  # type: ignore[misc]
     with types, (type, nodes), or a mapping {type: nodes} of several: then batches have input_id,
     batch_size and seed_time for each type, and the arguments input_time and input_id are by type.
     original_ids: input_nodes are original ids of a relabelled dataset.
-    weight_attr: "edge_weight", the weights that the graph stores.
+    weight_attr: "edge_weight", the weights that the graph stores. Relations without weights draw
+    uniformly, if at least one relation with neighbours to draw has weights.
     time_attr: the attribute that the times of the dataset were made of. Then samples are by time: a
     tree has nothing later than its seed's time (t <= T), which is input_time or the node's own.
     input_id: what batches have as input_id instead of the position in input_nodes.

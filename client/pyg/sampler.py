@@ -88,7 +88,8 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
     ) -> None:
         # NeighborSampler.__init__ is not called: it copies the graph and needs PyG's native
         # libraries.
-        self._portable_client = served(data).portable_client
+        view = served(data)
+        self._portable_client = view.portable_client
         dataset = self._portable_client.info.dataset
         self.num_nodes: Any
         if dataset.schema.typed:
@@ -111,6 +112,7 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
         self.subgraph_type = induced_if_undirected(directed, subgraph_type)
         self.sample_direction = sample_direction
         self.weight_attr = weight_attr
+        view.require_drawn_by(time_attr, weight_attr)
         self.sampler = sampler
 
     @property
@@ -120,6 +122,12 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
     @property
     def is_temporal(self) -> bool:
         return self._time_attr is not None
+
+    @property
+    def time_attr(self) -> str | None:
+        """The attribute that the times of the dataset are; None for samples that are not by
+        time."""
+        return self._time_attr
 
     @property
     def temporal_strategy(self) -> str:
@@ -228,10 +236,12 @@ class GraphZeroSampler(NeighborSampler):  # type: ignore[misc]
             self.exclude_seed_edges,
             is_temporal=inputs.time is not None,
         )
+        edge_ids = getattr(inputs, "edge_ids", None)  # of LinksOfSampler
         request = plan.request(
             inputs.row.numpy(),
             inputs.col.numpy(),
             None if inputs.time is None else inputs.time.numpy(),
+            None if edge_ids is None else edge_ids.numpy(),
             exclude=self.exclude_seed_edges,
             disjoint=self.disjoint,
         )

@@ -4,13 +4,15 @@ nothing before it is looked at."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import torch
 from graphzero.client.client import Client
 from graphzero.client.portable_client import ClientOrPlace, PortableClient
-from graphzero.client.pyg.parts import EDGE_INDEX, Key, Part, key_text, parts_of
-from graphzero.client.pyg.served_fields import Changes, ServedFields
+from graphzero.client.pyg.data import Stores
+from graphzero.client.pyg.parts import EDGE_INDEX, WEIGHTS, Key, Part, key_text, parts_of
+from graphzero.client.pyg.served_fields import Changes, ServedFields, edge_numbers
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
 
@@ -58,17 +60,17 @@ class DataChanges:
     of_all: dict[str, Any]
     """Fields beside the stores of a ServedHeteroData: every batch has them as they are."""
 
-    def apply(self, stores: dict[Key, dict[str, Any]]) -> None:
+    def apply(self, stores: Stores) -> None:
         """Changes the fields of a batch."""
-        n_ids = {key: fields["n_id"] for key, fields in stores.items() if "n_id" in fields}
-
-        def ends(key: Key) -> torch.Tensor:
-            source, target = (key[0], key[2]) if isinstance(key, tuple) else (key, key)
-            local = stores[key][EDGE_INDEX]
-            return torch.stack([n_ids[source][local[0]], n_ids[target][local[1]]])
-
         for key, changes in self.by_key.items():
-            changes.apply(key, stores[key], lambda key=key: ends(key))  # type: ignore[misc]
+            changes.apply(key, stores[key], partial(ends_of, stores, key))
+
+
+def ends_of(stores: Stores, key: Key) -> torch.Tensor:
+    """The nodes at the ends of the edges of a batch."""
+    source, target = (key[0], key[2]) if isinstance(key, tuple) else (key, key)
+    local = stores[key][EDGE_INDEX]
+    return torch.stack([stores[source]["n_id"][local[0]], stores[target]["n_id"][local[1]]])
 
 
 class _Served:
@@ -88,6 +90,23 @@ class _Served:
         portable: PortableClient = self.__dict__["_portable_client"]
         return portable
 
+    def require_drawn_by(self, time_attr: str | None, weight_attr: str | None) -> None:
+        """Raises NotImplementedError if a script has changed a field that one of these arguments
+        of a loader names: batches are drawn by the times and weights of the dataset."""
+        stores: list[BaseStorage] = self.stores  # type: ignore[attr-defined]
+        for argument, name in (("time_attr", time_attr), ("weight_attr", weight_attr)):
+            for fields in (store._mapping for store in stores):
+                if name is not None and isinstance(fields, ServedFields):
+                    fields.require_dataset_s(name, argument)
+
+    def weights_of(self, stores: Stores, key: Key) -> torch.Tensor:
+        """The weights of the edges of a batch, found by their ids."""
+        store = self._store if key is None else self[key]  # type: ignore[attr-defined,index]
+        every, e_id = store._mapping.edges_to_find(), stores[key]["e_id"]
+        numbers = e_id if every is None else edge_numbers(every, e_id, ends_of(stores, key))
+        found: torch.Tensor = store[WEIGHTS][numbers]
+        return found
+
     @property
     def is_cuda(self) -> bool:
         """Whether a field that was read or added is on a GPU: looking at others would read them."""
@@ -105,10 +124,15 @@ class ServedData(_Served, Data):  # type: ignore[misc]
 
     Columns are mapped from the files when they are first looked at, instantly and at any size;
     edge_index, in the order of edge ids, is read into memory. Both need the daemon's directory to
-    be visible here. Fields can be added, replaced and deleted: the dataset stays as it is, and
-    batches of a loader over this object follow, as those of PyG's loaders do. Edges are the
-    exception: batches are drawn from those of the dataset, so a loader raises NotImplementedError
-    where edge_index has others, as after RandomLinkSplit; import_pyg() makes a dataset of them.
+    be visible here. As in PyG, `data.edge_index[:, batch.e_id]` are the edges of a batch of a
+    loader over this object, and fields of edges are indexed likewise; where edges were left out of
+    the dataset, or are undirected, the loader reads all edges for that.
+
+    Fields can be added, replaced and deleted: the dataset stays as it is, and batches of a loader
+    over this object follow, as those of PyG's loaders do. Edges are the exception: batches are
+    drawn from those of the dataset, so a loader raises NotImplementedError where edge_index has
+    others, as after RandomLinkSplit; import_pyg() makes a dataset of them. The same holds for
+    fields that the arguments time_attr and weight_attr of a loader name.
     """
 
     def __init__(self, data: ClientOrPlace) -> None:
@@ -198,7 +222,13 @@ def served(data: ClientOrPlace | AnyServedData) -> AnyServedData:
         return data
     portable = PortableClient(data)
     typed = portable.info.dataset.schema.typed
-    return ServedHeteroData(portable.client) if typed else ServedData(portable.client)
+    made = ServedHeteroData(portable.client) if typed else ServedData(portable.client)
+    # Scripts that only name a place hardly look at the edges of the graph, which may be larger than
+    # memory: their batches have edge ids as they are.
+    for store in made.stores:
+        if isinstance(store._mapping, ServedFields):
+            store._mapping.numbers_edges = False
+    return made
 
 
 def _storage(kind: Any, parent: Any, portable: PortableClient, part: Part) -> BaseStorage:

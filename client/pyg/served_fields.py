@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from graphzero.client.errors import ServerUnavailable
 from graphzero.client.portable_client import PortableClient
 from graphzero.client.pyg.parts import EDGE_INDEX, WEIGHTS, Edges, Key, Part, key_text
-from graphzero.client.pyg.topology import EveryEdge, edges_by_id
+from graphzero.client.pyg.topology import EveryEdge, edges_by_id, ids_are_positions
 from torch_geometric.data.storage import BaseStorage
 from torch_geometric.loader.utils import index_select
 
@@ -51,10 +53,14 @@ class Changes:
     edges: EveryEdge | None
     """All edges, in the order of the rows of `of_edges`; None if that is not needed, because the
     number of an edge is its id."""
+    numbers_edges: bool
+    """Whether e_id of a batch becomes the numbers of its edges, which index the fields of the
+    store, as in PyG."""
 
     def apply(self, key: Key, fields: dict[str, Any], ends: Callable[[], torch.Tensor]) -> None:
         """Changes the fields of a batch. `ends` returns the nodes at the ends of its edges."""
-        if not (self.hidden or self.of_nodes or self.of_edges or self.others):
+        changed = self.hidden or self.of_nodes or self.of_edges or self.others
+        if not (changed or self.edges is not None):
             return
         n_id, e_id = fields.get("n_id"), fields.get("e_id")
         for name in self.hidden:
@@ -62,14 +68,18 @@ class Changes:
         if n_id is not None:
             for name, rows in self.of_nodes.items():
                 fields[name] = rows.select(n_id)
+        numbers = e_id
+        if self.edges is not None and e_id is not None:
+            numbers = edge_numbers(self.edges, e_id, ends())
+            if self.numbers_edges:
+                fields["e_id"] = numbers
         if self.of_edges:
-            if e_id is None:
+            if numbers is None:
                 raise NotImplementedError(
                     f"{key_text(key)}.{min(self.of_edges)} has a row for each edge, but batches do "
                     "not know their edges: the dataset stores no edge ids; convert it with "
                     "--edge-ids"
                 )
-            numbers = e_id if self.edges is None else _edge_numbers(self.edges, e_id, ends())
             for name, rows in self.of_edges.items():
                 fields[name] = rows.select(numbers)
         fields.update(self.others)
@@ -78,9 +88,15 @@ class Changes:
 class ServedFields(MutableMapping[str, Any]):
     """Names and values of a store. Those of the dataset are read when they are asked for."""
 
-    def __init__(self, portable_client: PortableClient, part: Part) -> None:
+    def __init__(
+        self, portable_client: PortableClient, part: Part, *, numbers_edges: bool = True
+    ) -> None:
+        """`numbers_edges`: whether e_id of batches of a loader over this store indexes its fields.
+        Where ids are not the positions of edges, that takes all edges into memory."""
         self.portable_client = portable_client
         self.part = part
+        self.numbers_edges = numbers_edges
+        self._ids_are_positions: bool | None = None
         self._roles = part.roles
         self._values: dict[str, Any] = dict.fromkeys(self._roles, _UNREAD)
         if part.nodes is not None:
@@ -94,6 +110,8 @@ class ServedFields(MutableMapping[str, Any]):
         self._edges_shown: torch.Tensor | None = None
         # An edge_index of the user that was found to have the dataset's edges, with its version.
         self._same_edges: tuple[torch.Tensor, int] | None = None
+        # The same for fields of the user that the daemon draws by, by name.
+        self._same_fields: dict[str, tuple[torch.Tensor, int]] = {}
 
     @property
     def num_edges(self) -> int:
@@ -146,8 +164,21 @@ class ServedFields(MutableMapping[str, Any]):
             of_nodes=rows(of_nodes),
             of_edges=rows(of_edges),
             others={name: self._values[name] for name in replaced - of_nodes - of_edges},
-            edges=self._edges_to_find() if of_edges else None,
+            edges=self._edges_for(of_edges),
+            numbers_edges=self.numbers_edges,
         )
+
+    def _edges_for(self, of_edges: set[str]) -> EveryEdge | None:
+        """All edges, if a loader must know them to number those of its batches. `of_edges` are the
+        fields with a row for each edge that the user added."""
+        if of_edges:
+            return self.edges_to_find()
+        if not self.numbers_edges:
+            return None
+        try:
+            return self.edges_to_find()
+        except (MemoryError, ServerUnavailable):
+            return None  # nobody can look at the edges here, so nobody can index them
 
     def _are_weights_same(self) -> bool:
         value, served = self._values[WEIGHTS], self._all_edges().edge_weight
@@ -178,16 +209,44 @@ class ServedFields(MutableMapping[str, Any]):
             "these with graphzero.import_pyg(data, DIRECTORY), and give that to the loader"
         )
 
-    def _edges_to_find(self) -> EveryEdge | None:
+    def require_dataset_s(self, name: str, argument: str) -> None:
+        """Raises NotImplementedError if a script has added or changed the field `name`, which the
+        argument of that name tells a loader to draw by. The daemon would still draw by the times
+        and weights of the dataset: a time that the script has moved would not be heeded."""
+        if name not in self._values or not self._is_users(name):
+            return
+        value = self._values[name]
+        if name in self._roles and torch.is_tensor(value):
+            same, version = self._same_fields.get(name, (None, 0))
+            if same is value and version == value._version:
+                return
+            if torch.equal(value.cpu(), self._read(name)):  # from clone() or to(), for instance
+                self._same_fields[name] = value, value._version
+                return
+        dataset = self.portable_client.info.dataset
+        what = "was changed" if name in self._roles else "was added"
+        option = "time" if argument == "time_attr" else argument
+        raise NotImplementedError(
+            f"{argument} is {name!r}, but {key_text(self.part.key)}.{name} {what}, and batches are "
+            f"drawn by what the dataset {dataset.name!r} has; make a dataset of this with "
+            f"graphzero.import_pyg(data, DIRECTORY, {option}={name!r}), and give that to the loader"
+        )
+
+    def edges_to_find(self) -> EveryEdge | None:
         """All edges, or None if the edge with id i is the i-th. That is not so if both directions
-        of an edge share an id, or if repeated edges were dropped."""
+        of an edge share an id, or if edges were left out."""
         part = self.part.edges
-        if part is None or not part.has_ids or any(map(self._is_by_number, part.columns)):
-            return None
-        edges = self._all_edges()
-        if edges.e_id is None or np.array_equal(edges.e_id, np.arange(len(edges.e_id))):
-            return None
-        return edges
+        return None if part is None or self._are_ids_positions(part) else self._all_edges()
+
+    def _are_ids_positions(self, edges: Edges) -> bool:
+        if self._ids_are_positions is None:
+            client = self.portable_client.client
+            self._ids_are_positions = (
+                not edges.has_ids
+                or any(map(self._is_by_number, edges.columns))
+                or (not edges.symmetric and ids_are_positions(client, edges.relation))
+            )
+        return self._ids_are_positions
 
     def _is_users(self, name: str) -> bool:
         """Whether the user added it, replaced it, or changed it in place."""
@@ -220,7 +279,7 @@ class ServedFields(MutableMapping[str, Any]):
     def __copy__(self) -> ServedFields:
         copy = ServedFields.__new__(ServedFields)
         copy.__dict__.update(self.__dict__)
-        for name in ("_values", "_versions", "_original"):
+        for name in ("_values", "_versions", "_original", "_same_fields"):
             copy.__dict__[name] = self.__dict__[name].copy()
         return copy
 
@@ -231,9 +290,11 @@ class ServedFields(MutableMapping[str, Any]):
         original = self._original - users.keys()
         state = {"_values": values, "_versions": {}, "_original": original}
         unread = dict.fromkeys(("_edges", "_edges_shown", "_same_edges"))
-        return {**self.__dict__, **state, **unread}
+        return {**self.__dict__, **state, **unread, "_same_fields": {}}
 
     def _read(self, name: str) -> torch.Tensor:
+        if self._roles[name] == "edge" and not self.numbers_edges:
+            self._warn_of_ids(name)
         if name == EDGE_INDEX:
             self._edges_shown = torch.from_numpy(self._all_edges().edge_index)
             return self._edges_shown
@@ -246,6 +307,17 @@ class ServedFields(MutableMapping[str, Any]):
         if self._roles[name] == "node" or self._is_by_number(name):
             return column
         return column[torch.from_numpy(self._all_edges().e_id)]
+
+    def _warn_of_ids(self, name: str) -> None:
+        if self._are_ids_positions(self._edges_part()):
+            return
+        warnings.warn(
+            f"{key_text(self.part.key)}.{name} has a row for each edge, but e_id of this loader's "
+            "batches are edge ids, which are other numbers: edges were left out when the dataset "
+            "was made, or both directions of an edge share an id. To index the edges of the graph "
+            "with e_id, give the loader a ServedData or ServedHeteroData instead of a place",
+            stacklevel=5,
+        )
 
     def _is_by_number(self, column: str) -> bool:
         """Whether the number of an edge is its id. A column of edges has a row for each edge of the
@@ -268,7 +340,7 @@ class ServedFields(MutableMapping[str, Any]):
         return self._edges
 
 
-def _edge_numbers(every: EveryEdge, e_id: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+def edge_numbers(every: EveryEdge, e_id: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
     """Positions of edges in the order of ids. Both directions of an undirected edge have one id.
 
     A reverse that only a bidirectional sample has gets the position of the edge itself.

@@ -19,6 +19,8 @@ _ANY_TIME = "time"
 """The name for times of which a dataset has no column."""
 _COMPARED = 1000
 """How many rows of a column of nodes are compared with the times, and of how many nodes edges."""
+_COMPARED_OF_NODE = 64
+"""Of how many edges of a node at most."""
 
 _Times = npt.NDArray[np.int64]
 
@@ -80,7 +82,7 @@ def _has_times(visible: Dataset, part: Part, name: str) -> bool:
     topology = visible.graph.topology
     if part.nodes is not None and name in part.nodes.columns:
         times: _Times = topology.node_times(part.nodes.type)
-        rows = np.linspace(0, max(len(times) - 1, 0), min(len(times), _COMPARED), dtype=np.int64)
+        rows = _spread(len(times), _COMPARED)
         times = times[rows]
     else:
         assert part.edges is not None
@@ -92,14 +94,25 @@ def _has_times(visible: Dataset, part: Part, name: str) -> bool:
 def _times_of_edges(
     schema: Schema, topology: _engine.Topology, number: int
 ) -> tuple[_Times, _Times]:
-    """Ids and times of some edges."""
+    """Ids and times of some edges: the first of the file, which there are unless it has none, and
+    edges of nodes that are spread over the file, because edges may differ from the first ones."""
     relation = schema.relations[number]
     direction, owner = ("in", relation.target) if relation.has_in else ("out", relation.source)
     ids: list[_Times] = [np.empty(0, np.int64)]
     times: list[_Times] = [np.empty(0, np.int64)]
-    for node in range(min(schema.types[owner].count, _COMPARED)):
-        own = topology.times(node, direction, number)
+    first: Any = _engine.EdgeReader(topology, number).next()
+    if first is not None and first[4] is not None:
+        ids.append(first[3][:_COMPARED])
+        times.append(first[4][:_COMPARED])
+    for node in _spread(schema.types[owner].count, _COMPARED):
+        own = topology.times(int(node), direction, number)
         if len(own):
-            times.append(own)
-            ids.append(topology.edge_ids(node, direction, number))
+            some = _spread(len(own), _COMPARED_OF_NODE)
+            times.append(own[some])
+            ids.append(topology.edge_ids(int(node), direction, number)[some])
     return np.concatenate(ids), np.concatenate(times)
+
+
+def _spread(count: int, most: int) -> _Times:
+    """At most so many of the numbers below `count`, from the first to the last."""
+    return np.linspace(0, max(count - 1, 0), min(count, most), dtype=np.int64)

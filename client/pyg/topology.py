@@ -45,6 +45,18 @@ def whole_topology(client: Client, relation: int, reason: str) -> EveryEdge:
     return _every_edge(visible.graph, relation)
 
 
+def ids_are_positions(client: Client, relation: int) -> bool:
+    """Whether the edge with id i is the i-th of all edges in the order of ids. It is not if edges
+    were left out of a conversion, or if both directions of an edge share an id.
+
+    Raises ServerUnavailable if the files are not visible here.
+    """
+    info = client.info().dataset
+    visible = open_visible(info, "the topology cannot be read", "use GraphZeroSampler")
+    found = visible.graph.schema.relations[relation]
+    return found.edge_id_bound == found.num_edges and not found.symmetric
+
+
 def _every_edge(graph: TopologyFile, relation: int) -> EveryEdge:
     """Samples all edges of all nodes of the types at the ends, so that local ids are node ids."""
     schema = graph.schema

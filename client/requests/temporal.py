@@ -41,10 +41,14 @@ class TimedDraws:
 
 
 def temporal_options(
-    dataset: DatasetInfo, time: Any, seeds: TypedSizes, draws: TimedDraws
+    dataset: DatasetInfo,
+    time: Any,
+    seeds: TypedSizes,
+    draws: TimedDraws,
+    order: Sequence[int] = (),
 ) -> tuple[TemporalOptions | None, npt.NDArray[np.int64] | None]:
     """How to draw by time, None for not at all; and times of the seeds, None where the daemon knows
-    them."""
+    them. `order` is given_order() of the seeds, for one array of times for several types."""
     if time is None:
         draws.require_none()
         return None, None
@@ -53,7 +57,7 @@ def temporal_options(
             f"time is given, but dataset {dataset.name!r} has no times, of edges or of nodes"
         )
     with as_invalid_request():
-        times = seed_times(dataset.schema, time, seeds)
+        times = seed_times(dataset.schema, time, seeds, order)
         window = time_window(dataset.schema, draws.window)
     assert times is not None
     _check_own(dataset, times, seeds)

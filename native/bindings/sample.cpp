@@ -314,7 +314,8 @@ void DrawNegatives(const TopologyReader& graph, size_t relation, bool symmetric,
                    uint64_t seed, int threads, const Output<int64_t>& sources,
                    const Output<int64_t>& targets, const std::optional<IdArray>& target_candidates,
                    const std::optional<IdArray>& source_candidates,
-                   const std::optional<IdArray>& times, const sample::DiskTopology* disk) {
+                   const std::optional<IdArray>& times, uint64_t links,
+                   const sample::DiskTopology* disk) {
   if (relation >= graph.relations().size()) {
     throw std::invalid_argument("relation " + std::to_string(relation) + " is not one of the " +
                                 std::to_string(graph.relations().size()) + " of the graph");
@@ -326,6 +327,7 @@ void DrawNegatives(const TopologyReader& graph, size_t relation, bool symmetric,
   request.target_candidates = View(target_candidates);
   request.source_candidates = View(source_candidates);
   request.times = View(times);
+  request.links = links;
   request.weights = weights;
   request.reject = reject;
   request.seed = seed;
@@ -470,7 +472,8 @@ void BindSample(nb::module_& m) {
   m.def("draw_negatives", &DrawNegatives, "graph"_a, nb::kw_only(), "relation"_a = 0,
         "symmetric"_a = false, "given_sources"_a, "weights"_a, "reject"_a, "seed"_a, "threads"_a,
         "sources"_a, "targets"_a, "target_candidates"_a = nb::none(),
-        "source_candidates"_a = nb::none(), "times"_a = nb::none(), "disk"_a = nb::none());
+        "source_candidates"_a = nb::none(), "times"_a = nb::none(), "links"_a = 0,
+        "disk"_a = nb::none());
   m.def("number_ends", &NumberEnds, "ends"_a, "index"_a);
   m.def("random_walk", &RandomWalk, "graph"_a, "starts"_a, nb::kw_only(), "adjacency"_a, "p"_a,
         "q"_a, "restart"_a, "weighted"_a, "seed"_a, "threads"_a, "nodes"_a, "lengths"_a,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_types import quantised_type
 from graphzero.files.dataset import Dataset
@@ -9,9 +12,13 @@ from graphzero.files.paths import CATEGORIES_SUFFIX
 from graphzero.files.schema import Relation
 from graphzero.proto import graphzero_pb2 as pb
 
-# Most bytes of the names of one column's values: with longer ones the answer might not fit into a
-# message.
+# Most bytes of the names of one column's values, and of all names of values in one message. With
+# more of them a message might be longer than 4 MiB, which is what gRPC's receivers take: a trainer
+# could not connect, and peers would not learn which part a daemon has.
 _MAX_VALUE_NAME_BYTES = 64 << 10
+_MAX_MESSAGE_NAME_BYTES = 1 << 20
+# More than Protocol Buffers add to a name of that length.
+_BYTES_BESIDE_A_NAME = 4
 _ROLES = {
     "node": pb.COLUMN_ROLE_NODE,
     "edge": pb.COLUMN_ROLE_EDGE,
@@ -20,7 +27,32 @@ _ROLES = {
 }
 
 
+def describe_datasets(datasets: Iterable[Dataset]) -> list[pb.Dataset]:
+    """All datasets of one message. Columns beyond the limit are described without the names of
+    their values."""
+    left = _Room(_MAX_MESSAGE_NAME_BYTES)
+    return [_describe(dataset, left) for dataset in datasets]
+
+
 def describe_dataset(dataset: Dataset) -> pb.Dataset:
+    """The only dataset of a message."""
+    return describe_datasets([dataset])[0]
+
+
+@dataclass
+class _Room:
+    """What is left of a message for names."""
+
+    byte_size: int
+
+    def take(self, byte_size: int) -> bool:
+        """Whether there is room for that much; then it is taken."""
+        fits = byte_size <= self.byte_size
+        self.byte_size -= byte_size if fits else 0
+        return fits
+
+
+def _describe(dataset: Dataset, room: _Room) -> pb.Dataset:
     graph, schema = dataset.graph, dataset.schema
     return pb.Dataset(
         name=dataset.name,
@@ -52,7 +84,7 @@ def describe_dataset(dataset: Dataset) -> pb.Dataset:
                 shape=column.shape,
                 role=_ROLES[column.role],
                 byte_size=column.byte_size,
-                value_names=_value_names(column),
+                value_names=_value_names(column, room),
                 time_unit=column.description.unit or "",
                 categories=f"{name}{CATEGORIES_SUFFIX}" if column.description.categories else "",
                 quantised=quantised_type(column.quantisation.delivered)
@@ -83,7 +115,8 @@ def _relation(relation: Relation) -> pb.Relation:
     )
 
 
-def _value_names(column: ColumnFile) -> tuple[str, ...]:
+def _value_names(column: ColumnFile, room: _Room) -> tuple[str, ...]:
     names = column.description.columns
     size = sum(len(name.encode()) for name in names)
-    return names if size <= _MAX_VALUE_NAME_BYTES else ()
+    fits = size <= _MAX_VALUE_NAME_BYTES and room.take(size + _BYTES_BESIDE_A_NAME * len(names))
+    return names if fits else ()

@@ -10,6 +10,7 @@ import logging
 import mmap
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,14 @@ _SHARE_OF_TIME = 0.01
 class _Answer:
     files: list[pb.FileStats]
     when: float
-    datasets: list[Dataset]
+    datasets: list[weakref.ref[Dataset]]
+    """Weak: who reads the statistics must not keep the files of a dataset open that was replaced or
+    removed, because the disk has their space back only when nobody has them open."""
+
+    def is_of(self, datasets: list[Dataset]) -> bool:
+        return len(self.datasets) == len(datasets) and all(
+            own() is other for own, other in zip(self.datasets, datasets, strict=True)
+        )
 
 
 class PageCache:
@@ -48,7 +56,7 @@ class PageCache:
         datasets = list(datasets)
         self._ask(datasets)
         answer = self._answer
-        if answer.datasets != datasets:  # before the first answer, or after a reload
+        if not answer.is_of(datasets):  # before the first answer, or after a reload
             return [file for file, _ in self._all(datasets)]
         age_ms = int(1000 * (self._clock() - answer.when))
         for file in answer.files:
@@ -63,7 +71,7 @@ class PageCache:
 
     def _ask(self, datasets: list[Dataset]) -> None:
         busy = self._thread is not None and self._thread.is_alive()
-        new = self._answer.datasets != datasets
+        new = not self._answer.is_of(datasets)
         if busy or (self._clock() < self._next and not new):
             return
         self._thread = threading.Thread(
@@ -88,7 +96,7 @@ class PageCache:
             log.exception("cannot ask how much of the files lies in memory")
         now = self._clock()
         self._next = now + max(_LEAST_PAUSE_S, (now - began) / _SHARE_OF_TIME)
-        self._answer = _Answer(files, now, datasets)
+        self._answer = _Answer(files, now, [weakref.ref(dataset) for dataset in datasets])
 
     def _all(self, datasets: list[Dataset]) -> Iterator[tuple[pb.FileStats, Any]]:
         left = self._most

@@ -216,11 +216,14 @@ def test_typed_batches_are_those_of_the_embedded_engine(
     assert seen == len(ids) > 800
 
 
+@pytest.mark.parametrize("exclude", [None, "own"])
 def test_times_that_are_given_leave_out_the_edges_that_links_are(
-    shop: gz.Client, data: TypedData
+    shop: gz.Client, data: TypedData, exclude: Any
 ) -> None:
     """At the end of time every edge is history; the link's own would give the answer away."""
-    loader = shop.link_loader((RATES, "train"), [-1], 50, time=50, columns=[])
+    loader = shop.link_loader(
+        (RATES, "train"), [-1], 50, time=50, columns=[], exclude_seed_edges=exclude
+    )
     leaks = 0
     for batch in loader:
         own = data.columns["user.rates.movie/train"][batch.input_id]
@@ -404,6 +407,31 @@ def test_a_label_of_a_type_that_numpy_lacks_is_named(
 def test_what_makes_no_sense_with_types_is_named(shop: gz.Client, links: Any, message: str) -> None:
     with pytest.raises((gz.InvalidRequest, gz.NotFound), match=message):
         shop.link_loader(links, FANOUT, 10)
+
+
+@pytest.mark.parametrize("kind", ["targets", "pairs"])
+def test_a_link_before_all_candidates_is_named_when_the_loader_is_made(
+    shop: gz.Client, data: TypedData, kind: Any
+) -> None:
+    first = min(data.times["movie"])
+    links = (RATES, [[0, 1, 2], [3, 4, 5]])
+    options: dict[str, Any] = {"negatives": gz.Negatives(kind, 2), "columns": []}
+    message = rf"link 1 is at time {first - 1}, the earliest of 3: .*exists from {first} on; leave"
+    with pytest.raises(gz.InvalidRequest, match=message):
+        shop.link_loader(links, FANOUT, 1, time=[50, first - 1, 50], **options)
+    loader = shop.link_loader(links, FANOUT, 1, time=[50, first, 50], **options)
+    assert len(list(loader)) == 3
+    # Users have no times, so that there are targets for the links of the view at any time.
+    back = (REV_RATES, [[0], [3]])
+    list(shop.link_loader(back, FANOUT, 1, time=-(10**6), negatives=gz.Negatives("targets")))
+
+
+def test_edge_ids_that_no_edge_has_are_named(shop: gz.Client, data: TypedData) -> None:
+    links = (RATES, [[0, 1], [2, 3]])
+    with pytest.raises(gz.InvalidRequest, match=r"link_edge_ids\[1\] is 2000, expected 0 to 1999"):
+        shop.link_loader(links, FANOUT, 2, time=50, link_edge_ids=[3, 2000])
+    with pytest.raises(gz.InvalidRequest, match=r"link_edge_ids\[0\] is -4, expected 0 to 1999"):
+        shop.sample_links([0], [2], FANOUT, relation=RATES, time=50, link_edge_ids=[-4])
 
 
 def test_edges_need_files_and_ends_do_not(

@@ -54,6 +54,21 @@ def test_seeds_in_original_ids_come_back(connected: Any) -> None:
     assert "original_id" not in batch
 
 
+def test_two_texts_in_a_tuple_are_two_seeds(connected: Any) -> None:
+    ids, client = connected
+    batch = client.sample(tuple(ids[:2]), fanout=[1], original_ids=True)
+    assert list(client.original_ids(batch.n_id[:2])) == ids[:2]
+    (batch,) = client.loader(tuple(ids[:2]), [1], 2, original_ids=True)
+    assert list(client.original_ids(batch.n_id[:2])) == ids[:2]
+    with pytest.raises(gz.InvalidRequest, match="found ids by type"):
+        client.sample(("user", ids[:2]), fanout=[1], original_ids=True)
+
+
+def test_all_nodes_need_no_original_ids(connected: Any) -> None:
+    _, client = connected
+    assert len(client.loader(None, [1], 100, original_ids=True)) == NODES // 100
+
+
 def test_walks_and_loaders_take_them_too(connected: Any) -> None:
     ids, client = connected
     walks = client.random_walk(ids[10:12], length=3, original_ids=True)

@@ -75,6 +75,13 @@ def test_seeds_of_several_types_have_times_of_their_own(
     assert_trees(batch, timed_films[level], seeds, 1)
     for name, expected in times.items():
         assert torch.equal(batch[name].seed_time, expected)
+    # Seeds come in the order of the types: the first batches have no movie, the last no user.
+    each = NeighborLoader(film_clients[level], [1], given, times, time_attr="time", batch_size=1)
+    sizes = [(b["user"].batch_size, b["movie"].batch_size) for b in each]
+    assert sizes == [(1, 0)] * 3 + [(0, 1)] * 2
+    for name, expected in times.items():
+        assert torch.equal(torch.cat([b[name].seed_time for b in each]), expected)
+        assert torch.cat([b[name].input_id for b in each]).tolist() == list(range(len(expected)))
 
 
 @LEVELS
@@ -138,6 +145,20 @@ def test_flat_graphs_have_times_too(tmp_path: Path, start_daemon: Callable[..., 
         assert (batch.when <= time[batch.batch[batch.edge_index[1]]]).all()
         with pytest.raises(ValueError, match=r"time_attr is .then..*when"):
             NeighborLoader(client, [1], input_time=times, time_attr="then")
+
+
+def test_times_are_found_where_the_first_nodes_have_no_edges(
+    tmp_path: Path, daemon_of: Callable[[Path], Any]
+) -> None:
+    """The last two of many nodes have all edges, so that no look at some nodes would find any."""
+    ends, time = torch.tensor([[5002, 5001], [5001, 5002]]), torch.tensor([3, 4])
+    data = Data(edge_index=ends, when=time, other=time + 1, num_nodes=5003)
+    gz.import_pyg(data, tmp_path / "calls", time="when")
+    with gz.connect(daemon_of(tmp_path / "calls").address) as client:
+        loader = NeighborLoader(client, [-1], [5002], 4, time_attr="when", batch_size=1)
+        assert next(iter(loader)).e_id.tolist() == [1]
+        with pytest.raises(ValueError, match="time_attr is 'other', expected"):
+            NeighborLoader(client, [-1], [5002], 4, time_attr="other")
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,51 @@ def test_links_do_not_see_their_own_edge(
 
 
 @LEVELS
+@pytest.mark.parametrize("exclude", [None, "own"])
+@pytest.mark.parametrize("way", ["daemon's", "PyG's"])
+def test_links_that_come_after_their_edges_do_not_see_them(
+    film_clients: dict[str, gz.Client],
+    timed_films: dict[str, HeteroData],
+    level: str,
+    exclude: Any,
+    way: str,
+) -> None:
+    """At time 100 every edge is history. A loader over all edges knows which one each link is, and
+    leaves that one out; parallel edges stay, but not in the inverse, which has other ids."""
+    edge_index = timed_films[level][RATES].edge_index
+    count = edge_index.shape[1]
+    loader = LinkNeighborLoader(
+        film_clients[level],
+        [-1],
+        RATES,
+        edge_label_time=torch.full((count,), 100),
+        time_attr="time",
+        exclude_seed_edges=exclude,
+        transform_sampler_output=None if way == "daemon's" else lambda out: out,
+        batch_size=count,
+    )
+    (batch,) = loader
+    for triple, end in ((RATES, 1), (REV_RATES, 0)):
+        for link, found in enumerate(edges_of_trees(batch, triple, count)):
+            same = edge_index == edge_index[:, link : link + 1]
+            answer = same.all(0) if triple == REV_RATES else torch.arange(count) == link
+            assert found == set((same[end] & ~answer).nonzero().view(-1).tolist())
+
+
+def test_all_edges_at_their_own_times_leave_out_what_is_not_history(
+    film_clients: dict[str, gz.Client], timed_films: dict[str, HeteroData]
+) -> None:
+    whole = timed_films["edge"][RATES]
+    options: dict[str, Any] = {"edge_label_time": whole.time, "time_attr": "time"}
+    every, given = (
+        next(iter(LinkNeighborLoader(film_clients["edge"], [-1], links, batch_size=400, **options)))
+        for links in (RATES, (RATES, whole.edge_index))
+    )
+    for triple in (RATES, REV_RATES):
+        assert torch.equal(every[triple].e_id, given[triple].e_id)
+
+
+@LEVELS
 @pytest.mark.parametrize("mode", ["binary", "triplet"])
 @pytest.mark.parametrize("triple", [RATES, REV_RATES, FOLLOWS])
 def test_negatives_exist_at_the_time_of_their_link(
@@ -94,6 +139,26 @@ def test_negatives_exist_at_the_time_of_their_link(
         trees = batch[name].batch[index]
         assert torch.equal(times[trees], of_negatives)
     assert_nothing_later(batch, whole, times)
+
+
+@pytest.mark.parametrize("mode", ["binary", "triplet"])
+def test_a_link_before_all_candidates_is_named_when_the_loader_is_made(
+    film_clients: dict[str, gz.Client], timed_films: dict[str, HeteroData], mode: str
+) -> None:
+    whole = timed_films["node"]
+    first = max(int(whole[name].time.min()) for name in ("user", "movie"))
+    first = first if mode == "binary" else int(whole["movie"].time.min())
+
+    def loader(time: int) -> LinkNeighborLoader:
+        return LinkNeighborLoader(
+            film_clients["node"], [2], (RATES, whole[RATES].edge_index[:, :3]),
+            edge_label_time=torch.tensor([60, 60, time]), time_attr="time",
+            neg_sampling=mode, batch_size=1,
+        )  # fmt: skip
+
+    with pytest.raises(gz.InvalidRequest, match=f"link 2 is at time {first - 1}, the earliest of"):
+        loader(first - 1)
+    assert len(list(loader(first))) == 3
 
 
 def test_links_with_times_need_both_arguments(film_clients: dict[str, gz.Client]) -> None:

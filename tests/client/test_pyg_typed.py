@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import graphzero as gz
@@ -141,13 +143,12 @@ def test_seeds_of_several_types_come_together(film_client: gz.Client, films: Het
     seen: dict[str, list[int]] = {"user": [], "movie": []}
     for batch in mixed:
         for name, found in seen.items():
-            if "batch_size" in batch[name]:
-                store = batch[name]
-                found += store.input_id.tolist()
-                nodes = store.n_id[: store.batch_size]
-                place = {"user": store.input_id - 100, "movie": (store.input_id - 10) // 20}[name]
-                wanted = torch.arange(4) if name == "user" else torch.tensor([1, 3])
-                assert torch.equal(nodes, wanted[place])
+            store = batch[name]
+            found += store.input_id.tolist()
+            nodes = store.n_id[: store.batch_size]
+            place = {"user": store.input_id - 100, "movie": (store.input_id - 10) // 20}[name]
+            wanted = torch.arange(4) if name == "user" else torch.tensor([1, 3])
+            assert torch.equal(nodes, wanted[place])
     assert {name: sorted(found) for name, found in seen.items()} == {
         "user": [100, 101, 102, 103],
         "movie": [10, 30],
@@ -252,3 +253,22 @@ def test_bidirectional_batches_are_those_of_pyg(
     assert "num_sampled_nodes" not in batch["user"]
     edges = {tuple(pair) for pair in films[RATES].edge_index.T.tolist()}
     assert {tuple(p) for p in ends_of(batch, RATES, forth).T.tolist()} <= edges
+
+
+def test_weights_of_some_relations_suffice(
+    tmp_path: Path, daemon_of: Callable[[Path], Any]
+) -> None:
+    data = HeteroData()
+    data["user"].x, data["movie"].x = torch.rand(3, 2), torch.rand(2, 2)
+    data[RATES].edge_index = torch.tensor([[0, 1, 2], [0, 0, 0]])
+    data[RATES].edge_weight = torch.tensor([0.0, 1.0, 0.0])
+    data[FOLLOWS].edge_index = torch.tensor([[0, 2], [1, 1]])
+    data["movie", "like", "movie"].edge_index = torch.empty(2, 0, dtype=torch.int64)
+    gz.import_pyg(data, tmp_path / "films")
+    with gz.connect(daemon_of(tmp_path / "films").address) as client:
+        options: dict[str, Any] = {"input_nodes": ("movie", [0]), "weight_attr": "edge_weight"}
+        (batch,) = NeighborLoader(client, [1, 2], batch_size=1, **options)
+        assert batch[RATES].e_id.tolist() == [1]
+        assert batch[RATES].edge_weight.tolist() == [1.0]
+        assert sorted(batch[FOLLOWS].e_id.tolist()) == [0, 1]
+        assert "edge_weight" not in batch[FOLLOWS]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import graphzero as gz
@@ -33,7 +35,7 @@ from hetero_graphs import (
     assert_full,
     ends_of,
 )
-from torch_geometric.data import HeteroData
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.loader import LinkLoader, NodeLoader
 from torch_geometric.sampler.base import DataType
 
@@ -120,6 +122,50 @@ def test_types_and_relations_are_those_of_the_dataset(film_client: gz.Client) ->
 
 
 # ---- samplers and stores for PyG's own loaders ----
+
+
+def test_times_that_a_script_changed_are_not_ignored(film_clients: dict[str, gz.Client]) -> None:
+    """The daemon draws by the times of the dataset, whatever a script makes of the field."""
+    options: dict[str, Any] = {"input_nodes": ("user", USERS), "input_time": 60, "batch_size": 3}
+    message = r"time_attr is 'time', but data\['user', 'rates', 'movie'\].time was changed"
+
+    data = ServedHeteroData(film_clients["edge"])
+    data[RATES].time = data[RATES].time.clone()  # the same times
+    loader = NeighborLoader(data, [5], time_attr="time", **options)
+    assert len(list(loader)) == len(list(loader)) == 2
+    data[RATES].time += 1000
+    with pytest.raises(NotImplementedError, match=message):
+        iter(loader)
+    with pytest.raises(NotImplementedError, match=r"import_pyg\(data, DIRECTORY, time='time'\)"):
+        NeighborLoader(data, [5], time_attr="time", **options)
+    pickled = pickle.loads(pickle.dumps(loader))
+    with pytest.raises(NotImplementedError, match=message):
+        next(iter(pickled))
+    del options["input_time"]
+    assert (next(iter(NeighborLoader(data, [5], **options)))[RATES].time >= 900).all()
+
+    added = ServedHeteroData(film_clients["edge"])
+    added["movie"].time = torch.zeros(COUNTS["movie"], dtype=torch.int64)
+    with pytest.raises(NotImplementedError, match=r"data\['movie'\].time was added"):
+        GraphZeroSampler(added, [5], time_attr="time")
+
+
+@pytest.mark.parametrize("name", ["edge_weight", "cost"])
+def test_weights_that_a_script_changed_are_not_ignored(
+    tmp_path: Path, daemon_of: Callable[[Path], Any], name: str
+) -> None:
+    ring = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), num_nodes=3)
+    ring[name] = torch.tensor([1.0, 2.0, 3.0])
+    gz.import_pyg(ring, tmp_path / "ring", weight_attr=name)
+    data = ServedData(daemon_of(tmp_path / "ring").address)
+    loader = NeighborLoader(data, [1], weight_attr=name, batch_size=3)
+    data[name] = data[name] * 1.0
+    assert len(list(loader)) == 1
+    data[name] = data[name] * 2.0
+    with pytest.raises(NotImplementedError, match=f"weight_attr is '{name}', but data.{name} was"):
+        next(iter(loader))
+    plain = NeighborLoader(data, [1], batch_size=3)
+    assert sorted(next(iter(plain))[name].tolist()) == [2, 4, 6]
 
 
 def test_pyg_s_loaders_take_the_sampler(film_client: gz.Client, films: HeteroData) -> None:

@@ -218,6 +218,10 @@ def test_what_is_predicted_need_not_be_in_the_graph(
 def test_a_relation_that_there_is_not_has_no_edges(film_client: gz.Client) -> None:
     with pytest.raises(ValueError, match=r"'watches'.*does not have, without links"):
         LinkNeighborLoader(film_client, [2], WATCHES)
+    for exclude in (True, "both"):
+        with pytest.raises(ValueError, match=r"no relation .*'watches'.*, so that"):
+            LinkNeighborLoader(film_client, [2], (WATCHES, LINKS), exclude_seed_edges=exclude)
+    assert len(LinkNeighborLoader(film_client, [2], (WATCHES, LINKS), exclude_seed_edges=False))
     with pytest.raises(ValueError, match="nothing to draw by"):
         LinkNeighborLoader(
             film_client,

@@ -137,6 +137,10 @@ def test_times_belong_to_their_seeds(client: gz.Client, data: TypedData) -> None
         "dates": (("user", users), joined[users].astype("datetime64[s]")),
         "own": (("movie", None), "own"),
         "columns": (MIXED, {"user": "joined", "movie": "released"}),
+        "one array, in the order of the types": (
+            {"movie": [5, 6, 7], "user": users},
+            np.concatenate([released[[5, 6, 7]], joined[users]]),
+        ),
         "arrays": (
             {"user": users, "movie": [5, 6, 7]},
             {"user": joined[users], "movie": released[[5, 6, 7]]},
@@ -151,6 +155,35 @@ def test_times_belong_to_their_seeds(client: gz.Client, data: TypedData) -> None
             later = released[batch["movie"].n_id[batch["movie"].batch_size :]]
             tree = batch["movie"].batch[batch["movie"].batch_size :]
             assert (later <= batch.seed_time.numpy()[tree]).all(), name
+
+
+def test_original_ids_of_several_types_keep_the_order_of_their_times(
+    tmp_path: Path, daemon_of: Callable[[Path], Any]
+) -> None:
+    ends = {"source": {"column": "u", "table": "user"}, "target": {"column": "m", "table": "movie"}}
+    tables = {
+        "user": {"data": {"id": [11, 12]}, "key": "id"},
+        "movie": {"data": {"id": [7, 8]}, "key": "id"},
+        "ratings": {
+            "data": {"u": [11, 12], "m": [7, 8], "day": [1, 2]},
+            "edges": ends,
+            "name": "rates",
+            "time": "day",
+        },
+    }
+    gz.import_tables(tables, tmp_path / "cinema")
+    with gz.connect(daemon_of(tmp_path / "cinema").address) as client:
+        seeds, times = {"movie": [8], "user": [11, 12]}, [5, 6, 7]
+        (batch,) = client.loader(seeds, [1], 3, time=times, original_ids=True)
+        sizes = {name: batch[name].batch_size for name in batch.node_types}
+        by_type = np.split(batch.seed_time.numpy(), np.cumsum(list(sizes.values()))[:-1])
+        found = {name: part.tolist() for name, part in zip(sizes, by_type, strict=True)}
+        assert found == {"user": [6, 7], "movie": [5]}
+        for everyone in ("user", ("user", None), {"user": None}):
+            (batch,) = client.loader(everyone, [1], 2, original_ids=True)
+            assert batch["user"].n_id[:2].tolist() == [0, 1]
+        mixed = client.loader({"movie": [8], "user": None}, [1], 3, original_ids=True)
+        assert {n: len(ids) for n, ids in epoch(mixed).items()} == {"user": 2, "movie": 1}
 
 
 def test_one_time_for_a_whole_epoch(client: gz.Client) -> None:

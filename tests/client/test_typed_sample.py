@@ -140,6 +140,11 @@ def test_weights_are_those_of_the_relation(client: gz.Client, graph: gz.Graph) -
     assert batch[RATES].edge_weight is not None
     timed = client.sample({"movie": [1, 2, 3]}, only, time=20, **options)
     same_typed_sample(timed, graph.sample({"movie": [1, 2, 3]}, only, time=20, **options))
+    every = client.sample(BOTH, FANOUT, weighted=True, seed=3)
+    same_typed_sample(every, graph.sample(BOTH, FANOUT, weighted=True, seed=3))
+    assert every[REV_RATES].edge_weight is not None
+    assert every[FOLLOWS].num_edges > 0
+    assert every[FOLLOWS].edge_weight is None
 
 
 def test_times_that_the_data_has(client: gz.Client, graph: gz.Graph, data: TypedData) -> None:
@@ -156,6 +161,16 @@ def test_times_that_the_data_has(client: gz.Client, graph: gz.Graph, data: Typed
     both = client.sample(BOTH, FANOUT, time={"user": "joined", "movie": "released"}, seed=1)
     wanted = np.concatenate([joined[USERS], np.array(data.times["movie"])[[3, 3, 90]]])
     assert both.seed_time.tolist() == wanted.tolist()
+
+
+def test_one_array_of_times_is_in_the_order_in_which_the_types_were_given(
+    client: gz.Client, graph: gz.Graph
+) -> None:
+    seeds = {"movie": [3, 90], "user": [7, 11, 12]}
+    batch = client.sample(seeds, FANOUT, time=[-9, -8, 1, 2, 3], seed=1)
+    assert batch.seed_time.tolist() == [1, 2, 3, -9, -8]
+    by_type = {"user": [1, 2, 3], "movie": [-9, -8]}
+    same_typed_sample(batch, graph.sample(seeds, FANOUT, time=by_type, seed=1))
 
 
 def latest(batch: Any, data: TypedData) -> None:

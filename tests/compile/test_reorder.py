@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import signal
 import struct
 from pathlib import Path
@@ -16,6 +15,8 @@ import reference_writer as rw
 from commands import hold_graphzero, run_graphzero
 from contents import file_bytes, names
 from graphzero import _engine
+from graphzero.conversion import reorder as reordering
+from graphzero.files.copying import copy_file
 from graphzero.files.dataset import open_dataset
 from legacy_writer import legacy_matrix, legacy_topology
 from same_dataset import assert_same_in_another_order, old_numbers
@@ -380,13 +381,12 @@ def test_a_dataset_that_changes_meanwhile_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write_dataset(tmp_path / "ds")
-    copyfile = shutil.copyfile
 
-    def replace_and_copy(*paths: Any) -> Any:
+    def replace_and_copy(*paths: Path) -> None:
         gz.write_features(source / "y.gd", np.zeros(500), overwrite=True)
-        return copyfile(*paths)
+        copy_file(*paths)
 
-    monkeypatch.setattr(shutil, "copyfile", replace_and_copy)
+    monkeypatch.setattr(reordering, "copy_file", replace_and_copy)
     with pytest.raises(gz.InputError, match="changed while it was read"):
         gz.reorder(source, tmp_path / "out", order="degree")
     assert names(tmp_path) == ["ds"]

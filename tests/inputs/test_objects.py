@@ -182,6 +182,9 @@ def test_a_dgl_graph(tmp_path: Path, small: SmallGraph) -> None:
     assert column(tmp_path / "ds", "y").tolist() == small.y.tolist()
     assert column(tmp_path / "ds", "t").tolist() == list(range(len(small.src)))
     assert column(tmp_path / "ds", "train").tolist() == list(range(0, small.num_nodes, 2))
+    for name in ("ds", "ds-typed"):
+        same = tmp_path / f"{name}-csc/graph.gl"
+        assert same.read_bytes() == (tmp_path / name / "graph.gl").read_bytes()
 
 
 TRIANGLE = torch.tensor([[0, 1, 2], [1, 2, 0]])

@@ -420,3 +420,93 @@ def test_flushing_of_subnormal_numbers_changes_nothing(tmp_path: Path) -> None:
         assert (second / "x.gd").read_bytes() == (tmp_path / "first/x.gd").read_bytes()
     finally:
         torch.set_flush_denormal(False)
+
+
+# Values that differ by less than float32's steps at that place, which are 128.
+FAR = 1.7e9 + np.arange(2.0 * NODES).reshape(NODES, 2) / 4
+
+
+@pytest.mark.parametrize("source", ["npy", "csv", "csv#a,b", "parquet#a,b", "parquet#v"])
+@pytest.mark.parametrize("asked", [{"dtypes": {"x": "q8"}}, {"dtype": "q8"}])
+def test_errors_are_those_against_the_values_of_the_source(
+    tmp_path: Path, source: str, asked: dict[str, Any]
+) -> None:
+    np.save(tmp_path / "edges.npy", INDEX)
+    np.save(tmp_path / "x.npy", FAR)
+    lines = [f"{node},{a!r},{b!r}" for node, (a, b) in enumerate(FAR.tolist())]
+    (tmp_path / "x.csv").write_text("\n".join(["id,a,b", *lines]) + "\n")
+    if "parquet" in source:
+        pa = pytest.importorskip("pyarrow", reason="needs the extra [arrow]")
+        import pyarrow.parquet as pq
+
+        table = {"a": FAR[:, 0], "b": FAR[:, 1], "v": list(FAR)}
+        pq.write_table(pa.table(table), tmp_path / "x.parquet")
+    columns = {"x": f"{tmp_path}/x.{source}"}
+    report = gz.import_files(tmp_path / "edges.npy", tmp_path / "ds", columns=columns, **asked)
+    expect_true_errors(tmp_path / "ds/x.gd", FAR)
+    assert report.columns["x"].quantised.largest_error > 10
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "float32"])
+def test_errors_of_arrays_and_of_files_are_true(tmp_path: Path, dtype: str) -> None:
+    values = FAR.astype(dtype)
+    gz.write_features(tmp_path / "array.gd", values, dtype="q8")
+    expect_true_errors(tmp_path / "array.gd", values)
+    gz.write_features(tmp_path / "chunks.gd", iter([values]), dtype="q8", shape=values.shape)
+    expect_true_errors(tmp_path / "chunks.gd", values)
+    if dtype == "int64":
+        return
+    (tmp_path / "ds").mkdir()
+    gz.write_graph(tmp_path / "ds/graph.gl", *INDEX, num_nodes=NODES)
+    gz.write_features(tmp_path / "ds/x.gd", values)
+    gz.quantise(tmp_path / "ds", tmp_path / "small")
+    expect_true_errors(tmp_path / "small/x.gd", values)
+
+
+def expect_true_errors(path: Path, values: np.ndarray[Any, Any]) -> None:
+    store = gz.FeatureStore(path)
+    assert store.quantisation is not None
+    errors = np.abs(np.asarray(store.get_tensor(), np.float64) - values)
+    assert store.quantisation.largest_error == errors.max()
+    assert store.quantisation.mean_error == pytest.approx(errors.mean(), rel=1e-12)
+
+
+def test_a_column_of_one_value_stays_float32_from_text_too(tmp_path: Path) -> None:
+    np.save(tmp_path / "edges.npy", INDEX)
+    lines = [f"{node},{value!r}" for node, value in enumerate(FAR[:, 0].tolist())]
+    (tmp_path / "y.csv").write_text("\n".join(["id,y", *lines]) + "\n")
+    columns = {"y": tmp_path / "y.csv"}
+    gz.import_files(tmp_path / "edges.npy", tmp_path / "ds", columns=columns, dtype="q8")
+    y = gz.FeatureStore(tmp_path / "ds/y.gd")
+    assert y.quantisation is None
+    np.testing.assert_array_equal(y.get_tensor(), FAR[:, 0].astype(np.float32))
+
+
+def test_a_range_counts_values_as_float32_rounds_them(tmp_path: Path) -> None:
+    """0.7 as float64 is more than 0.7 as float32."""
+    values = np.full((4, 2), [0.1, 0.7])
+    gz.write_features(tmp_path / "x.gd", values, dtype="q8", value_range=(0.1, 0.7))
+    found = gz.FeatureStore(tmp_path / "x.gd").quantisation
+    assert found is not None
+    assert found.clipped == 0
+    assert 0 < found.largest_error < 1e-7
+
+
+def test_rows_of_too_many_values_are_refused_with_their_file(tmp_path: Path) -> None:
+    gz.write_graph(make_directory(tmp_path / "ds") / "graph.gl", [0], [1])
+    gz.write_features(tmp_path / "ds/wide.gd", np.zeros((2, 2**22 + 1), np.float16))
+    expected = (
+        r"ds/wide\.gd: found rows of 4194305 values, expected at most 4194304; choose float32"
+    )
+    with pytest.raises(gz.InputError, match=expected):
+        gz.quantise(tmp_path / "ds", tmp_path / "small")
+    with pytest.raises(gz.InputError, match="array: found rows of 4194305 values"):
+        gz.write_features(
+            tmp_path / "x.gd", np.zeros((2, 2**22 + 1), np.float16), dtype="q8", overwrite=True
+        )
+    assert not (tmp_path / "small").exists()
+
+
+def make_directory(path: Path) -> Path:
+    path.mkdir()
+    return path

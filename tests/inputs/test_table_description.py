@@ -351,6 +351,15 @@ def test_a_mistake_in_a_table_is_named_with_its_place(table: dict[str, Any], mes
         ({"dedup": "yes"}, "t.toml: tables.e.dedup: found 'yes', expected true or false"),
         ({"edge_ids": 1}, "t.toml: tables.e.edge_ids: found 1, expected true or false"),
         ({"weight": 1}, "t.toml: tables.e.weight: found 1, expected a column"),
+        ({"undirected": 1}, "t.toml: tables.e.undirected: found 1, expected true or false"),
+        (
+            {"undirected": True, "reverse": "back"},
+            "t.toml: tables.e.reverse: found 'back', expected none beside undirected = true",
+        ),
+        (
+            {"undirected": True, "direction": "in"},
+            "t.toml: tables.e.direction: found 'in', expected none beside undirected = true",
+        ),
         ({"file": None}, "t.toml: tables.e: found no file, expected file = PATH"),
         ({"features": {"e_id": "a"}}, "t.toml: tables.e: column 'e_id': this is a field of every"),
     ],

@@ -89,8 +89,9 @@ def test_reverses_that_pyg_added_are_declared_inverse(tmp_path: Path) -> None:
     assert found.relation(REVERSE).inverse == number
     assert found.pairs(REVERSE) == sorted((b, a) for a, b in found.pairs(RATES))
     changed = ToUndirected()(hetero_data())
-    changed[REVERSE].edge_index = changed[REVERSE].edge_index.flip(1)
-    gz.import_pyg(changed, tmp_path / "other")
+    changed[REVERSE].edge_index[0] = changed[REVERSE].edge_index[0].roll(1)
+    with pytest.warns(UserWarning, match="is not its inverse: found other edges"):
+        gz.import_pyg(changed, tmp_path / "other")
     assert TypedContents(tmp_path / "other").relation(RATES).inverse is None
 
 

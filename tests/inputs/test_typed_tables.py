@@ -310,6 +310,19 @@ def test_a_reference_within_a_table_becomes_symmetric(tmp_path: Path) -> None:
     assert found.graph.neighbours(0, "out", number).tolist() == [1]
 
 
+def test_a_reference_within_a_table_keeps_its_direction_if_its_reverse_has_a_name(
+    tmp_path: Path,
+) -> None:
+    data = {"id": ["a", "b", "c"], "boss": ["b", None, "b"]}
+    boss = {"table": "t", "reverse": "reports"}
+    spec = {"data": data, "key": "id", "references": {"boss": boss}, "missing": "drop"}
+    found = imported(tmp_path, {"t": spec})
+    assert not found.relation(("t", "boss", "t")).symmetric
+    assert found.pairs(("t", "boss", "t")) == [(0, 1), (2, 1)]
+    assert found.views == [("t", "reports", "t")]
+    assert found.pairs(("t", "reports", "t")) == [(1, 0), (1, 2)]
+
+
 def test_rows_without_a_key_are_named_by_their_number(tmp_path: Path) -> None:
     tables = {
         "a": {"data": {"v": [1.0, 2.0, 3.0]}, "features": ["v"]},
@@ -385,6 +398,41 @@ def test_decimals_name_integer_keys_to_the_last_digit(tmp_path: Path) -> None:
     assert found.pairs(("events", "u", "users")) == [(0, 1)]
 
 
+@pytest.mark.parametrize(("dtype", "digits"), [("float64", 53), ("float32", 24), ("float16", 11)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_floating_ids_that_may_be_rounded_are_refused(
+    tmp_path: Path, dtype: str, digits: int, sign: int
+) -> None:
+    """pandas stores integers as floating values where one is missing: 2^53 + 1 becomes 2^53, which
+    is another key."""
+    pd = pytest.importorskip("pandas")
+    large = [sign * 2**digits, sign * (2**digits + 1), sign * (2**digits - 1)]
+    tables: dict[str, Any] = {
+        "users": {"data": {"id": large}, "key": "id"},
+        "events": {
+            "data": pd.DataFrame({"u": pd.Series([large[2], large[1], None], dtype=dtype)}),
+            "references": {"u": "users"},
+            "missing": "drop",
+        },
+    }
+    found = problem(tmp_path, tables)
+    assert f"events column 'u' row 1: found {sign * 2**digits} as " in found
+    assert f"expected an id below 2^{digits}, because floating values round" in found
+    assert "store the column as integers with nulls (of pandas, dtype 'Int64')" in found
+    events = pd.DataFrame({"u": pd.Series([large[2], large[1], None], dtype="Int64")})
+    tables["events"]["data"] = events
+    kept = imported(tmp_path, tables)
+    ids = kept.keys("users")
+    pairs = kept.pairs(("events", "u", "users"))
+    assert [ids[target] for _, target in pairs] == [large[2], large[1]]
+    # The floating values themselves, where none can have been rounded.
+    events = pd.DataFrame({"u": pd.Series([large[2], None], dtype=dtype)})
+    tables["events"]["data"] = events
+    gz.import_tables(tables, tmp_path / "exact")
+    pairs = TypedContents(tmp_path / "exact").pairs(("events", "u", "users"))
+    assert [ids[target] for _, target in pairs] == [large[2]]
+
+
 @pytest.mark.parametrize("text", [f"{2**53 + 1}.5", "1.5", f"{2**63}.0"])
 def test_decimals_that_are_no_integers_are_named_with_their_row(tmp_path: Path, text: str) -> None:
     named = pa.table({"u": pa.array([Decimal("7.0"), Decimal(text)], pa.decimal128(38, 1))})
@@ -394,6 +442,63 @@ def test_decimals_that_are_no_integers_are_named_with_their_row(tmp_path: Path, 
     }
     message = f"events column 'u' row 1: found {text}, expected an integer that 64 bits hold"
     assert message in problem(tmp_path, tables)
+
+
+NOTHING = {"id": [0, 1], "f": [None, None], "c": [None, None], "r": [None, None], "s": [2, 3]}
+
+
+@pytest.mark.parametrize("form", ["pandas", "parquet", "a folder", "one part"])
+@pytest.mark.parametrize("keys", [[5, 6], ["p", "q"]])
+def test_a_column_without_any_value_is_as_in_text(
+    tmp_path: Path, form: str, keys: list[Any]
+) -> None:
+    """Arrow gives such a column the type null, as pandas does one of only None."""
+    from pyarrow import parquet
+
+    data: Any = NOTHING
+    if form == "one part":  # the other one has values and so a type
+        data = {name: [*values, *values] for name, values in NOTHING.items()}
+        data.update(id=[0, 1, 2, 3], f=[None, None, 1.5, 2], c=[None, None, "x", "y"])
+        data["r"] = [None, None, *keys]
+    lines = [list(data), *([*row] for row in zip(*data.values(), strict=True))]
+    text = "\n".join(",".join("" if v is None else str(v) for v in line) for line in lines)
+    (tmp_path / "events.csv").write_text(text + "\n")
+    table = pa.table(data)
+    source: dict[str, Any] = {"data": table}
+    if form == "pandas":
+        pytest.importorskip("pandas")
+        source["data"] = table.to_pandas()
+    elif form != "parquet":
+        (tmp_path / "events").mkdir()
+        source = {"file": tmp_path / "events"}
+        for number in range(0, table.num_rows, 2):
+            part = {name: column[number : number + 2] for name, column in data.items()}
+            parquet.write_table(pa.table(part), tmp_path / f"events/{number}.parquet")
+    else:
+        parquet.write_table(table, tmp_path / "events.parquet")
+        source = {"file": tmp_path / "events.parquet"}
+    for name, own in (("text", {"file": tmp_path / "events.csv"}), ("out", source)):
+        tables = {
+            "users": {"data": {"id": keys}, "key": "id"},
+            "events": {
+                **own,
+                "key": "id",
+                "missing": "drop",
+                "references": {"r": "users"},
+                "features": {"x": ["s", "f"], "alone": "f"},
+                "categories": ["c"],
+            },
+        }
+        gz.import_tables(tables, tmp_path / name)
+    assert file_bytes(tmp_path / "out") == file_bytes(tmp_path / "text")
+
+
+def test_numeric_features_are_not_those_without_a_type(tmp_path: Path) -> None:
+    tables = {
+        "a": {"data": pa.table({**NOTHING, "r": [0, 1]}), "key": "id", "features": "numeric"},
+        "b": {"data": {"r": [0, 1]}, "references": {"r": "a"}},
+    }
+    assert imported(tmp_path, tables).column("a", "x").tolist() == [[0, 2], [1, 3]]
 
 
 def test_references_of_encoded_texts_may_all_be_missing(tmp_path: Path) -> None:
@@ -603,18 +708,46 @@ def test_repeated_edges_can_be_left_out(tmp_path: Path) -> None:
     assert TypedContents(tmp_path / "out").pairs(("a", "e", "b")) == [(0, 0), (1, 1)]
 
 
-def test_edges_within_a_type_become_symmetric_unless_they_have_no_reverse(tmp_path: Path) -> None:
-    data = {"u": ["p", "q"], "v": ["q", "r"]}
+def edges_within_a_type(**options: Any) -> dict[str, Any]:
+    data = {"u": ["p", "p", "q"], "v": ["q", "r", "r"], "at": [5, 6, 7]}
     ends = {end: {"column": c, "table": "a"} for end, c in (("source", "u"), ("target", "v"))}
-    tables: dict[str, Any] = {"a": {}, "follows": {"data": data, "edges": ends}}
-    found = imported(tmp_path, tables)
+    return {"a": {}, "follows": {"data": data, "edges": ends, "time": "at", **options}}
+
+
+@pytest.mark.parametrize(
+    ("options", "view"),
+    [
+        ({}, "rev_follows"),
+        ({"reverse": "followed_by"}, "followed_by"),
+        ({"reverse": False}, None),
+    ],
+)
+def test_edges_within_a_type_keep_their_direction(
+    tmp_path: Path, options: dict[str, Any], view: str | None
+) -> None:
+    found = imported(tmp_path, edges_within_a_type(**options))
+    follows = ("a", "follows", "a")
+    assert not found.relation(follows).symmetric
+    assert found.pairs(follows) == [(0, 1), (0, 2), (1, 2)]
+    assert found.views == ([] if view is None else [("a", view, "a")])
+    if view is not None:
+        assert found.pairs(("a", view, "a")) == [(1, 0), (2, 0), (2, 1)]
+    # A link sees its own edge in neither relation; what is earlier stays.
+    graph = gz.Graph(tmp_path / "out")
+    for (source, target), time in zip([(0, 1), (0, 2), (1, 2)], [5, 6, 7], strict=True):
+        batch = graph.sample_links([source], [target], [-1, -1], relation=follows, time=[time])
+        nodes = batch["a"].n_id
+        ends = [nodes[batch[triple].edge_index].T.tolist() for triple in found.triples]
+        pairs = {frozenset(pair) for own in ends for pair in own}
+        assert frozenset((source, target)) not in pairs
+        assert bool(pairs) == (time > 5) or view is None
+
+
+def test_edges_within_a_type_can_be_undirected(tmp_path: Path) -> None:
+    found = imported(tmp_path, edges_within_a_type(undirected=True))
     assert found.relation(("a", "follows", "a")).symmetric
-    assert found.pairs(("a", "follows", "a")) == [(0, 1), (1, 0), (1, 2), (2, 1)]
-    tables["follows"]["reverse"] = False
-    gz.import_tables(tables, tmp_path / "out", overwrite=True)
-    found = TypedContents(tmp_path / "out")
-    assert not found.relation(("a", "follows", "a")).symmetric
-    assert found.pairs(("a", "follows", "a")) == [(0, 1), (1, 2)]
+    assert found.pairs(("a", "follows", "a")) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+    assert found.views == []
 
 
 @pytest.mark.parametrize(

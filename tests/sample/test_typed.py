@@ -32,7 +32,7 @@ def test_engine_and_reference_give_the_same_bytes(
     engines = [TypedEngine(path, disk=disk, direction=direction) for disk in (False, True)]
     rng = random.Random(f"{graph_seed} {direction}")
     for _ in range(REQUESTS):
-        request = random_request(graph, rng)
+        request = random_request(graph, rng, mixed=True)
         expected = request.expected(reference)
         for engine in engines:
             for threads in (1, 2, 8):

@@ -116,6 +116,17 @@ def test_time_bounds_what_a_seed_sees(graph: gz.Graph) -> None:
         users(np.array(["1970-01-11T12", "1970-01-21T00"], "datetime64[h]"))
 
 
+def test_one_array_of_times_is_in_the_order_in_which_the_types_were_given(graph: gz.Graph) -> None:
+    # The schema has users first. Movie 0 was rated at 10 and 50, the second time by user 2.
+    options: dict[str, Any] = {"fanout": {FOLLOWS: [0]}, "default_fanout": [-1]}
+    movie_first = graph.sample({"movie": [0], "user": [2]}, time=[4, 100], **options)
+    user_first = graph.sample({"user": [2], "movie": [0]}, time=[100, 4], **options)
+    for sample in (movie_first, user_first):
+        assert sample.seed_time.tolist() == [100, 4]
+        assert sample["user"].n_id.tolist() == [2]
+        assert sample["movie"].n_id.tolist() == [0, 0]
+
+
 def test_neighbours_that_do_not_exist_yet_are_not_found(graph: gz.Graph) -> None:
     # User 1 rated movie 3 at 30, before it came out at 35: its slot has time 35.
     for time, movies in ((30, [1]), (34, [1]), (35, [1, 3])):
@@ -153,6 +164,18 @@ def test_what_belongs_to_times_needs_a_time(graph: gz.Graph, options: dict[str, 
         graph.sample({"movie": [0]}, [1], **options)
 
 
+def test_relations_without_weights_draw_uniformly_beside_those_with(graph: gz.Graph) -> None:
+    seeds, options = {"user": [1], "movie": [0]}, {"weighted": True, "seed": 5}
+    both = graph.sample(seeds, {RATES: [1], FOLLOWS: [1]}, default_fanout=[0], **options)
+    assert both[RATES].edge_weight is not None
+    assert both[FOLLOWS].edge_weight is None
+    # Each draws what it draws alone.
+    rates = graph.sample(seeds, {RATES: [1]}, default_fanout=[0], **options)
+    follows = graph.sample(seeds, {FOLLOWS: [1]}, default_fanout=[0], seed=5)
+    assert both[RATES].e_id.tolist() == rates[RATES].e_id.tolist() != []
+    assert both[FOLLOWS].e_id.tolist() == follows[FOLLOWS].e_id.tolist() != []
+
+
 def test_excluded_edges_are_by_relation(graph: gz.Graph) -> None:
     exclude = {"rates": ([0, 1], [0, 1])}
     sample = graph.sample({"movie": [0, 1]}, [-1], exclude=exclude)
@@ -183,7 +206,16 @@ def test_bidirectional_samples_use_views_and_need_them(graph: gz.Graph) -> None:
         (lambda g: g.sample({"user": [0]}, [1], time=[1, 2]), ValueError, "expected 1 times"),
         (lambda g: g.sample({"user": [0]}, [1], time=[-(2**63)]), ValueError, "is no time"),
         (lambda g: g.sample({"user": [0]}, [1], time=[0.5]), TypeError, "found float64"),
-        (lambda g: g.sample({"user": [0]}, [1], weighted=True), ValueError, "no edge weights of"),
+        (
+            lambda g: g.sample({"user": [0]}, {FOLLOWS: [1]}, default_fanout=[0], weighted=True),
+            ValueError,
+            r"no edge weights of relation \(user, follows, user\)",
+        ),
+        (
+            lambda g: g.sample({"user": [0]}, [1], weighted=True, sampler="labor"),
+            ValueError,
+            r"no edge weights of relation \(user, follows, user\)",
+        ),
         (lambda g: g.sample({"user": [0]}, [2**62] * 2, replace=True), gz.InputError, "max_edges"),
         (lambda g: g.get_neighbours(0), gz.InputError, "relation is None, expected one of"),
         (lambda g: g.get_neighbours(3, relation=RATES), IndexError, "expected 0 to 2"),

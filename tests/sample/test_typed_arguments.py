@@ -11,6 +11,7 @@ import torch
 from graphzero.base.errors import InputError
 from graphzero.embedded.typed_arguments import (
     fanout_of_relations,
+    given_order,
     seed_times,
     seeds_of_types,
     time_array,
@@ -104,11 +105,31 @@ def test_fanouts_that_are_none(
     ],
 )
 def test_times_on_the_scale_of_the_graph(time: Any) -> None:
-    found = seed_times(SCHEMA, time, SEEDS)
+    found = seed_times(SCHEMA, time, SEEDS, order=[0, 1])
     assert found is not None
     assert found.values is not None
     assert found.values.dtype == np.int64
     assert found.values.tolist() == [60, 0, -60]
+
+
+@pytest.mark.parametrize("time", [[-60, 60, 0], torch.tensor([-60, 60, 0])])
+def test_times_of_several_types_follow_the_order_in_which_these_were_given(time: Any) -> None:
+    order = given_order(SCHEMA, {"movie": [3], "user": [1, 2]})
+    assert order == [1, 0]
+    found = seed_times(SCHEMA, time, SEEDS, order)
+    assert found is not None
+    assert found.values is not None
+    assert found.values.tolist() == [60, 0, -60]
+
+
+def test_times_of_several_types_in_an_unknown_order_are_refused() -> None:
+    assert given_order(SCHEMA, ("movie", [3])) == given_order(FLAT, [3]) == []
+    with pytest.raises(InputError, match=r"expected {'user': times, 'movie': times}"):
+        seed_times(SCHEMA, [60, 0, -60], SEEDS)
+    one = seed_times(SCHEMA, [60, 0], SEEDS[:1])
+    assert one is not None
+    assert one.values is not None
+    assert one.values.tolist() == [60, 0]
 
 
 def test_one_time_for_all_seeds() -> None:

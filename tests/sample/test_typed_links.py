@@ -113,6 +113,18 @@ def test_walks_are_those_of_the_reference(tmp_path: Path, graph_seed: int) -> No
                 assert found == walk + [walk[-1]] * (7 - len(walk))
 
 
+def test_a_walk_that_ends_early_repeats_a_node_of_the_type_where_it_ended(tmp_path: Path) -> None:
+    graph = TypedGraph(
+        [("user", 9, None), ("item", 2, None)],
+        [TypedEdges(0, "rates", 1, src=[8], dst=[1]), TypedEdges(1, "like", 1, src=[0], dst=[1])],
+    )
+    opened = gz.Graph(graph.write(tmp_path / "g.gl"))
+    walks = opened.random_walk([8, 7], 2, metapath=["rates", "like"])
+    assert walks.lengths.tolist() == [1, 0]
+    # User 7 has no item, and there is no item 7.
+    assert walks.nodes.tolist() == [[8, 1, 1], [7, 7, 7]]
+
+
 def test_a_metapath_of_the_only_relation_walks_as_without(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     gz.write_graph(tmp_path / "g.gl", rng.integers(0, 50, 300), rng.integers(0, 50, 300))
@@ -215,12 +227,70 @@ def test_history_between_the_ends_of_a_link_stays(ratings: gz.Graph) -> None:
     assert nothing["knows"].num_edges == 0
 
 
-def test_a_link_after_its_edge_can_name_it(ratings: gz.Graph) -> None:
+@pytest.mark.parametrize(("relation", "pair"), [("rates", ([0], [1])), ("rev_rates", ([1], [0]))])
+def test_excluded_edges_do_not_come_back_through_a_view(
+    ratings: gz.Graph, relation: str, pair: Any
+) -> None:
+    sample = ratings.sample({"user": [0], "item": [1]}, [-1, -1], exclude={relation: pair})
+    assert edges_between(sample, "rates", (0, 1)) == []
+    assert edges_between(sample, "rev_rates", (1, 0)) == []
+    assert edges_between(sample, "rates", (1, 1)) == edges_between(sample, "rev_rates", (1, 1))
+    assert edges_between(sample, "rates", (1, 1)) == [3]
+
+
+def test_excluded_edges_do_not_come_back_as_their_reverses(
+    ratings: gz.Graph, tmp_path: Path
+) -> None:
+    seeds = {"user": [0, 1]}
+    sample = ratings.sample(seeds, {"knows": [-1]}, default_fanout=[0])
+    assert len(sample["knows"].e_id) == 4
+    options: dict[str, Any] = {"fanout": {"knows": [-1]}, "default_fanout": [0]}
+    assert not len(ratings.sample(seeds, exclude={"knows": ([1], [0])}, **options)["knows"].e_id)
+    graph = TypedGraph(
+        [("user", 2, None), ("item", 2, None)],
+        [
+            TypedEdges(0, "rates", 1, src=[0, 1], dst=[1, 1]),
+            TypedEdges(1, "rated", 0, src=[1, 1], dst=[0, 1]),
+        ],
+        inverses=[(0, 1)],
+    )
+    inverse = gz.Graph(graph.write(tmp_path / "g.gl"))
+    found = inverse.sample({"user": [0, 1]}, [-1], exclude={"rates": ([0], [1])})
+    assert found["rated"].e_id.tolist() == [1]
+    with pytest.raises(ValueError, match="has 1 sources and 2 targets"):
+        inverse.sample({"user": [0]}, [-1], exclude={"rates": ([0], [1, 1])})
+
+
+@pytest.mark.parametrize("exclude", [None, "own"])
+def test_a_link_after_its_edge_can_name_it(ratings: gz.Graph, exclude: Any) -> None:
     sample = ratings.sample_links(
-        [0], [1], [-1, -1], relation="rates", time=[12], link_edge_ids=[1]
+        [0],
+        [1],
+        [-1, -1],
+        relation="rates",
+        time=[12],
+        link_edge_ids=[1],
+        exclude_seed_edges=exclude,
     )
     assert edges_between(sample, "rates", (0, 1)) == [0, 2]
     assert edges_between(sample, "rev_rates", (1, 0)) == [0, 2]
+
+
+def test_edges_of_an_inverse_cannot_be_told_by_the_ids_of_links(tmp_path: Path) -> None:
+    graph = TypedGraph(
+        [("user", 2, None), ("item", 2, None)],
+        [
+            TypedEdges(0, "rates", 1, src=[0, 0, 0], dst=[1, 1, 0], times=[5, 10, 5]),
+            TypedEdges(1, "rated", 0, src=[0, 1, 1], dst=[0, 0, 0], times=[5, 10, 5]),
+        ],
+        inverses=[(0, 1)],
+    )
+    opened = gz.Graph(graph.write(tmp_path / "g.gl"))
+    options: dict[str, Any] = {"relation": "rates", "time": [12], "link_edge_ids": [1]}
+    sample = opened.sample_links([0], [1], [-1], **options)
+    assert edges_between(sample, "rates", (0, 1)) == [0]
+    assert edges_between(sample, "rated", (1, 0)) == []
+    assert edges_between(sample, "rated", (0, 0)) == [0]
 
 
 def test_own_edges_are_left_out_of_their_own_trees_only(ratings: gz.Graph) -> None:
@@ -302,6 +372,14 @@ def test_typed_links_without_times_leave_their_edges_out_on_request(ratings: gz.
             "expected times of the links",
         ),
         (
+            lambda g: g.sample_links([0], [1], [1], relation="rates", time=5, link_edge_ids=[6]),
+            r"link_edge_ids\[0\] is 6, expected 0 to 5: ids of edges of \('user', 'rates'",
+        ),
+        (
+            lambda g: g.sample_links([0], [1], [1], relation="rates", time=5, link_edge_ids=[-1]),
+            r"link_edge_ids\[0\] is -1, expected 0 to 5",
+        ),
+        (
             lambda g: g.sample_links([0], [1], [1], relation="rates", time=5, link_edge_ids=[1, 2]),
             "2 edge ids of links, expected 1",
         ),
@@ -320,7 +398,29 @@ def test_typed_links_without_times_leave_their_edges_out_on_request(ratings: gz.
             lambda g: g.sample_links(
                 [0], [1], [1], relation="rates", time=-5, negatives=gz.Negatives("pairs")
             ),
-            "no source exists at time -5",
+            "no source exists at time -5, that of the link: .* the first source exists from 0 on",
+        ),
+        (
+            lambda g: g.sample_links(
+                [0, 1],
+                [1, 1],
+                [1],
+                relation="rates",
+                time=[40, 20],
+                negatives=gz.Negatives("targets", 3, candidates=[3]),
+            ),
+            "no target exists at time 20, that of link 1: .* the first target exists from 30 on",
+        ),
+        (
+            lambda g: g.sample_links(
+                [0, 1, 2],
+                [1, 1, 1],
+                [1],
+                relation="rates",
+                time=[40, 40, 20],
+                negatives=gz.Negatives("pairs", 2, candidates=[3]),
+            ),
+            "no target exists at time 20, that of link 2",
         ),
         (
             lambda g: g.sample_links(

@@ -164,16 +164,18 @@ class TypedReferenceSampler:
             for r in relations:
                 kind, found = self.row_type(r), self.neighbour_type(r)
                 before = len(result.edges[r])
+                weights = self.graph.relations[self.graph.base(r)].weights
+                by_weight = weighted and weights is not None
                 for at in range(begins[kind], ends[kind]) if fanout[r][hop] else ():
                     node, tree = n_id[kind][at], batch[kind][at]
                     row = self.eligible(self.rows[r][node], tree, temporal)
                     occurrence = n_id[kind][:at].count(node) if hop == 0 else 0
-                    draws = self.node_draws(seed, weighted, r, hop, node, occurrence)
+                    draws = self.node_draws(seed, by_weight, r, hop, node, occurrence)
                     if disjoint:
-                        draws = self.tree_draws(seed, weighted, r, hop, node, tree)
+                        draws = self.tree_draws(seed, by_weight, r, hop, node, tree)
                     keep = [not self.is_excluded(r, s, tree, excluded, temporal) for s in row]
                     for slot in self.pick(
-                        r, row, keep, fanout[r][hop], replace, weighted, temporal, draws
+                        r, row, keep, fanout[r][hop], replace, by_weight, temporal, draws
                     ):
                         key = tree, self.neighbour(slot)
                         if key not in local[found]:

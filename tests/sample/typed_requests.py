@@ -51,8 +51,11 @@ class Request:
         )
 
 
-def random_request(graph: TypedGraph, rng: random.Random, *, timed: float = 0.6) -> Request:
-    """Temporal with that probability."""
+def random_request(
+    graph: TypedGraph, rng: random.Random, *, timed: float = 0.6, mixed: bool = False
+) -> Request:
+    """Temporal with the probability `timed`. `mixed`: samples by weight may also follow relations
+    without weights, if they follow one that has weights."""
     hops = rng.choice([0, 1, 2, 3])
     relations = range(graph.num_relations)
     fanout = [[rng.choice([0, 1, 2, 3, 5, -1]) for _ in range(hops)] for _ in relations]
@@ -70,8 +73,10 @@ def random_request(graph: TypedGraph, rng: random.Random, *, timed: float = 0.6)
     weighted = hops > 0 and subgraph != "bidirectional" and rng.random() < 0.3
     if weighted:
         unweighted = [r for r in relations if graph.relations[graph.base(r)].weights is None]
-        for r in unweighted:
-            fanout[r] = [0] * hops
+        followed = [r for r in relations if any(fanout[r]) and r not in unweighted]
+        if not (mixed and followed and rng.random() < 0.7):
+            for r in unweighted:
+                fanout[r] = [0] * hops
     replace = rng.random() < 0.3
     temporal = None
     if rng.random() < timed:

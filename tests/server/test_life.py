@@ -318,6 +318,51 @@ def test_sighup_picks_up_a_new_version_and_sessions_keep_theirs(
     new.close()
 
 
+def test_a_hangup_before_the_daemon_is_ready_reloads_when_it_is(
+    start_daemon: Callable[..., Any], dataset: Path
+) -> None:
+    once = (
+        "import os, signal\n"
+        "import graphzero.server.settings.config as config\n"
+        "real, calls = config.parse_command_line, []\n"
+        "def parse(argv):\n"
+        "    if not calls: os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    calls.append(1)\n"
+        "    return real(argv)\n"
+        "config.parse_command_line = parse"
+    )
+    daemon = start_daemon(dataset, setup=once)
+    daemon.wait_for_output("reloaded 1 datasets")
+    assert "connect with" in daemon.output().partition("reloaded")[0]
+
+
+def test_files_of_a_removed_dataset_are_closed_though_statistics_were_read(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
+) -> None:
+    """The disk has the space back only when nobody has the files open."""
+    data = tmp_path / "data"
+    shutil.copytree(dataset, data / "a")
+    shutil.copytree(dataset, data / "b")
+    daemon = start_daemon(data)
+
+    def all_files_were_asked_about() -> bool:
+        files = daemon_stats(daemon.address).files
+        return {file.dataset for file in files} == {"a", "b"} and files[0].age_ms > 0
+
+    def opened() -> list[str]:
+        process = Path(f"/proc/{daemon.pid}")
+        found = (process / "maps").read_text().splitlines()
+        found += [str(link.readlink()) for link in (process / "fd").iterdir()]
+        return [place for place in found if f"{data}/b/" in place]
+
+    wait_until(all_files_were_asked_about, "what lies in memory")
+    assert opened()
+    shutil.rmtree(data / "b")
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.wait_for_output("reloaded 1 datasets")
+    wait_until(lambda: not opened(), lambda: f"closed files: {opened()}")
+
+
 def rewrite(path: Path, content: bytes) -> None:
     """In place, so that neither name nor inode, size nor time tell."""
     times = path.stat()

@@ -17,6 +17,8 @@ from daemon_watch import Watch
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.client.errors import InvalidRequest, ResourceExhausted
+from graphzero.conversion.matrix_arrays import MatrixSpec, write_pieces
+from graphzero.files.description import ColumnDescription
 from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.memory.id_budget import IdBudget
 from graphzero.server.memory.inline import InlineBudget
@@ -388,3 +390,28 @@ def test_a_result_that_goes_inline_is_called_when_regions_leave_room() -> None:
     assert select.select([shared.ready_descriptor], [], [], 0)[0]
     assert inline.take_ready()
     assert inline.try_allocate(4096) is not None
+
+
+def test_names_of_values_never_make_a_message_too_long(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Two datasets, each with 4.4 MB of names: receivers take messages of 4 MiB."""
+    names = tuple(f"{number:062}" for number in range(1000))
+    for dataset in ("a", "b"):
+        gz.write_graph(make_directory(tmp_path / "data" / dataset) / "graph.gl", [0], [1])
+        for number in range(71):
+            spec = MatrixSpec((2, 1000), "uint8", description=ColumnDescription(names).to_json())
+            path = tmp_path / "data" / dataset / f"x{number:02}.gd"
+            write_pieces(str(path), spec, [np.zeros((2, 1000), np.uint8)])
+    daemon = start_daemon(tmp_path / "data")
+    with gz.connect(daemon.address, dataset="b") as client:
+        columns = client.info().dataset.columns
+        assert columns["x00"].value_names == names
+        assert columns["x70"].value_names == ()
+        assert client.gather("x70", [1]).shape == (1, 1000)
+        assert [found.name for found in client.datasets()] == ["a", "b"]
+
+
+def make_directory(path: Path) -> Path:
+    path.mkdir(parents=True)
+    return path

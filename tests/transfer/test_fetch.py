@@ -222,6 +222,39 @@ def test_a_dataset_that_is_replaced_meanwhile_is_never_a_mixture(
     assert file_bytes(tmp_path / "copy") == file_bytes(served) != file_bytes(second)
 
 
+def test_a_copy_waits_until_the_daemon_has_noticed_a_replacement(
+    start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The daemon is told after more attempts than versions are allowed."""
+    served, second = tmp_path / "served", tmp_path / "second"
+    shutil.copytree(dataset, served)
+    gz.generate(second, nodes=2000, edges=5000, dim=8, seed=4)
+    daemon = start_daemon(served)
+    from graphzero import _engine
+    from graphzero.transfer import fetch as fetching
+
+    _engine.exchange_names(str(second), str(served))
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 5:
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_for_output("reloaded 1 datasets")
+
+    monkeypatch.setattr(fetching.time, "sleep", sleep)
+    gz.fetch(daemon.socket, tmp_path / "copy")
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6]
+    assert file_bytes(tmp_path / "copy") == file_bytes(served)
+
+
+def test_a_dataset_that_is_replaced_again_and_again_is_given_up(tmp_path: Path) -> None:
+    from graphzero.transfer.fetch import _Patience
+
+    patience = _Patience(0.0)
+    assert [patience.wait(version) for version in (b"1", b"2", b"3")] == [True, True, False]
+
+
 def test_a_daemon_that_has_not_noticed_yet_says_so(
     start_daemon: Callable[..., Any], dataset: Path, tmp_path: Path
 ) -> None:
@@ -231,7 +264,7 @@ def test_a_daemon_that_has_not_noticed_yet_says_so(
     shutil.rmtree(served)
     shutil.copytree(dataset, served)
     with pytest.raises(gz.DatasetChanged, match="was replaced since it was opened; send the daem"):
-        gz.fetch(daemon.socket, tmp_path / "copy")
+        gz.fetch(daemon.socket, tmp_path / "copy", timeout=0.3)
     assert not (tmp_path / "copy").exists()
 
 
@@ -287,6 +320,60 @@ def test_what_is_there_is_replaced_on_request_only(
     assert names(tmp_path) == ["copy"]
 
 
+@pytest.mark.parametrize("kind", ["dataset", "legacy"])
+@pytest.mark.parametrize("source", ["daemon", "directory", "memory", "push to a directory"])
+def test_a_damaged_copy_is_mended_with_overwrite(
+    kind: str,
+    source: str,
+    request: pytest.FixtureRequest,
+    start_daemon: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    data: Path = request.getfixturevalue(kind)
+    copy, place = tmp_path / "copy", str(data)
+    if source == "daemon":
+        place = str(start_daemon(data).socket)
+    elif source == "memory":
+        place = f"memory:/{tmp_path}"
+        gz.push(data, place)
+    gz.fetch(place, copy)
+    info = (copy / "x.gd").stat()
+    flip_a_byte(copy / "x.gd")
+    os.utime(copy / "x.gd", ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert file_bytes(copy) != file_bytes(data)
+    if source == "push to a directory":
+        assert gz.push(data, str(copy), overwrite=True) > 0
+    else:
+        assert gz.fetch(place, copy, overwrite=True).kept_bytes == 0
+    assert file_bytes(copy) == file_bytes(data)
+    again = gz.fetch(place, copy, overwrite=True)
+    assert again.kept_bytes == again.byte_size
+
+
+def flip_a_byte(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(-9, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-9, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+@pytest.mark.parametrize("name", ["x.gd", "graph.gl"])
+def test_a_damaged_file_of_a_store_is_written_again_with_overwrite(
+    dataset: Path, tmp_path: Path, name: str
+) -> None:
+    place = f"memory:/{tmp_path}"
+    gz.push(dataset, place)
+    whole = stored(place)
+    damaged = bytearray(whole[name])
+    damaged[-9] ^= 1
+    put(place, {name: bytes(damaged)})
+    assert gz.push(dataset, place) == 0  # headers are the same
+    assert gz.push(dataset, place, overwrite=True) >= len(damaged)
+    assert stored(place) == whole
+    assert gz.push(dataset, place, overwrite=True) == 0
+
+
 def test_a_disk_that_is_too_small_is_known_before(small_disk: Path, large: Path) -> None:
     with pytest.raises(OSError, match=r"needs 4\d\.\d MiB more, and the disk has"):
         gz.fetch(large, small_disk / "copy")
@@ -339,12 +426,99 @@ def test_a_push_that_is_under_way_is_no_dataset(dataset: Path, tmp_path: Path) -
     assert gz.push(dataset, place) == (dataset / "graph.gl").stat().st_size
 
 
+def put(place: str, files: dict[str, bytes]) -> None:
+    """Writes files into a folder of a store, as some other program may."""
+    import fsspec
+
+    for name, content in files.items():
+        fsspec.filesystem("memory").pipe_file(f"{place.removeprefix('memory:/')}/{name}", content)
+
+
+def stored(place: str) -> dict[str, bytes]:
+    import fsspec
+
+    folder = place.removeprefix("memory:/")
+    memory = fsspec.filesystem("memory")
+    return {p.removeprefix(f"{folder}/"): memory.cat_file(p) for p in memory.find(folder)}
+
+
+@pytest.mark.parametrize(
+    "name", ["x.gd", "embeddings/2024/users.gd", "user/x.gd", "old.gl", "graph.gl"]
+)
+def test_a_push_refuses_a_folder_with_foreign_files(
+    dataset: Path, tmp_path: Path, name: str
+) -> None:
+    """Also one of the name and size of a file of the dataset."""
+    size = (dataset / name).stat().st_size if (dataset / name).exists() else 8
+    foreign = {name: b"precious" * (size // 8) + b"!" * (size % 8)}
+    place = f"memory:/{tmp_path}"
+    put(place, foreign)
+    with pytest.raises(gz.InputError, match=f"{name}|holds another dataset"):
+        gz.push(dataset, place)
+    assert stored(place) == foreign
+
+
+def test_a_replacement_removes_the_files_of_the_old_dataset_and_no_others(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    place = f"memory:/{tmp_path}"
+    gz.push(typed, place)
+    foreign = {"embeddings/2024/users.gd": b"precious", "more.gd": b"too", "notes.txt": b"text"}
+    put(place, foreign)
+    gz.push(dataset, place, overwrite=True)
+    expected = set(file_bytes(dataset)) | set(foreign) | {"graphzero.json"}
+    assert set(stored(place)) == expected
+    assert stored(place).items() >= foreign.items()
+    gz.fetch(place, tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+
+
+def test_names_of_a_hostile_manifest_are_not_removed(dataset: Path, tmp_path: Path) -> None:
+    place = f"memory:/{tmp_path}/folder"
+    gz.push(dataset, place)
+    foreign = {"../x.gd": b"precious"}
+    put(f"memory:/{tmp_path}", {"x.gd": b"precious"})
+    listed = stored(place)["graphzero.json"].replace(b'"x.gd"', b'"../x.gd"')
+    put(place, {"graphzero.json": listed})
+    with pytest.raises(gz.InputError, match="found a file"):
+        gz.push(dataset, place, overwrite=True)
+    assert stored(f"memory:/{tmp_path}")["x.gd"] == foreign["../x.gd"]
+
+
 def test_a_push_to_a_directory_is_a_copy(dataset: Path, tmp_path: Path) -> None:
     done = run_graphzero("push", dataset, tmp_path / "copy", check=True)
     assert "wrote" in done.stdout
     assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
     gz.push(dataset, f"file://{tmp_path}/second")
     assert file_bytes(tmp_path / "second") == file_bytes(dataset)
+
+
+def test_uris_of_files_name_the_same_place_for_pushes_and_copies(
+    dataset: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(make_directory(tmp_path / "here"))
+    for number, uri in enumerate(
+        [
+            f"file://{tmp_path}/sp%20ace",
+            f"file://localhost{tmp_path}/local",
+            f"FILE://{tmp_path}/upper",
+            f"file://{tmp_path}/%23hash",
+        ]
+    ):
+        gz.push(dataset, uri)
+        gz.fetch(uri, tmp_path / "copies" / str(number))
+    assert names(tmp_path) == ["#hash", "copies", "here", "local", "sp ace", "upper"]
+    assert names(tmp_path / "here") == []
+    for uri in (f"file://node-1{tmp_path}/x", f"file://{tmp_path}/x#y", "file://"):
+        with pytest.raises(gz.InputError, match="expected file:///path"):
+            gz.push(dataset, uri)
+        with pytest.raises(gz.InputError, match="expected file:///path"):
+            gz.fetch(uri, tmp_path / "copies" / "none")
+
+
+def make_directory(path: Path) -> Path:
+    path.mkdir()
+    return path
 
 
 def test_a_push_that_is_interrupted_anywhere_leaves_no_mixture(
@@ -386,6 +560,9 @@ def test_a_push_that_is_interrupted_anywhere_leaves_no_mixture(
             assert gz.fetch(place, copy, overwrite=True).fingerprint in whole, changes
         except gz.InputError as error:
             assert "found no graph.gl" in str(error)  # noqa: PT017 - both are right
+        # The next push knows which files are left of the dataset before.
+        gz.push(dataset, place, overwrite=True)
+        assert set(stored(place)) == {*file_bytes(dataset), "graphzero.json"}, changes
     assert 8 < changes < 99
     assert gz.fetch(place, copy, overwrite=True).fingerprint == fingerprint(dataset)
 
@@ -427,6 +604,21 @@ def test_a_push_leaves_datasets_in_folders_below_alone(
     gz.push(dataset, place)
     gz.fetch(f"{place}/below/typed", tmp_path / "copy")
     assert file_bytes(tmp_path / "copy") == file_bytes(typed)
+
+
+def test_columns_of_datasets_in_folders_below_are_not_copied(
+    dataset: Path, typed: Path, tmp_path: Path
+) -> None:
+    """From a folder without a manifest, such as one that another program has filled."""
+    place = f"memory:/{tmp_path}"
+    put(place, file_bytes(dataset))
+    put(f"{place}/second", file_bytes(dataset))
+    put(f"{place}/typed", file_bytes(typed))
+    gz.fetch(place, tmp_path / "copy")
+    assert file_bytes(tmp_path / "copy") == file_bytes(dataset)
+    put(f"{place}/whole", file_bytes(typed))
+    gz.fetch(f"{place}/whole", tmp_path / "second")
+    assert file_bytes(tmp_path / "second") == file_bytes(typed)
 
 
 def test_trainers_go_on_beside_copies(

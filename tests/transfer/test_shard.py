@@ -94,6 +94,30 @@ def test_copies_have_the_bytes_modes_and_times_of_the_files(
     assert found.st_ino != expected.st_ino
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"parts": 70_000}, "parts is 70000, expected at most 65536"),
+        ({"parts": 0}, "parts is 0, expected at least 1"),
+        ({"parts": 2, "block_rows": 0}, "block_rows is 0, expected at least 1"),
+        ({"parts": 2, "block_rows": 2**70}, "block_rows is 1180591620717411303424, expected at"),
+    ],
+)
+def test_numbers_beyond_a_limit_are_refused_with_the_limit(
+    whole: Path, tmp_path: Path, arguments: dict[str, int], expected: str
+) -> None:
+    with pytest.raises(ValueError, match=expected):
+        gz.shard_dataset(whole, tmp_path / "parts", threshold=THRESHOLD, **arguments)
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_part_cannot_be_put_into_another_order(whole: Path, tmp_path: Path) -> None:
+    gz.shard_dataset(whole, tmp_path / "parts", 2, threshold=THRESHOLD)
+    with pytest.raises(gz.InputError, match=r"part-1: is part 1 of 2, .*put the whole dataset"):
+        gz.reorder(tmp_path / "parts/part-1", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_file_behind_a_symbolic_link_is_linked_itself(whole: Path, tmp_path: Path) -> None:
     graph = (whole / "graph.gl").rename(tmp_path / "graph")
     (whole / "graph.gl").symlink_to("../graph")

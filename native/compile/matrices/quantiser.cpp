@@ -31,37 +31,28 @@ struct Block {
   uint64_t rows;
 };
 
-bool IsFinite(float value) {
-  constexpr uint32_t kExponent = 0x7f800000;
-  return (std::bit_cast<uint32_t>(value) & kExponent) != kExponent;
-}
+constexpr double kLargest = std::numeric_limits<float>::max();
 
-// A double that float has no room for becomes infinite.
-float Narrow(double value) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (value > kLargest) return kInfinity;
-  if (value < -kLargest) return -kInfinity;
-  return static_cast<float>(value);
-}
+// Whether float32 has room for the value. False for NaN.
+bool HasRoom(double value) { return std::abs(value) <= kLargest; }
 
-// Rows of the source as float32.
-class FloatRows {
+// Rows of the source as float64, which holds the values of all floating types: errors are those
+// against the values of the source, not against what float32 makes of them.
+class DoubleRows {
  public:
-  explicit FloatRows(const store::MatrixReader& source) : source_(source) {}
+  explicit DoubleRows(const store::MatrixReader& source) : source_(source) {}
 
-  std::span<const float> Read(const Block& block) {
-    const size_t count = block.rows * source_.cols();
-    values_.resize(count);
-    if (source_.dtype() == DType::kFloat32) {
+  std::span<const double> Read(const Block& block) {
+    values_.resize(block.rows * source_.cols());
+    if (source_.dtype() == DType::kFloat64) {
       source_.ReadRows(block.first, std::as_writable_bytes(std::span(values_)));
       return values_;
     }
     bytes_.resize(block.rows * source_.row_bytes());
     source_.ReadRows(block.first, bytes_);
     switch (source_.dtype()) {
-      case DType::kFloat64:
-        Widen<double>(Narrow);
+      case DType::kFloat32:
+        Widen<float>([](float value) { return value; });
         break;
       case DType::kFloat16:
         Widen<base::Half>([](base::Half value) { return base::WidenFloat(value); });
@@ -84,25 +75,25 @@ class FloatRows {
 
   const store::MatrixReader& source_;
   std::vector<std::byte> bytes_;
-  std::vector<float> values_;
+  std::vector<double> values_;
 };
 
 // The range of each feature.
 struct Ranges {
   explicit Ranges(uint64_t cols)
-      : low(cols, std::numeric_limits<float>::infinity()),
-        high(cols, -std::numeric_limits<float>::infinity()) {}
+      : low(cols, std::numeric_limits<double>::infinity()),
+        high(cols, -std::numeric_limits<double>::infinity()) {}
 
-  // False if a value is not finite.
-  bool Add(std::span<const float> rows) {
+  // False if float32 has no room for a value.
+  bool Add(std::span<const double> rows) {
     const size_t cols = low.size();
     bool finite = true;
     for (; !rows.empty(); rows = rows.subspan(cols)) {
       for (size_t col = 0; col < cols; ++col) {
-        const float value = rows[col] + 0.0f;  // turns -0.0 into 0.0
+        const double value = rows[col] + 0.0;  // turns -0.0 into 0.0
         low[col] = std::min(low[col], value);
         high[col] = std::max(high[col], value);
-        finite &= IsFinite(value);
+        finite &= HasRoom(value);
       }
     }
     return finite;
@@ -115,8 +106,8 @@ struct Ranges {
     }
   }
 
-  std::vector<float> low;
-  std::vector<float> high;
+  std::vector<double> low;
+  std::vector<double> high;
 };
 
 // The errors that codes cause in some rows.
@@ -135,9 +126,9 @@ class Quantiser {
         block_rows_(std::max<uint64_t>(1, kBlockValues / source.cols())),
         blocks_(base::DivideUp(source.rows(), block_rows_)),
         ranges_(source.cols()) {
-    // A thread holds rows as they are stored, as floats and as codes, and its ranges.
-    const uint64_t row = source.cols() * (source.row_bytes() / source.cols() + 5);
-    const uint64_t own = block_rows_ * row + source.cols() * 8 + (uint64_t{2} << 20);
+    // A thread holds rows as they are stored, as doubles and as codes, and its ranges.
+    const uint64_t row = source.cols() * (source.row_bytes() / source.cols() + 9);
+    const uint64_t own = block_rows_ * row + source.cols() * 16 + (uint64_t{2} << 20);
     const uint64_t most = std::max<uint64_t>(job.resources.memory / own, 1);
     threads_ = static_cast<int>(
         std::min<uint64_t>(static_cast<uint64_t>(std::max(job.resources.threads, 1)), most));
@@ -176,7 +167,7 @@ class Quantiser {
     std::atomic<uint64_t> next = 0;
     base::RunTeam(threads_, [&](int) {
       try {
-        FloatRows rows(source_);
+        DoubleRows rows(source_);
         State state = initial;
         for (uint64_t i = next++; i < std::min(blocks_, end_.load()); i = next++) {
           progress_->ThrowIfCancelled();
@@ -219,7 +210,7 @@ class Quantiser {
     std::mutex mutex;
     ForBlocks(
         "finding ranges", Ranges(source_.cols()),
-        [&](Ranges& own, const Block& block, std::span<const float> rows) {
+        [&](Ranges& own, const Block& block, std::span<const double> rows) {
           if (!own.Add(rows)) NoteBad(block, rows);
         },
         [&](const Ranges& own) {
@@ -230,8 +221,8 @@ class Quantiser {
 
   // Keeps the first value by position that is not finite. All blocks before that value's block are
   // still checked.
-  void NoteBad(const Block& block, std::span<const float> rows) {
-    const auto at = std::find_if_not(rows.begin(), rows.end(), IsFinite);
+  void NoteBad(const Block& block, std::span<const double> rows) {
+    const auto at = std::find_if_not(rows.begin(), rows.end(), HasRoom);
     const auto index = static_cast<uint64_t>(at - rows.begin());
     const BadValue found{block.first + index / source_.cols(), index % source_.cols()};
     const std::lock_guard lock(bad_mutex_);
@@ -249,12 +240,11 @@ class Quantiser {
     made.offsets.resize(cols);
     for (uint64_t col = 0; col < cols; ++col) {
       const bool none = source_.rows() == 0 && job_.low.empty();
-      const float low = none ? 0.0f : ranges_.low[col];
-      const float high = none ? 0.0f : ranges_.high[col];
-      const double width = static_cast<double>(high) - static_cast<double>(low);
-      made.offsets[col] = low;
-      made.scales[col] = static_cast<float>(width / store::kHighestCode);
-      const Quantisation one{made.delivered, {made.scales[col]}, {low}};
+      const double low = none ? 0.0 : ranges_.low[col];
+      const double high = none ? 0.0 : ranges_.high[col];
+      made.offsets[col] = static_cast<float>(low);
+      made.scales[col] = static_cast<float>((high - low) / store::kHighestCode);
+      const Quantisation one{made.delivered, {made.scales[col]}, {made.offsets[col]}};
       if (store::FindProblem(one, source_.rows(), 1).found.empty()) continue;
       report->too_wide = col;
       report->low = low;
@@ -283,7 +273,7 @@ class Quantiser {
     Loss loss;
     ForBlocks(
         "quantising", std::vector<std::byte>(),
-        [&](std::vector<std::byte>& codes, const Block& block, std::span<const float> rows) {
+        [&](std::vector<std::byte>& codes, const Block& block, std::span<const double> rows) {
           codes.resize(rows.size());
           Loss own;
           if (!Encode(report->quantisation, rows, codes.data(), &own)) NoteBad(block, rows);
@@ -315,7 +305,8 @@ class Quantiser {
   // The code that `value` was decoded from, which is `nearest` or the one before or after it: the
   // delivered type rounds, so the nearest code need not be the one. `nearest` if it is none of
   // them.
-  static uint8_t CodeOfDelivered(const Quantisation& by, size_t col, uint8_t nearest, float value) {
+  static uint8_t CodeOfDelivered(const Quantisation& by, size_t col, uint8_t nearest,
+                                 double value) {
     for (const int step : {0, -1, 1}) {
       const int code = nearest + step;
       if (code < 0 || code > store::kHighestCode) continue;
@@ -325,14 +316,14 @@ class Quantiser {
     return nearest;
   }
 
-  // False if a value is not finite.
-  bool Encode(const Quantisation& by, std::span<const float> rows, std::byte* codes, Loss* loss) {
+  // False if float32 has no room for a value.
+  bool Encode(const Quantisation& by, std::span<const double> rows, std::byte* codes, Loss* loss) {
     const size_t cols = source_.cols();
     bool finite = true;
     for (size_t row = 0; row < rows.size(); row += cols) {
       for (size_t col = 0; col < cols; ++col) {
-        const float value = rows[row + col];
-        if (!IsFinite(value)) {
+        const double value = rows[row + col];
+        if (!HasRoom(value)) {
           finite = false;
           continue;
         }
@@ -343,11 +334,13 @@ class Quantiser {
         auto code = static_cast<uint8_t>(std::clamp(steps, 0.0, most));
         if (job_.kept) code = CodeOfDelivered(by, col, code, value);
         codes[row + col] = static_cast<std::byte>(code);
-        const double error = std::abs(store::DeliveredValue(by, col, code) - double{value});
+        const double error = std::abs(store::DeliveredValue(by, col, code) - value);
         loss->largest = std::max(loss->largest, error);
         loss->sum += error;
         if (!job_.low.empty()) {
-          loss->clipped += value < ranges_.low[col] || value > ranges_.high[col];
+          // Stated ranges are float32: a value that float32 rounds to an end is not outside.
+          const double rounded = static_cast<float>(value);
+          loss->clipped += rounded < ranges_.low[col] || rounded > ranges_.high[col];
         }
       }
     }

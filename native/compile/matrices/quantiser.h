@@ -45,8 +45,8 @@ struct QuantiseReport {
   // If set, the target is not finished. This is the first feature whose range does not fit the
   // delivered type.
   std::optional<uint64_t> too_wide;
-  float low = 0;  // of that feature
-  float high = 0;
+  double low = 0;  // of that feature
+  double high = 0;
   // The target is not finished, because a value was not decoded with the scales that were kept:
   // the errors that were measured with them would not be true.
   bool kept_lost = false;

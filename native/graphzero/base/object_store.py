@@ -8,8 +8,10 @@ environment variables, configuration files, or parameters of the URI
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
@@ -22,6 +24,21 @@ def is_uri(text: str) -> bool:
     """Whether `text` is a URI of a file system; unix://, a daemon's address, is not."""
     found = _URI.match(text)
     return found is not None and found[1].lower() != "unix"
+
+
+def local_path(uri: str) -> str | None:
+    """The path that a URI file://... names; None for other schemes. Raises InputError if it is one
+    of another machine: taken for a relative path it would name a place that nobody meant."""
+    found = _URI.match(uri)
+    if found is None or found[1].lower() != "file":
+        return None
+    parts = urlsplit(uri)
+    expected = "expected file:///path, with %23 for # and %3F for ?"
+    if parts.netloc.lower() not in ("", "localhost"):
+        raise InputError(f"{quoted(uri)}: found the host {quoted(parts.netloc)}, {expected}")
+    if parts.query or parts.fragment or not parts.path:
+        raise InputError(f"{quoted(uri)}: is no path, {expected}")
+    return os.fsdecode(unquote_to_bytes(parts.path))
 
 
 class StoreFile(NamedTuple):
@@ -47,6 +64,8 @@ class ObjectStore:
     def _open(self, uri: str) -> tuple[Any, str]:
         import pyarrow
 
+        if (path := local_path(uri)) is not None:
+            return self._fs.LocalFileSystem(), path
         try:
             filesystem, path = self._fs.FileSystem.from_uri(uri)
             return filesystem, str(path)
@@ -71,6 +90,10 @@ class ObjectStore:
     def below(self, name: str) -> str:
         """The path of a file in this folder."""
         return f"{self.path}/{name}" if name else self.path
+
+    def name_of(self, file: StoreFile) -> str:
+        """The name of a file of this folder, as find() takes it."""
+        return file.path.removeprefix(self.path).lstrip("/")
 
     def find(self, name: str = "") -> StoreFile | None:
         """The file `name` of this folder, or the file that the URI itself names; None if there is

@@ -28,6 +28,8 @@ def print_typed_report(out: str, report: TypedConversionReport) -> None:
         _print_relation(triple, relation, report.time_unit)
     for note in report.notes:
         print(f"  note: {note}")
+    for caution in report.cautions:
+        print(f"  caution: {caution}")
     print_work(report)
 
 
@@ -49,6 +51,8 @@ def _print_relation(triple: RelationName, report: RelationReport, unit: str) -> 
         parts.append("each in both directions")
     if report.view is not None:
         parts.append(f"back as {report.view[1]}")
+    if report.inverse is not None:
+        parts.append(f"the reverse of {report.inverse[1]}")
     if report.times is not None:
         parts.append(_times_text(report.times, unit))
     if report.rounded_times:

@@ -14,8 +14,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  graphzero fetch node-1:7171 /data/products        (a daemon; GRAPHZERO_TOKEN and TLS)\n"
         "  graphzero fetch /mnt/shared/products /data/products\n"
         "  graphzero fetch s3://bucket/products /data/products\n\n"
-        "Every block is compared with its checksum. Give the command again to resume an\n"
-        "interrupted copy. DIR appears only when the copy is complete."
+        "Every block that is copied is compared with its checksum. Give the command again to\n"
+        "resume an interrupted copy. DIR appears only when the copy is complete. If DIR is that\n"
+        "dataset already, nothing is copied; --overwrite checks all of it first, and replaces it\n"
+        "if it is damaged."
     )
     parser.add_argument(
         "source",
@@ -33,7 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="S",
-        help="seconds that a daemon may be unreachable (default 60)",
+        help="seconds that a daemon may be unreachable, or without SIGHUP after its dataset was "
+        "replaced (default 60)",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     add_daemon_access(parser)

@@ -10,8 +10,9 @@ from graphzero.base.text import size_text
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A list of all files, graphzero.json, is written last: until then `graphzero fetch` finds\n"
-        "no dataset there. Credentials are those of pyarrow and fsspec: environment variables and\n"
-        "configuration files of the store."
+        "no dataset there. --overwrite also reads what an earlier push has written, and writes\n"
+        "files again that differ in any byte. Credentials are those of pyarrow and fsspec:\n"
+        "environment variables and configuration files of the store."
     )
     parser.add_argument("path", metavar="DIR", help="the directory of a dataset")
     parser.add_argument("uri", metavar="URI", help="s3://bucket/folder or the like, or a directory")

@@ -3,6 +3,7 @@
 NumPy is imported only for arrays: a conversion of text starts without it.
 """
 
+import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,7 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from graphzero import _engine
 from graphzero.base.errors import FormatError, InputError
 from graphzero.base.progress import Report
-from graphzero.files.column_types import QUANTISED, quantised_type, unquantised
+from graphzero.files.column_types import (
+    FLOAT_DTYPES,
+    QUANTISED,
+    exact_float_type,
+    quantised_type,
+)
 from graphzero.files.paths import COLUMN_SUFFIX, categories_file
 
 if TYPE_CHECKING:
@@ -120,7 +126,7 @@ def compile_column(
                 f"range of {name!r}: found a column that is not quantised, expected type "
                 f"{' or '.join(QUANTISED)}"
             )
-        facts = _compile(source, out_file, request, report)
+        facts = _compile(source, out_file, _as_floats(request, "float32", pad=True), report)
     else:
         facts = _compile_quantised(source, out_file, request, asked, report)
     return ColumnReport(
@@ -144,13 +150,21 @@ def _compile(
 
 
 def _quantised_type(source: "TextInput | RowStream", request: ColumnRequest) -> str | None:
-    """One of QUANTISED if the column may have to be quantised."""
+    """One of QUANTISED if the column has to be quantised; of text, if it may have to."""
     from graphzero.conversion.inputs.texts import TextInput
 
     if not isinstance(source, TextInput) and source.matrix is not None:
         return source.matrix.type.quantised
     asked = request.dtype or request.float_dtype
-    return asked if asked in QUANTISED and request.role in ("node", "edge") else None
+    if asked not in QUANTISED or request.role not in ("node", "edge"):
+        return None
+    if request.dtype is None and not isinstance(source, TextInput):
+        from graphzero.conversion.inputs.matrix_type import quantises_rows_of
+        from graphzero.conversion.matrix_arrays import dtype_name
+
+        floating = dtype_name(source.dtype) in FLOAT_DTYPES
+        return asked if floating and quantises_rows_of(math.prod(source.row_shape)) else None
+    return asked
 
 
 def _compile_quantised(
@@ -166,20 +180,13 @@ def _compile_quantised(
     from graphzero.conversion.quantise_column import quantise_file
 
     label = source.path if isinstance(source, TextInput) else source.name
-    by_dtype = request.dtype is None and (isinstance(source, TextInput) or source.matrix is None)
-    plain = replace(
-        request,
-        dtype=None if request.dtype is None else unquantised(request.dtype),
-        float_dtype=None if request.float_dtype is None else unquantised(request.float_dtype),
-        # Pads only a file that may stay as it is.
-        row_align=request.row_align if by_dtype else None,
-    )
+    plain = _as_floats(request, _exact_type(source))
     with tempfile.TemporaryDirectory(dir=Path(out_file).parent, prefix=".quantise-") as directory:
         floats = str(Path(directory) / Path(out_file).name)
         facts = _compile(source, floats, plain, report)
-        if by_dtype and (facts["dtype"] != "float32" or not quantises_rows_of(facts["cols"])):
-            Path(floats).rename(out_file)
-            return facts
+        by_dtype = request.dtype is None and isinstance(source, TextInput)
+        if by_dtype and not quantises_rows_of(facts["cols"]):  # text says it only now
+            return _compile(source, out_file, _as_floats(request, "float32", pad=True), report)
         quantised = quantise_file(
             floats,
             out_file,
@@ -195,6 +202,28 @@ def _compile_quantised(
             report=report,
         )
     return facts | {"dtype": asked, "quantised": quantised}
+
+
+def _exact_type(source: "TextInput | RowStream") -> str:
+    """The type of the file with the values as they were given. The columns of a table have said
+    theirs already, see inputs/matrix_type.py."""
+    from graphzero.conversion.inputs.texts import TextInput
+
+    if isinstance(source, TextInput):
+        return "float64"
+    from graphzero.conversion.matrix_arrays import dtype_name
+
+    return source.matrix.type.dtype if source.matrix else exact_float_type(dtype_name(source.dtype))
+
+
+def _as_floats(request: ColumnRequest, dtype: str, *, pad: bool = False) -> ColumnRequest:
+    """The request for such floats where it asks for quantised values."""
+    return replace(
+        request,
+        dtype=dtype if request.dtype in QUANTISED else request.dtype,
+        float_dtype=dtype if request.float_dtype in QUANTISED else request.float_dtype,
+        row_align=request.row_align if pad else None,
+    )
 
 
 def _open(

@@ -8,7 +8,7 @@ from typing import Any
 from graphzero.base.resources import make_resources
 from graphzero.conversion.compile_column import ColumnRequest, compile_column
 from graphzero.files.column_names import check_not_reserved
-from graphzero.files.column_types import QUANTISED, unquantised
+from graphzero.files.column_types import QUANTISED, exact_float_type
 from graphzero.files.paths import COLUMN_SUFFIX
 from graphzero.files.publish import new_file
 
@@ -51,9 +51,10 @@ def write_features(
         pieces = array
     asked = dtype_name(dtype)
     quantised = asked in QUANTISED
+    own = getattr(array, "dtype", "float64")  # chunks of rows may have any type
     spec = MatrixSpec(
         tuple(int(size) for size in shape),
-        unquantised(asked),
+        exact_float_type(dtype_name(own)) if quantised else asked,
         role,
         None if quantised else row_align,
         nan,
@@ -66,7 +67,7 @@ def write_features(
             return
         from graphzero.conversion.quantise_column import quantise_file
 
-        floats = f"{draft}-float32"
+        floats = f"{draft}-floats"
         write_pieces(floats, spec, pieces)
         quantise_file(
             floats,

@@ -114,7 +114,9 @@ def convert(
                 report=report,
             )
         if plan.original_ids is not None:
-            step.compile(ColumnSource(ORIGINAL_IDS, plan.original_ids), graph)
+            about = plan.original_ids_description
+            ids = ColumnSource(ORIGINAL_IDS, plan.original_ids, description=about)
+            step.compile(ids, graph)
             index_original_ids(directory, resources)
         reports = {column.name: step.compile(column, graph) for column in columns}
         notes += _note_on_gaps(plan, graph_options, directory / GRAPH_FILE)

@@ -95,6 +95,7 @@ def convert_typed(
         time.monotonic() - started,
         plan.notes,
         ordered,
+        plan.cautions,
     )
 
 
@@ -128,9 +129,9 @@ class _Making:
     def make_type(self, plan: TypePlan) -> TypeReport:
         step = self._step(type_directory(plan.name))
         if plan.original_ids is not None:
-            step.compile(
-                ColumnSource(ORIGINAL_IDS, plan.original_ids), rows=plan.count, ids_below=plan.count
-            )
+            about = plan.original_ids_description
+            ids = ColumnSource(ORIGINAL_IDS, plan.original_ids, description=about)
+            step.compile(ids, rows=plan.count, ids_below=plan.count)
             directory = self._workshop.directory / type_directory(plan.name)
             index_original_ids(directory, self._workshop.resources)
         columns = {
@@ -232,7 +233,14 @@ class _Making:
             tally.unlabelled,
             tally.first_dangling,
             tally.rounded_times,
+            self._inverse(plan.triple),
         )
+
+    def _inverse(self, triple: RelationName) -> RelationName | None:
+        for pair in self._plan.inverses:
+            if triple in pair:
+                return pair[1] if triple == pair[0] else pair[0]
+        return None
 
 
 def _check_names(name: str, plan: TypedPlan) -> None:

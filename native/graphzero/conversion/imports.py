@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from graphzero.conversion.compile_column import Number
-    from graphzero.conversion.typed_plan import TypedConversionReport, TypedSource
+    from graphzero.conversion.typed_plan import RelationKey, TypedConversionReport, TypedSource
 
 __all__ = [
     "import_dgl",
@@ -176,6 +176,7 @@ def import_tables(
     *,
     time_unit: TimeUnit | None = None,
     missing_texts: Sequence[str] = (),
+    inverses: Mapping[RelationKey, RelationKey] | None = None,
     **options: Unpack[ImportOptions],
 ) -> TypedConversionReport:
     """From tables whose rows refer to each other: a dataset with types.
@@ -187,6 +188,7 @@ def import_tables(
     time_unit: the unit of all times, D, s, ms, us or ns since 1970; None: the finest unit that the
     tables have.
     missing_texts: texts that stand for a missing value, beside the empty one.
+    inverses: as in import_pyg(): relations of two tables that have each other's edges in reverse.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     from graphzero.conversion.tables.describe import (
@@ -208,6 +210,8 @@ def import_tables(
         description = describe_tables(as_description(tables), name="import_tables()")
     if time_unit is not None:
         description = replace(description, time_unit=_checked_unit(time_unit))
+    if inverses is not None:
+        description = replace(description, inverses=inverses)
     work = WorkOptions(missing=checked_texts("missing_texts", missing_texts))
     return _run_typed("import_tables", TablesSource(description), out, options, work)
 
@@ -269,6 +273,7 @@ def import_pyg(
     weight_attr: str | None = "edge_weight",
     time: str | None = None,
     direction: StoredDirection | None = None,
+    inverses: Mapping[RelationKey, RelationKey] | None = None,
     **options: Unpack[ImportOptions],
 ) -> ConversionReport | TypedConversionReport:
     """From a torch_geometric Data or HeteroData, or a dataset of one.
@@ -281,6 +286,11 @@ def import_pyg(
     also a column if their type is not float32 or their name is not edge_weight.
     time: the attribute with the times of nodes and edges, for sampling by time; for edges also the
     attribute with `edge_` before that name. It stays a column.
+    inverses: {relation: relation}, of HeteroData: relations that have each other's edges in
+    reverse, so that loaders leave out the edges of links in both. Relations whose edges are the
+    same are found without it, whatever their names and their order; a pair that is named here and
+    does not have the same edges is an error. A warning names relations that share edges but are no
+    inverses.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_pyg(data, out)", data, out)
@@ -292,8 +302,9 @@ def import_pyg(
 
         if direction is not None:
             raise ValueError("direction is for graphs of one type, expected none for HeteroData")
-        source = plan_hetero_data(data, weight_attr, time)
+        source = plan_hetero_data(data, weight_attr, time, inverses)
         return _run_typed("import_pyg", source, out, options)
+    _refuse_inverses(inverses, "HeteroData")
     plan = plan_pyg(data, weight_attr, time)
     return _run(
         "import_pyg", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
@@ -306,12 +317,15 @@ def import_dgl(
     *,
     time: str | None = None,
     direction: StoredDirection | None = None,
+    inverses: Mapping[RelationKey, RelationKey] | None = None,
     **options: Unpack[ImportOptions],
 ) -> ConversionReport | TypedConversionReport:
     """From a DGL graph: ndata and edata become columns, `feat` and `label` become `x` and `y`,
     `train_mask` also the split `train`. Edges keep their ids.
 
     time: what ndata and edata call the times of nodes and edges, for sampling by time.
+    inverses: of heterographs, as in import_pyg(): relations that have each other's edges in
+    reverse. Those whose edges are the same are found without it.
     Options: dtype, ranges, order, overwrite, memory, threads, progress.
     """
     check_object("import_dgl(graph, out)", graph, out)
@@ -324,12 +338,21 @@ def import_dgl(
 
         if direction is not None:
             raise ValueError("direction is for graphs of one type, expected none for several")
-        source = plan_heterograph(graph, time)
+        source = plan_heterograph(graph, time, inverses)
         return _run_typed("import_dgl", source, out, options)
+    _refuse_inverses(inverses, "a heterograph")
     plan = plan_dgl(graph, time)
     return _run(
         "import_dgl", plan, out, plan.graph_options(direction=direction, edge_ids=True), options
     )
+
+
+def _refuse_inverses(inverses: Any, expected: str) -> None:
+    if inverses is not None:
+        raise ValueError(
+            f"inverses: found a graph of one type, expected {expected}: a graph without types has "
+            "no relations"
+        )
 
 
 def import_scipy(
@@ -391,9 +414,11 @@ def _run_typed(
     from graphzero.conversion.typed_plan import PlannedSource
 
     _check_options(function, options)
-    if isinstance(source, PlannedSource) and source.planned.notes:
-        warnings.warn(f"{function}(): " + "; ".join(source.planned.notes), stacklevel=3)
-    return convert_typed(
+    planned = source.planned if isinstance(source, PlannedSource) else None
+    if planned is not None and (planned.notes or planned.cautions):
+        told = "; ".join((*planned.notes, *planned.cautions))
+        warnings.warn(f"{function}(): {told}", stacklevel=3)
+    report = convert_typed(
         source,
         out,
         column_options=_column_options(ColumnOptions(), options),
@@ -401,6 +426,9 @@ def _run_typed(
         order=options.get("order", "none"),
         show_progress=_progress(options),
     )
+    if planned is None and report.cautions:
+        warnings.warn(f"{function}(): {'; '.join(report.cautions)}", stacklevel=3)
+    return report
 
 
 def _run(

@@ -114,6 +114,7 @@ class Plan(NamedTuple):
     separate_ids: bool = False  # sources and targets are different things, also with equal ids
     node_times: RowStream | None = None  # times of the nodes in order; needs num_nodes
     time_unit: str = ""  # of node_times and of the times of edges
+    original_ids_description: str = ""  # the description to store with original_ids
 
     def graph_options(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from graphzero.conversion.plan import ColumnOptions
 from graphzero.conversion.quantise_column import quantise_file
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_types import FLOAT_DTYPES, QUANTISED
+from graphzero.files.copying import copy_file
 from graphzero.files.dataset import dataset_identity, open_dataset
 from graphzero.files.paths import files_of
 from graphzero.files.publish import StrPath, new_dataset
@@ -57,7 +57,8 @@ def quantise(
     only the file is smaller. NaN and infinite values are an error.
 
     columns: those to quantise; None: all floating ones with several values in a row. In a typed
-    dataset, names are "type/column". Everything else is copied. overwrite: replace the dataset at
+    dataset, names are "type/column". Everything else is copied, without reading it where the file
+    system lets files share their blocks (Btrfs, XFS). overwrite: replace the dataset at
     `out`.
 
         >>> report = gz.quantise("products", "products-small", columns=["x"])
@@ -84,7 +85,7 @@ def quantise(
             target.parent.mkdir(parents=True, exist_ok=True)
             name = quantised_files.get(file.absolute())
             if name is None:
-                shutil.copyfile(file, target)
+                copy_file(file, target)
                 continue
             with show(f"of {name}") as report:
                 found[name] = quantise_file(

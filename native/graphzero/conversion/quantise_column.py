@@ -38,17 +38,20 @@ def quantise_file(
     low, high = _checked_range(value_range, label)
 
     def quantise(kept: _engine.Quantisation | None) -> _engine.QuantiseReport:
-        return _engine.quantise_matrix(
-            column.matrix,
-            out_file,
-            delivered=QUANTISED[asked],
-            low=low,
-            high=high,
-            kept=kept,
-            row_align=row_align,
-            resources=resources,
-            report=report,
-        )
+        try:
+            return _engine.quantise_matrix(
+                column.matrix,
+                out_file,
+                delivered=QUANTISED[asked],
+                low=low,
+                high=high,
+                kept=kept,
+                row_align=row_align,
+                resources=resources,
+                report=report,
+            )
+        except ValueError as error:  # the engine does not know what the source is called
+            raise InputError(f"{label}: {error}; choose float32 or float16 for it") from error
 
     found = quantise(quantisation)
     if found.kept_lost:

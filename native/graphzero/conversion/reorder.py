@@ -21,6 +21,7 @@ from graphzero.conversion.ordering import Order, OrderReport, check_order
 from graphzero.conversion.reorder_graph import reorder_graph
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_keys import column_key, split_key
+from graphzero.files.copying import copy_file
 from graphzero.files.dataset import Dataset, dataset_identity, open_dataset
 from graphzero.files.description import ColumnDescription
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, ORIGINAL_IDS
@@ -77,6 +78,12 @@ def reorder_into(
     started = time.monotonic()
     dataset = open_dataset(source)
     graph = dataset.graph.topology
+    if (part := dataset.shard) is not None:
+        raise InputError(
+            f"{source}: is part {part.part} of {part.parts}, and the other parts have rows that "
+            "would have to move too; put the whole dataset into order, then deal it again "
+            "(graphzero shard)"
+        )
     _check_memory(dataset, resources)
     with show_progress(GRAPH_FILE) as report:
         found = _engine.NodeOrder.make(
@@ -86,7 +93,7 @@ def reorder_into(
     if helps:
         _write(_Reordering(dataset, directory, order, found, resources, show_progress))
     else:
-        _put(dataset, directory, shutil.move if own_source else shutil.copyfile)
+        _put(dataset, directory, shutil.move if own_source else copy_file)
     if not own_source and dataset_identity(dataset.path).files != dataset.identity:
         raise InputError(f"{source}: it changed while it was read; put it into order again")
     files = [file for file in directory.rglob("*") if file.is_file()]
@@ -149,7 +156,7 @@ def _write(job: _Reordering) -> None:
         path = _new_path(job.directory, key)
         of_nodes = kind == "type" and column.role in ("node", "ids")
         if not of_nodes:  # its rows go by edge id or by code, which stay the same
-            shutil.copyfile(column.path, path)
+            copy_file(column.path, path)
             continue
         with job.show_progress(path.name) as report:
             if column.role == "ids":

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Source type, name, target type.
 RelationName: TypeAlias = tuple[str, str, str]
+# How users may name one: a name suffices if no other relation has it.
+RelationKey: TypeAlias = "RelationName | str"
 
 
 @dataclass
@@ -61,6 +63,7 @@ class TypePlan:
     time: str | None = None  # the column that has their times
     times: RowStream | None = None  # or their times, if these are no column
     original_ids: RowStream | None = None  # None: there are none, or their file is already written
+    original_ids_description: str = ""  # the description to store with them
     tally: TypeTally = field(default_factory=TypeTally)
     name_node: Callable[[int], str] | None = None  # what messages call a node
 
@@ -90,6 +93,7 @@ class TypedPlan:
     inverses: list[tuple[RelationName, RelationName]] = field(default_factory=list)
     time_unit: str = ""
     notes: tuple[str, ...] = ()  # what is left out, and why
+    cautions: tuple[str, ...] = ()  # what can make models trained on the dataset look too good
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,7 @@ class RelationReport:
     unlabelled: int = 0  # edges that are in no split because they have no label
     first_dangling: str = ""  # where the first dangling reference is, and what it says
     rounded_times: int = 0  # times that were finer than the unit of the dataset
+    inverse: RelationName | None = None  # the stored relation that has its edges in reverse
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,7 @@ class TypedConversionReport:
     seconds: float
     notes: tuple[str, ...] = ()  # what was left out, and why
     order: OrderReport | None = None  # if an order of the nodes was asked for
+    cautions: tuple[str, ...] = ()  # what can make models trained on the dataset look too good
 
     @property
     def num_nodes(self) -> int:

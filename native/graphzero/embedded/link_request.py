@@ -191,7 +191,8 @@ class LinkRequest:
     nothing later, and negatives drawn for a link exist at its time."""
     edge_ids: Int64Array | None = None
     """Ids of the links' own edges, one for each link: only these are left out of their trees. Needs
-    times."""
+    times. `exclude` "own" then becomes False: which edges are the links' own is known better than
+    by time, and an edge that is older than its link must not count as history."""
 
     def __post_init__(self) -> None:
         given = max(len(self.sources), len(self.targets))
@@ -209,6 +210,8 @@ class LinkRequest:
             raise ValueError(
                 f"{len(self.edge_ids)} edge ids of links, expected {self.num_links}, one for each"
             )
+        if self.edge_ids is not None and self.exclude == "own":
+            object.__setattr__(self, "exclude", False)
         if self.num_links > min(len(self.sources), len(self.targets)):
             raise ValueError(
                 f"{self.num_links} links, but {len(self.sources)} sources and "
@@ -249,7 +252,7 @@ def link_request(
     edges are left out, because they give the answer away.
     """
     if exclude is None:
-        exclude = "own" if times is not None and edge_ids is None else False
+        exclude = "own" if times is not None else False
     if num_links is None and len(sources) != len(targets):
         raise ValueError(f"found {len(sources)} sources and {len(targets)} targets of links")
     if not (isinstance(exclude, bool) or exclude in ("both", "pair", "own")):

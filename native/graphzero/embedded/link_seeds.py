@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphzero import _engine
+from graphzero.base.errors import InputError
 from graphzero.embedded.link_request import LinkRequest
 from graphzero.embedded.results import Int64Array
 from graphzero.embedded.sampling import thread_count
@@ -157,6 +158,8 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
     if request.exclude is False and request.edge_ids is None:
         return LinkExclusions()
     found = schema.relations[request.relation]
+    if request.edge_ids is not None:
+        check_edge_ids(schema, request.relation, request.edge_ids)
     both = request.exclude in ("both", "pair", "own")
     # An undirected edge is its own reverse. In graphs without types and times, callers choose with
     # `exclude` whether reverses are left out.
@@ -171,7 +174,9 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
         ways = [_turned(ends, turned) for other, turned in places if other == number]
         edge_ids = request.edge_ids
         if edge_ids is not None and schema.relations[number].base != found.base:
-            edge_ids = None  # an inverse has edge ids of its own
+            # An inverse numbers its edges in its own way. Nobody knows which of its edges between
+            # these ends is the link's, so all of them are left out.
+            edge_ids = None
         in_trees.append(
             ExcludedInTrees(
                 number,
@@ -182,6 +187,33 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
             )
         )
     return LinkExclusions(exclude_in_trees=in_trees, spare_history=request.exclude == "own")
+
+
+def excluded_pairs(schema: Schema, pairs: list[ExcludedPairs]) -> list[ExcludedPairs]:
+    """The edges between pairs of a graph with types, in every relation that has the same edges: a
+    view (or the relation that it is a view of) and a declared inverse. An undirected edge is left
+    out in both directions."""
+    found: list[ExcludedPairs] = []
+    for number, *ends in pairs:
+        places = _same_edges(schema, number, both=schema.relations[number].symmetric)
+        found += [(place, *_turned((ends[0], ends[1]), turned)) for place, turned in places]
+    return _merged(found)
+
+
+def check_edge_ids(schema: Schema, relation: int, edge_ids: Int64Array) -> None:
+    """Raises InputError for an id that no edge of the relation has. The engine would find no such
+    edge, and leave nothing out. Ids of edges with other ends are not found out here: that would
+    take as long as to read the rows of all links."""
+    found = schema.relations[relation]
+    if not found.has_edge_ids:
+        return  # the engine says so
+    outside = np.flatnonzero((edge_ids < 0) | (edge_ids >= found.edge_id_bound))
+    if outside.size:
+        whose = f" of {found.triple}" if schema.typed else ""
+        raise InputError(
+            f"link_edge_ids[{outside[0]}] is {edge_ids[outside[0]]}, expected 0 to "
+            f"{found.edge_id_bound - 1}: ids of edges{whose}, as e_id of a sample has them"
+        )
 
 
 def _same_edges(schema: Schema, relation: int, *, both: bool) -> list[tuple[int, bool]]:
@@ -298,6 +330,7 @@ def _draw_negatives(
         relation=request.relation,
         symmetric=graph.symmetric and not graph.schema.typed,
         times=times,
+        links=request.num_links,
         given_sources=given,
         weights=_WEIGHTS[request.negative_weights],
         reject=request.reject,

@@ -73,8 +73,10 @@ class LinkSamplingMixin(SamplingMixin):
           None    "own" with times, else False
         This holds in the relation, in its view (or the relation that it is a view of) and in its
         declared inverse.
-        link_edge_ids: for links whose times come after their edges: the ids of these edges; only
-        they are left out.
+        link_edge_ids: for links whose times come after their edges: the ids of these edges, as e_id
+        has them; only they are left out, however exclude_seed_edges says which edges are the
+        links' own. A declared inverse has ids of its own, so all its edges between the ends of a
+        link are left out.
         The other arguments are as in sample().
         """
         schema = self._file.schema

@@ -127,7 +127,8 @@ class Walks:
     """Result of random_walk() of a Graph (NumPy arrays) or of a client (tensors as in a Batch)."""
 
     nodes: Any
-    """int64, (walks, length + 1), start included. After a dead end the last node is repeated."""
+    """int64, (walks, length + 1), start included. After a dead end the last node is repeated; along
+    a metapath it is of the type where the walk ended, whatever the type of the column."""
     lengths: Any
     """int64: steps that each walk took before a dead end: nodes[i, : lengths[i] + 1] is walk i."""
     seed: int

@@ -16,6 +16,7 @@ from graphzero.base.errors import InputError
 from graphzero.base.ids import Ids, id_array
 from graphzero.base.result_arrays import result_array
 from graphzero.embedded.labor import Sampler, labor_of
+from graphzero.embedded.link_seeds import excluded_pairs
 from graphzero.embedded.results import Int64Array, SampledSubgraph, Walks
 from graphzero.embedded.sampling import (
     Subgraph,
@@ -29,6 +30,7 @@ from graphzero.embedded.typed_arguments import (
     Times,
     TypedIds,
     fanout_of_relations,
+    given_order,
     seed_times,
     seeds_of_types,
     time_window,
@@ -120,7 +122,8 @@ class SamplingMixin:
 
         A fanout of -1 takes all edges, 0 none. Without replacement no edge is drawn twice; with it,
         each node that has edges draws exactly that many. `weighted` draws in proportion to the edge
-        weights; edges of weight zero are never taken.
+        weights; edges of weight zero are never taken. Of a graph with types, relations without
+        weights then draw uniformly, unless the sampler is LABOR.
 
         sampler: "labor", or a gz.Labor with options, makes nodes of a hop prefer the same
         neighbours: the same fanout, far fewer different nodes. With weights the sample has
@@ -132,10 +135,11 @@ class SamplingMixin:
         {(source, name, target): list}, with default_fanout for the others.
 
         time: the time of each seed (integers on the graph's scale, or dates), or one for all seeds;
-        "own" for the time that each seed has in the graph. The seed's tree contains nothing later,
-        and disjoint is implied. time_strict also leaves out edges and nodes of exactly that time;
-        time_window leaves out those that are older than the seed's time minus the window;
-        temporal_strategy "last" takes the latest edges instead of random ones.
+        "own" for the time that each seed has in the graph. For seeds of several types {type:
+        times}, or one array in the order in which `seeds` has them. The seed's tree contains
+        nothing later, and disjoint is implied. time_strict also leaves out edges and nodes of
+        exactly that time; time_window leaves out those that are older than the seed's time minus
+        the window; temporal_strategy "last" takes the latest edges instead of random ones.
 
         direction "in" follows edges from target to source, as graph networks aggregate, and is the
         default; edge_index is (source, target) either way. Raises ValueError if the file does not
@@ -147,7 +151,10 @@ class SamplingMixin:
         subgraph: "directional" has the edges that were drawn, "bidirectional" also the reverse of
         each, "induced" all edges between the nodes that were found.
         exclude: (sources, targets) of edges that the sample must not have; they are left out before
-        anything is drawn. For a graph with types {relation: (sources, targets)}.
+        anything is drawn. For a graph with types {relation: (sources, targets)}; they are then left
+        out in the relation, in its view (or the relation that it is a view of) and in its declared
+        inverse, undirected edges in both directions. In a graph without types exactly the edges
+        from sources to targets are left out: give both directions of an undirected edge.
         """
         schema = self._file.schema
         by_type = seeds_of_types(schema, seeds)
@@ -170,7 +177,15 @@ class SamplingMixin:
             subgraph=subgraph,
             exclude=_excluded(schema, exclude),
             labor=labor_of(sampler),
-            temporal=_temporal(schema, time, by_type, time_strict, time_window, temporal_strategy),
+            temporal=_temporal(
+                schema,
+                time,
+                by_type,
+                given_order(schema, seeds),
+                time_strict,
+                time_window,
+                temporal_strategy,
+            ),
         )
         if schema.typed:
             return place_typed(drawn, schema, resolved, threads)
@@ -198,7 +213,9 @@ class SamplingMixin:
 
         metapath: relations of a graph with types. Steps follow them one after the other, from
         source to target, and begin again with the first. Starts are nodes of the first relation's
-        source type; column i of `nodes` has nodes of the type where step i - 1 ended.
+        source type; column i of `nodes` has nodes of the type where step i - 1 ended. A walk that
+        ends early repeats its last node, whose type is then not that of the column: only
+        nodes[i, : lengths[i] + 1] is walk i.
         """
         schema = self._file.schema
         ids = id_array(starts, None, "starts")
@@ -229,11 +246,12 @@ def _temporal(
     schema: Schema,
     time: Times,
     seeds: TypedIds,
+    order: list[int],
     strict: bool,
     window: Any,
     strategy: TemporalStrategy,
 ) -> Temporal | None:
-    found = seed_times(schema, time, seeds)
+    found = seed_times(schema, time, seeds, order)
     if found is not None and found.columns:
         raise InputError(
             f'time is {found.columns[0]!r}, expected times or "own": a graph has no columns; '
@@ -274,10 +292,17 @@ def _excluded(schema: Schema, exclude: Any) -> list[ExcludedPairs]:
     if not isinstance(exclude, Mapping):
         raise InputError("exclude is of no relation, expected {relation: (sources, targets)}")
     given = schema.by_relation(exclude, "exclude")
-    return [
+    pairs = [
         (number, *_pair(pair, f"exclude[{schema.relations[number].triple}]"))
         for number, pair in given.items()
     ]
+    for number, sources, targets in pairs:
+        if len(sources) != len(targets):
+            raise ValueError(
+                f"exclude[{schema.relations[number].triple}] has {len(sources)} sources and "
+                f"{len(targets)} targets, expected as many"
+            )
+    return excluded_pairs(schema, pairs)
 
 
 def _pair(pair: tuple[Ids, Ids], what: str) -> tuple[Int64Array, Int64Array]:

@@ -43,10 +43,17 @@ def seeds_of_types(schema: Schema, seeds: Seeds, what: str = "seeds") -> TypedId
     ]
 
 
-def seeds_by_type(schema: Schema, seeds: Seeds, what: str = "seeds") -> dict[int, Any]:
-    """The seeds that the user gave, by the number of their type, in schema order."""
+def seeds_by_type(
+    schema: Schema, seeds: Seeds, what: str = "seeds", *, texts: bool = False
+) -> dict[int, Any]:
+    """The seeds that the user gave, by the number of their type, in schema order.
+
+    texts: ids may be texts, so that two texts are two ids in a graph without types.
+    """
     if isinstance(seeds, tuple) and len(seeds) == 2 and isinstance(seeds[0], str):
-        seeds = {seeds[0]: seeds[1]}
+        are_two_ids = texts and not schema.typed and isinstance(seeds[1], str)
+        if not are_two_ids:
+            seeds = {seeds[0]: seeds[1]}
     if isinstance(seeds, Mapping):
         if not schema.typed:
             raise InputError(
@@ -60,6 +67,14 @@ def seeds_by_type(schema: Schema, seeds: Seeds, what: str = "seeds") -> dict[int
             f"{{{name!r}: ids}}"
         )
     return {0: seeds}
+
+
+def given_order(schema: Schema, seeds: Any) -> list[int]:
+    """Numbers of the types of seeds, in the order in which the user gave them; empty for seeds that
+    are not by type. One array of times for seeds of several types is in this order."""
+    if not isinstance(seeds, Mapping) or not schema.typed:
+        return []
+    return [schema.type_number(name, "a type of seeds") for name in seeds]
 
 
 def fanout_of_relations(
@@ -116,17 +131,28 @@ class SeedTimes:
 
 
 def seed_times(
-    schema: Schema, time: Times, seeds: Sequence[tuple[int, Sized]], what: str = "time"
+    schema: Schema,
+    time: Times,
+    seeds: Sequence[tuple[int, Sized]],
+    order: Sequence[int] = (),
+    what: str = "time",
 ) -> SeedTimes | None:
     """None for a sample that is not by time. Of `seeds`, only the types and the number of seeds of
-    each type are used."""
+    each type are used; they are in schema order.
+
+    order: given_order() of the seeds, by which one array for several types is divided. Without it
+    such an array is an error: to guess would show some seeds the future.
+    """
     if time is None:
         return None
     if isinstance(time, str):
         return SeedTimes(own=True) if time == "own" else SeedTimes(columns=(time,) * len(seeds))
     if not isinstance(time, Mapping):
         total = sum(len(ids) for _, ids in seeds)
-        return SeedTimes(values=time_array(time, total, schema.time_unit, what))
+        times = time_array(time, total, schema.time_unit, what)
+        if len(seeds) > 1 and np.ndim(_on_cpu(time)) > 0:
+            times = _in_schema_order(schema, times, seeds, order, what)
+        return SeedTimes(values=times)
     if not schema.typed:
         raise InputError(f"{what} is by type, expected one for each seed: the graph has no types")
     given = schema.by_type(time, what)
@@ -150,6 +176,27 @@ def seed_times(
     if "own" in texts and set(texts) != {"own"}:
         raise InputError(f'{what} is "own" for one type and a column for another, expected one')
     return SeedTimes(own=True) if "own" in texts else SeedTimes(columns=tuple(texts))
+
+
+def _in_schema_order(
+    schema: Schema,
+    times: Int64Array,
+    seeds: Sequence[tuple[int, Sized]],
+    order: Sequence[int],
+    what: str,
+) -> Int64Array:
+    """Times of seeds of several types, moved from the order in which the user gave the types to
+    that of the schema."""
+    sizes = {number: len(ids) for number, ids in seeds}
+    if sorted(order) != sorted(sizes):
+        names = ", ".join(f"{schema.types[number].name!r}: times" for number in sizes)
+        raise InputError(
+            f"{what} is one array for seeds of {len(sizes)} types, and nobody knows which times "
+            f"belong to which type; expected {{{names}}}"
+        )
+    ends = np.cumsum([sizes[number] for number in order])
+    pieces = dict(zip(order, np.split(times, ends[:-1]), strict=True))
+    return np.concatenate([pieces[number] for number in sizes])
 
 
 def time_array(time: Any, count: int, unit: str, what: str = "time") -> Int64Array:

@@ -24,6 +24,10 @@ MATRIX_DTYPES = (
 # The element types that hold floating values.
 FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 
+_EXACT_AS_FLOAT32 = frozenset(
+    ("float32", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "bool")
+)
+
 # Units of dates and times, from coarse to fine, as NumPy and Arrow write them.
 TimeUnit: TypeAlias = Literal["D", "s", "ms", "us", "ns"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("D", "s", "ms", "us", "ns")
@@ -68,6 +72,13 @@ def parse_column_type(text: str) -> ColumnType:
 def unquantised(dtype: str) -> str:
     """The type that values have before quantisation; `dtype` itself if it is not quantised."""
     return "float32" if dtype in QUANTISED else dtype
+
+
+def exact_float_type(dtype: str) -> str:
+    """A floating type that holds the values of `dtype`, one of MATRIX_DTYPES or another name of
+    NumPy's, before they are quantised: errors are those against the values that were given, so none
+    must be rounded before. float64 rounds integers beyond 2^53."""
+    return "float32" if dtype in _EXACT_AS_FLOAT32 else "float64"
 
 
 def quantised_type(delivered: str) -> str:

@@ -21,7 +21,8 @@ class Quantisation:
     """One for each feature."""
     offsets: npt.NDArray[np.float32]
     largest_error: float
-    """Largest difference between a value and its stored form, when the file was made."""
+    """Largest difference between a value of the source, in its own type, and what is read for it;
+    measured when the file was made."""
     mean_error: float
     clipped: int
     """Number of values outside a stated range, which became its nearest end."""

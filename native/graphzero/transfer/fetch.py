@@ -22,15 +22,20 @@ from graphzero.base.text import quoted, size_text
 from graphzero.client.daemon.daemon_calls import open_calls
 from graphzero.files.dataset import open_dataset
 from graphzero.files.drafts import kept_draft, parent_directories
+from graphzero.files.paths import find_problems, open_file
 from graphzero.files.publish import StrPath, check_dataset_target, put_in_place
 from graphzero.transfer.daemon_source import DaemonSource
 from graphzero.transfer.directory_source import DirectorySource
-from graphzero.transfer.file_copy import PIECES_AT_ONCE, FileCopy
+from graphzero.transfer.file_copy import PIECES_AT_ONCE, FileCopy, block_checksums
 from graphzero.transfer.source import DatasetChanged, Source, SourceFile, checked_file_name
 from graphzero.transfer.store_source import StoreSource
 
-# More attempts would not help with a dataset that is replaced again and again.
+# More versions would not help with a dataset that is replaced again and again.
+_VERSIONS = 3
+# At least so many attempts at one version, however long each of them takes.
 _ATTEMPTS = 3
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 2.0
 _MOST_FILES = 100_000
 # The directory in the draft that is filled, and that the next run goes on with.
 _FILLING = "filling"
@@ -69,15 +74,17 @@ def fetch(
     dataset, or a URI that pyarrow or fsspec read from (s3://bucket/folder).
     dataset: which dataset, if the daemon serves several.
     overwrite: replace a dataset that is at `path`. Without it such a dataset is an error, unless it
-    is the same one already: then nothing is copied.
-    timeout: seconds that a daemon may be unreachable before fetch gives up.
+    is the same one already, by the fingerprints of its files: then nothing is copied. With it, a
+    dataset that is the same one is read and checked first, and copied again if it is damaged.
+    timeout: seconds that a daemon may be unreachable, or not have noticed yet that the dataset was
+    replaced (SIGHUP tells it), before fetch gives up.
     token, root_certificate, plaintext_token, server_uid: for a daemon, as in connect().
     progress: show progress on stderr.
 
-    Every block is compared with its checksum. `path` appears when the copy is complete, never in
-    parts; until then copied blocks lie in a hidden directory beside it, and the next call continues
-    there. If the dataset is replaced meanwhile, the copy begins anew, but keeps the blocks that
-    have not changed; the third time, DatasetChanged is raised.
+    Every block that is copied is compared with its checksum. `path` appears when the copy is
+    complete, never in parts; until then copied blocks lie in a hidden directory beside it, and the
+    next call continues there. If the dataset is replaced meanwhile, the copy begins anew, but keeps
+    the blocks that have not changed; with the third version, DatasetChanged is raised.
 
         >>> gz.fetch("node-1:7171", "/data/products")
     """
@@ -90,12 +97,13 @@ def fetch(
         server_uid=server_uid,
     )  # fmt: skip
     with opened, JobProgress(target.name, unit="B") as shown:
-        for attempt in range(_ATTEMPTS):
+        patience = _Patience(timeout)
+        while True:
             try:
                 done = _Fetch(opened, target, overwrite, shown if progress else None).run()
                 break
             except DatasetChanged:
-                if attempt + 1 == _ATTEMPTS:
+                if not patience.wait(opened.fingerprint):
                     raise
     return FetchReport(target, *done, time.monotonic() - began)
 
@@ -116,6 +124,36 @@ def _open(source: str, dataset: str, timeout: float, **access: object) -> Source
         raise FileNotFoundError(errno.ENOENT, "no such directory, and no daemon's socket", source)
     calls = open_calls(source, timeout=timeout, **access)  # type: ignore[arg-type]
     return DaemonSource(calls, dataset, f"daemon at {source}", timeout)
+
+
+class _Patience:
+    """Decides whether to begin anew when the dataset has changed.
+
+    A daemon serves a dataset that was replaced only after SIGHUP. Until then it lists the old
+    version and gives none of its bytes: that is no further change, and is waited for.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._version: bytes | None = None
+        self._versions = 0
+
+    def wait(self, version: bytes) -> bool:
+        """Pauses. False if it is no use: the copy of yet another version failed, or the source has
+        not had a new one for too long."""
+        if version != self._version:
+            self._version = version
+            self._versions += 1
+            self._attempts = 0
+            self._deadline = time.monotonic() + self._timeout_s
+            self._pause_s = _FIRST_PAUSE_S
+        self._attempts += 1
+        late = time.monotonic() + self._pause_s > self._deadline
+        if self._versions == _VERSIONS or (late and self._attempts >= _ATTEMPTS):
+            return False
+        time.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        return True
 
 
 class _Fetch:
@@ -166,8 +204,18 @@ class _Fetch:
             there = open_dataset(self._target)
             found = {(f.name, f.byte_size, there.file_fingerprint(f)) for f in there.files}
             same_files = found == {(f.name, f.byte_size, f.fingerprint) for f in files}
-            return same_files and there.fingerprint == self._source.fingerprint
+            same = same_files and there.fingerprint == self._source.fingerprint
+            # Fingerprints are in the headers, which do not show damage behind them.
+            return same and (not self._overwrite or all(map(self._is_sound, files)))
         return False
+
+    def _is_sound(self, file: SourceFile) -> bool:
+        """Whether a file of the target has the right bytes: by its own checksums, or, for a file of
+        GraphZero 0.2, by those that the source knows."""
+        path = self._target / file.name
+        if file.fingerprint:
+            return not find_problems(open_file(path), self._report)
+        return block_checksums(path) == self._source.block_checksums(file)
 
     def _copy(self, files: Sequence[SourceFile], copy: Path) -> None:
         with ThreadPoolExecutor(PIECES_AT_ONCE, "graphzero-fetch") as executor:

@@ -148,6 +148,13 @@ class FileCopy:
             )
 
 
+def block_checksums(path: Path) -> list[int]:
+    """The checksums of a file, one for each CHECKSUM_BLOCK bytes."""
+    with path.open("rb") as file:
+        blocks = iter(lambda: file.read(_engine.CHECKSUM_BLOCK), b"")
+        return [_engine.checksum(memoryview(block)) for block in blocks]
+
+
 def _pieces(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
     """Runs of consecutive blocks, each run at most PIECE_BYTES, to be read at once."""
     piece: list[_Block] = []

@@ -9,12 +9,14 @@ store whose files cannot be listed, such as a web server.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.base.text import line_text
+from graphzero.files.paths import GRAPH_FILE
 from graphzero.transfer.source import SourceFile
 
 MANIFEST = "graphzero.json"
@@ -78,6 +80,15 @@ class Manifest:
             raise InputError(
                 f"{label}: not what graphzero push writes: {line_text(repr(error))}"
             ) from error
+
+
+def dataset_folders(names: Iterable[str]) -> set[PurePosixPath]:
+    """The folders below a folder that are datasets of their own, by the names of all files below
+    it."""
+    paths = map(PurePosixPath, names)
+    return {
+        path.parent for path in paths if path.name in (GRAPH_FILE, MANIFEST) and len(path.parts) > 1
+    }
 
 
 def _file(entry: Any) -> SourceFile:

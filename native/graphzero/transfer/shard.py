@@ -8,12 +8,9 @@ carry the fingerprint of the whole, and batches have the same bytes.
 from __future__ import annotations
 
 import os
-import shutil
-import stat
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
@@ -22,6 +19,7 @@ from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.text import names_text
 from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_keys import split_key
+from graphzero.files.copying import copy_opened
 from graphzero.files.dataset import Dataset, open_dataset
 from graphzero.files.file_identity import FileIdentity
 from graphzero.files.paths import ORIGINAL_IDS
@@ -30,11 +28,13 @@ from graphzero.files.verify import show_bytes
 
 # Smaller columns are copied to every part.
 DEFAULT_THRESHOLD = 64 << 20
+# As in store/FORMAT.md.
+_MOST_PARTS = 1 << 16
+# Rows of one round, in which each part gets a block.
+_MOST_ROWS = 1 << 62
 # Approximate size of a block of rows: many pages, so that neighbours in the file stay together, but
 # small enough that hot rows, which lie together in an ordered dataset, spread over all parts.
 _BLOCK_BYTES = 128 << 10
-# Bytes that are copied at once.
-_PIECE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,12 @@ def shard_dataset(
     overwrite: replace parts that are there.
     progress: show progress on stderr.
     """
-    whole_number(parts, "parts", least=1)
+    if whole_number(parts, "parts", least=1) > _MOST_PARTS:
+        raise ValueError(f"parts is {parts}, expected at most {_MOST_PARTS}")
+    if block_rows is not None:
+        most = _MOST_ROWS // parts
+        if whole_number(block_rows, "block_rows", least=1) > most:
+            raise ValueError(f"block_rows is {block_rows}, expected at most {most}")
     if part is not None and not 0 <= part < parts:
         raise ValueError(f"part is {part}, expected 0 to {parts - 1}")
     dataset = open_dataset(Path(path))
@@ -165,19 +170,9 @@ def _link_or_copy(file: FileIdentity, target: Path) -> int:
             target.unlink()  # it was replaced just now; the file that is open is the right one
         except OSError:
             pass  # another file system, or one without links
-        _copy(opened, target)
+        # With its times: the time of the last change is the fingerprint of a GraphZero 0.2 file.
+        copy_opened(opened.fileno(), file.path, target, keep_attributes=True)
     return file.byte_size
-
-
-def _copy(opened: BinaryIO, target: Path) -> None:
-    """Copies a file with its mode and its times: the time of the last change is part of a GraphZero
-    0.2 file's fingerprint."""
-    info = os.fstat(opened.fileno())
-    with target.open("xb") as copy:
-        shutil.copyfileobj(opened, copy, _PIECE_BYTES)
-        copy.flush()
-        os.fchmod(copy.fileno(), stat.S_IMODE(info.st_mode))
-        os.utime(copy.fileno(), ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def _require_same_version(dataset: Dataset, draft: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from threading import local
 from typing import Any
 
 from graphzero.base.errors import InputError
 from graphzero.base.object_store import ObjectStore
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE
-from graphzero.transfer.manifest import MANIFEST, MOST_MANIFEST_BYTES, Manifest
+from graphzero.transfer.manifest import MANIFEST, MOST_MANIFEST_BYTES, Manifest, dataset_folders
 from graphzero.transfer.source import DatasetChanged, Source, SourceFile
 
 
@@ -34,13 +35,17 @@ class StoreSource(Source):
         return Manifest.read(self._store.read_all(MANIFEST, MOST_MANIFEST_BYTES), label)
 
     def _list(self) -> list[SourceFile]:
-        """Lists the files of a dataset that was not copied there by `graphzero push`."""
-        files = []
-        for found in self._store.files():
-            name = found.path.removeprefix(self._store.path).lstrip("/")
-            hidden = any(part[0] == "." for part in name.split("/"))
-            if name == GRAPH_FILE or (name.endswith(COLUMN_SUFFIX) and not hidden):
-                files.append(SourceFile(name, found.byte_size, modified_ns=found.modified_ns))
+        """Lists the files of a dataset that was not copied there by `graphzero push`, without those
+        of folders that are datasets of their own."""
+        found = {self._store.name_of(file): file for file in self._store.files()}
+        datasets = dataset_folders(found)
+        files = [
+            SourceFile(name, file.byte_size, modified_ns=file.modified_ns)
+            for name, file in found.items()
+            if (name == GRAPH_FILE or name.endswith(COLUMN_SUFFIX))
+            and not any(part[0] == "." for part in name.split("/"))
+            and not datasets.intersection(PurePosixPath(name).parents)
+        ]
         if not any(file.name == GRAPH_FILE for file in files):
             raise InputError(
                 f"{self.label}: found no {GRAPH_FILE}, which every dataset has, and no {MANIFEST}, "

@@ -10,7 +10,7 @@ namespace graphzero::sample {
 
 Candidates::Candidates(const Rows& rows, base::ThreadLease& lease, const store::NodeType& type,
                        std::span<const int64_t> list, std::span<const int64_t> times)
-    : list_(list), count_(list.empty() ? type.count : list.size()) {
+    : type_(type), list_(list), count_(list.empty() ? type.count : list.size()) {
   if (times.empty() || type.times == nullptr) return;
   counts_.resize(times.size());
   if (all()) {
@@ -40,6 +40,13 @@ Candidates::Candidates(const Rows& rows, base::ThreadLease& lease, const store::
     counts_[i] = static_cast<uint64_t>(std::upper_bound(sorted.begin(), sorted.end(), times[i]) -
                                        sorted.begin());
   }
+}
+
+int64_t Candidates::Earliest(const Rows& rows, base::ThreadLease& lease) const {
+  const uint64_t first = all() ? 0 : static_cast<uint64_t>(list_[0]);
+  int64_t time = kNoTime;
+  ReadSlots(rows, lease, all() ? type_.sorted_times : type_.times, {&first, 1}, &time);
+  return time;
 }
 
 }  // namespace graphzero::sample

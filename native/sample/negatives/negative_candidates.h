@@ -24,6 +24,8 @@ class Candidates {
   bool all() const { return list_.empty(); }
   // How many candidates there are for a negative.
   uint64_t size(size_t negative) const { return counts_.empty() ? count_ : counts_[negative]; }
+  // The time of the earliest candidate, if the candidates have times. Reads it from the file.
+  int64_t Earliest(const Rows& rows, base::ThreadLease& lease) const;
   // Whether the node at a position must be read from the file, at this position of by_time().
   bool must_be_read() const { return by_time_.present(); }
   const store::IntegerArray& by_time() const { return by_time_; }
@@ -33,6 +35,7 @@ class Candidates {
   }
 
  private:
+  const store::NodeType& type_;
   std::span<const int64_t> list_;
   base::WorkVector<int64_t> in_order_;  // with times, the list in their order
   uint64_t count_;

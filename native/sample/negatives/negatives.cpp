@@ -74,14 +74,25 @@ void Check(const Rows& rows, const NegativeRequest& request, size_t count) {
   }
 }
 
+// For a message: the link that a negative belongs to.
+std::string WhoseNegative(const NegativeRequest& request, size_t negative) {
+  const uint64_t links = request.links;
+  if (links == 0) return "negative " + Number(negative);
+  if (links == 1) return "the link";
+  const uint64_t each = std::max<uint64_t>(request.times.size() / links, 1);
+  return "link " + Number(request.sources.empty() ? negative % links : negative / each);
+}
+
 // Throws InputError for a negative that has nothing to be drawn from.
-void CheckExisting(const Rows& rows, const NegativeRequest& request, const Candidates& candidates,
-                   const char* what) {
+void CheckExisting(const Rows& rows, base::ThreadLease& lease, const NegativeRequest& request,
+                   const Candidates& candidates, const char* what) {
   for (size_t i = 0; i < request.times.size(); ++i) {
     if (candidates.size(i) > 0) continue;
     throw InputError(rows.path() + rows.OfRelation() + ": no " + what + " exists at time " +
-                     std::to_string(request.times[i]) + ", that of negative " + Number(i) +
-                     ": there is no negative for it");
+                     std::to_string(request.times[i]) + ", that of " + WhoseNegative(request, i) +
+                     ": there is no negative for it, because the first " + what + " exists from " +
+                     std::to_string(candidates.Earliest(rows, lease)) +
+                     " on; leave earlier links out");
   }
 }
 
@@ -119,8 +130,8 @@ void DrawNegatives(const store::TopologyReader& graph, const NegativeRequest& re
                           request.times);
     const Candidates to(rows, lease, *request.target_type, request.target_candidates,
                         request.times);
-    if (request.sources.empty()) CheckExisting(rows, request, from, "source");
-    CheckExisting(rows, request, to, "target");
+    if (request.sources.empty()) CheckExisting(rows, lease, request, from, "source");
+    CheckExisting(rows, lease, request, to, "target");
     const NegativeContext context{request, rows, other ? &*other : nullptr, {sources, targets},
                                   from,    to};
     const bool reads = from.must_be_read() || to.must_be_read();

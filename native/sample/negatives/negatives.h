@@ -36,6 +36,9 @@ struct NegativeRequest {
   // One time for each negative: its drawn ends exist at that time, and only edges that exist then
   // count as edges. If empty, all nodes and edges count.
   std::span<const int64_t> times = {};
+  // How many links the negatives belong to, for messages: if sources are given, as many negatives
+  // follow each other for each link; else negative i is that of link i modulo links. 0: of none.
+  uint64_t links = 0;
   NegativeWeights weights = NegativeWeights::kUniform;
   bool reject = false;  // reject edges of the graph and nodes with themselves
   uint64_t seed = 0;

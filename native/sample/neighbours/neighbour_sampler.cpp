@@ -120,7 +120,6 @@ void CheckLabor(const SampleRequest& request) {
 void CheckRelation(const Rows& rows, const SampleRequest& request,
                    const RelationRequest& relation) {
   if (relation.name.empty()) CheckOneNodeSet(rows);
-  CheckHasWeights(rows, request.weighted);
   if (rows.adjacency.rows != request.types[relation.expanded_type].count ||
       rows.adjacency.neighbour_bound != request.types[relation.found_type].count) {
     throw std::logic_error("types that are not those of the relation");
@@ -132,6 +131,17 @@ void CheckRelation(const Rows& rows, const SampleRequest& request,
                                 Number(relation.exclude_targets.size()) + " targets");
   }
   CheckTreeExclusions(rows, request, relation.exclude_in_trees);
+}
+
+// A sample by weight needs weights of at least one relation; the others draw uniformly. By LABOR,
+// all relations need them: nodes that are drawn uniformly have no scale.
+void CheckWeights(const SampleRequest& request, const std::vector<DrawnRelation>& drawn) {
+  if (!request.weighted || drawn.empty()) return;
+  const auto has_weights = [](const DrawnRelation& one) {
+    return one.rows.adjacency.weights != nullptr;
+  };
+  if (!request.labor && std::any_of(drawn.begin(), drawn.end(), has_weights)) return;
+  for (const DrawnRelation& one : drawn) CheckHasWeights(one.rows, true);
 }
 
 void CheckTypes(const store::TopologyReader& graph, const SampleRequest& request) {
@@ -236,6 +246,7 @@ std::vector<DrawnRelation> CheckedRelations(const store::TopologyReader& graph,
                      .excluded = Excluded(request, relation, rows),
                      .expanded_times = request.types[relation.expanded_type].times});
   }
+  CheckWeights(request, drawn);
   if (request.subgraph == Subgraph::kBidirectional) CheckReverses(request, drawn);
   return drawn;
 }
@@ -386,7 +397,7 @@ class NeighbourSampler {
                        .end = end,
                        .edges_before = relation.num_edges,
                        .fanout = {request_.relations[drawn.number].fanout[hop], request_.replace},
-                       .weighted = request_.weighted,
+                       .weighted = request_.weighted && relation.has_weights(),
                        .keep_slots = relation.keeps_slots,
                        .disjoint = request_.disjoint,
                        .excluded = drawn.excluded.empty() ? nullptr : &drawn.excluded,

@@ -77,7 +77,7 @@ struct SampleRequest {
   std::vector<RelationRequest> relations;  // all with the same number of hops
   Expand expand = Expand::kTargets;
   bool replace = false;
-  bool weighted = false;
+  bool weighted = false;  // relations without weights draw uniformly; not all may be without
   bool disjoint = false;  // a tree for each seed that shares no node with the others
   std::optional<TemporalRequest> temporal;  // needs `disjoint`
   // LABOR in place of independent draws. Not with `replace` or `temporal->last`. With weights it

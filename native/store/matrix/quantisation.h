@@ -27,7 +27,7 @@ struct Quantisation {
   DType delivered = DType::kFloat32;  // or kFloat16
   std::vector<float> scales;          // one for each value of a row
   std::vector<float> offsets;
-  // The errors against the values as float32, measured when the codes were made.
+  // The errors against the values of the source, measured when the codes were made.
   double largest_error = 0;
   double mean_error = 0;
   uint64_t clipped = 0;  // values outside a stated range, which became its nearest end

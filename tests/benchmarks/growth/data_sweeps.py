@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,6 +110,7 @@ def _batch_ms(
     place: Path, seconds: float, *, size: int = SEEDS, fanout: list[int] = FANOUT
 ) -> Callable[[], float]:
     """Samples and gathers with one thread, from files that lie in memory."""
+    os.sync()  # a dataset that was just generated may still be on its way to the disk
     graph = gz.Graph(place, io="mapped")
     store = gz.FeatureStore(place / "x.gd", io="mapped")
     graph.warm()

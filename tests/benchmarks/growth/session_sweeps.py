@@ -22,7 +22,8 @@ from report.document import Sweep
 if TYPE_CHECKING:
     from growth.subject import Growth
 
-SESSIONS = ("--max-sessions", "600")
+# Each session is promised 16 MiB of shared memory, which it does not take before it asks for more.
+SESSIONS = ("--max-sessions", "600", "--shm-limit", "10G")
 TRAINER = str(BENCHMARKS / "growth/small_trainer.py")
 
 

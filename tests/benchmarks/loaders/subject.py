@@ -79,7 +79,8 @@ def measure(settings: Settings) -> Subject:
 
 def headline(subject: Subject, peer: str) -> Ratio | None:
     """The least favourable of the ratios by batches, nodes and edges."""
-    found = [ratio for ratio in subject.ratios if ratio.what.startswith(f"{OURS} / {peer}")]
+    ways = tuple(f"{OURS} / {peer}, by {by}" for by in ("batches", "nodes", "edges"))
+    found = [ratio for ratio in subject.ratios if ratio.what in ways]
     return min(found, key=lambda ratio: ratio.spread.median, default=None)
 
 

@@ -41,7 +41,7 @@ TITLES = {DGL: "DGL 2.1 GraphBolt", PYG: "PyG 2.8"}
 def section(report: Report) -> str:
     """From its heading to the line before the next one."""
     parts = [_setting(report), "\n".join(_table(report)), PLOT, *_items(report)]
-    parts += [_slower(report), _not_measured(report), CLOSING]
+    parts += [_slower(report), f"{_not_measured(report)} {CLOSING}"]
     texts = [part if part[0] in "|!" else _wrapped(part) for part in parts]
     # Items of a list stand together.
     joined = "\n\n".join(texts).replace("\n\n- ", "\n- ").replace("\n- ", "\n\n- ", 1)
@@ -65,13 +65,13 @@ def _setting(report: Report) -> str:
     size = medians(report.subjects["loaders"].turns[ONE], "batch_mib").median
     virtual = "a virtual machine with " if machine["virtual"] else ""
     return (
-        f"Loaders alone, everything warm in memory, on {virtual}{machine['processors']} processors "
+        f"Loaders alone, all data in memory, on {virtual}{machine['processors']} processors "
         f"({machine['processor']}): {facts['nodes'] / 1e6:.1f} M nodes, "
         f"{facts['graph'].partition('/')[2]} edges, batches of {facts['batch']} seeds x "
         f"{facts['fanout']} with 128 float32 features of every node ({size:.0f} MiB). Medians of "
-        f"{facts['rounds']} turns, in which all alternate; least and most in parentheses. Memory "
-        "is that of all processes of a system: anonymous and shared pages, and those of files, "
-        f"which the kernel can take back.{_load(report)}"
+        f"{facts['rounds']} turns that alternate (least to most). Pages of all processes: "
+        "anonymous, shared, and those of files, which the kernel can take back."
+        f"{_load(report)}"
     )
 
 
@@ -115,15 +115,25 @@ def _table(report: Report) -> Iterator[str]:
 
 def _items(report: Report) -> Iterator[str]:
     loaders, memory = report.subjects["loaders"], report.subjects.get("memory")
-    for peer in (DGL, PYG):
-        ratio = headline(loaders, peer)
-        if ratio is not None:
-            by = ratio.what.rpartition(" by ")[2]
-            yield f"- {ratio.spread.text('.1f')} times {TITLES[peer]}, by {by}."
-    yield (
-        "- These are the lowest of the ratios by batches, nodes and edges; samplers draw "
-        "different numbers of them."
-    )
+    loaded = {peer: headline(loaders, peer) for peer in (DGL, PYG)}
+    if times := [
+        f"{ratio.spread.text('.1f')} times {TITLES[peer]}, {_by(ratio)}"
+        for peer, ratio in loaded.items()
+        if ratio is not None
+    ]:
+        yield (
+            f"- {'; '.join(times)}: the lowest of the ratios by batches, nodes and edges, of which "
+            "samplers draw different numbers."
+        )
+    typed = report.subjects.get("typed")
+    kinds = {"types": "typed", "types and times": "by time"}
+    found = {kind: headline(typed, f"{DGL}, {what}") for kind, what in kinds.items() if typed}
+    if times := [
+        f"with {kind} {ratio.spread.text('.1f')}, {_by(ratio)}"
+        for kind, ratio in found.items()
+        if ratio is not None
+    ]:
+        yield f"- Samples alone, in times those of {TITLES[DGL]}: {'; '.join(times)}."
     mapped = (memory.facts["added_mb"].get(f"{DGL}, mapped") if memory else None) or {}
     if mapped:
         yield (
@@ -132,8 +142,13 @@ def _items(report: Report) -> Iterator[str]:
         )
     beyond = report.subjects.get("beyond memory")
     if beyond is not None and beyond.ratios:
-        found = "; ".join(f"{one.what} {one.spread.text('.2f')}" for one in beyond.ratios)
+        others = (one for one in beyond.ratios if "all in memory" not in one.what)
+        found = "; ".join(f"{one.what} {one.spread.text('.2f')}" for one in others)
         yield f"- Beyond memory ({_beyond(report)}): {found}."
+
+
+def _by(ratio: Ratio) -> str:
+    return f"by {ratio.what.rpartition(' by ')[2]}"
 
 
 def _beyond(report: Report) -> str:
@@ -146,14 +161,13 @@ def _slower(report: Report) -> str:
     parts = ["**Slower, or the wrong tool.**"]
     for ratio in _below_one(report):
         ours, _, other = ratio.what.partition(" / ")
-        parts.append(f"{ours}: {ratio.spread.text('.2f')} times the batches of {other}.")
+        parts.append(f"{ours}: {ratio.spread.text('.2f')} times {other}.")
     if "requests" in report.subjects:
         turns = next(iter(report.subjects["requests"].turns.values()))
         whole, grpc = medians(turns, "p50_ms"), medians(turns, "grpc_ms")
         parts.append(
-            f"A request for one seed takes {whole.text('.2f')} ms, of which gRPC's own round trip "
-            f"is {grpc.median:.2f}: who samples a few nodes at a time in one process is better off "
-            "with the engine embedded."
+            f"A request for one seed takes {whole.text('.2f')} ms, {grpc.median:.2f} of them for "
+            "gRPC's own round trip: for a few nodes at a time, embed the engine."
         )
     training = report.subjects.get("training")
     steps = [
@@ -162,7 +176,7 @@ def _slower(report: Report) -> str:
     ]
     if steps:
         parts.append(
-            "Where the model takes the time, faster batches gain less: steps of a GraphSAGE, "
+            "Where the model takes the time, less is gained: steps of a GraphSAGE, "
             f"{'; '.join(steps)}."
         )
     parts.append(

@@ -13,7 +13,7 @@ from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
 from graphzero.base.object_store import is_uri
-from graphzero.conversion.inputs.arrow_types import is_list, kind_of, same_kind, width_of
+from graphzero.conversion.inputs.arrow_types import is_list, is_null, kind_of, same_kind, width_of
 from graphzero.conversion.inputs.arrow_values import Piece, reading, values_of
 from graphzero.conversion.inputs.locations import (
     file_bytes,
@@ -57,7 +57,14 @@ class ArrowTable(Table):
         self.name = path  # for messages
         self._missing = missing
         self._files = [self._look_at(file) for file in self._paths(path)]
-        self._types = self._files[0].types
+        # A file in which a column has no value does not say its type; another one may.
+        self._types = {
+            column: next((own for own in self._types_of(column) if not is_null(own)), found)
+            for column, found in self._files[0].types.items()
+        }
+
+    def _types_of(self, column: str) -> Iterator[Any]:
+        return (file.types[column] for file in self._files if column in file.types)
 
     @property
     def columns(self) -> list[str]:

@@ -14,7 +14,7 @@ def kind_of(arrow_type: Any) -> Kind:
     if is_list(arrow_type):
         items = kind_of(arrow_type.value_type)
         return Kind("list", name, items.unit, items=items.what)
-    return Kind(_what(arrow_type), name, _unit(arrow_type))
+    return Kind(_what(arrow_type), name, _unit(arrow_type), is_empty=is_null(arrow_type))
 
 
 def _what(arrow_type: Any) -> What:
@@ -24,8 +24,8 @@ def _what(arrow_type: Any) -> What:
         arrow_type = arrow_type.value_type
     if types.is_integer(arrow_type):
         return "integer"
-    if types.is_floating(arrow_type) or types.is_decimal(arrow_type):
-        return "number"
+    if types.is_floating(arrow_type) or types.is_decimal(arrow_type) or is_null(arrow_type):
+        return "number"  # without any value they are numbers, as in text
     if types.is_boolean(arrow_type):
         return "bool"
     if types.is_timestamp(arrow_type) or types.is_date(arrow_type):
@@ -51,6 +51,15 @@ def _is_string(arrow_type: Any) -> bool:
     return bool(
         types.is_string(arrow_type) or types.is_large_string(arrow_type) or is_text_view(arrow_type)
     )
+
+
+def is_null(arrow_type: Any) -> bool:
+    """Whether a column of this type has no value at all, as pandas writes one of only None."""
+    from pyarrow import types
+
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    return bool(types.is_null(arrow_type))
 
 
 def is_text_view(arrow_type: Any) -> bool:
@@ -82,7 +91,9 @@ def width_of(arrow_type: Any) -> int | None:
 
 def same_kind(found: Any, expected: Any) -> bool:
     """Whether one column may have both types: integers of any width, texts of any encoding and so
-    on."""
+    on. A column without any value goes with all types."""
+    if is_null(found) or is_null(expected):
+        return True
     if is_list(found) and is_list(expected):
         return same_kind(found.value_type, expected.value_type)
     own, other = kind_of(found), kind_of(expected)

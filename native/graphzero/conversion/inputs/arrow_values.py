@@ -11,7 +11,7 @@ import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.arrow_texts import offsets_of, texts_of
-from graphzero.conversion.inputs.arrow_types import is_list, kind_of, width_of
+from graphzero.conversion.inputs.arrow_types import is_list, is_null, kind_of, width_of
 from graphzero.conversion.inputs.streams import Array, IdColumn, Texts
 from graphzero.conversion.inputs.tables import Values, Wanted
 from graphzero.files.column_types import TIME_UNITS, TimeUnit
@@ -153,9 +153,14 @@ def _decoded(values: Any) -> Any:
 
 
 def _texts(column: ArrowColumn, wanted: Wanted) -> Values:
-    if column.what != "text":
+    import pyarrow
+
+    values = column.values
+    if is_null(values.type):
+        values = values.cast(pyarrow.string())
+    elif column.what != "text":
         raise column.unlike("texts")
-    texts = texts_of(column.values, column.name)
+    texts = texts_of(values, column.name)
     missing = texts.are_any_of(column.missing)
     nulls = column.nulls()
     if nulls is not None:
@@ -178,6 +183,8 @@ def _numbers(column: ArrowColumn, wanted: Wanted) -> Values:
         raise column.unlike("numbers")
     if types.is_decimal(values.type) or types.is_boolean(values.type):
         values = values.cast(pyarrow.uint8() if column.what == "bool" else pyarrow.float64())
+    if is_null(values.type):
+        values = values.cast(pyarrow.float64())
     numbers: Array = values.to_numpy(zero_copy_only=False)  # null is NaN
     if numbers.dtype.kind != "f":
         numbers = numbers.astype(np.float64)
@@ -232,7 +239,23 @@ def _whole_numbers(column: ArrowColumn, wanted: Wanted) -> Values:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"{column.at(row)}: found {numbers[row]}, expected an integer")
+    if wanted.names_rows:
+        _refuse_rounded(column, known)
     return Values(known.astype(np.int64), missing if missing.any() else None)
+
+
+def _refuse_rounded(column: ArrowColumn, numbers: Array) -> None:
+    """Raises InputError for an id that may be another one, rounded: from some size on, floating
+    values stand for several integers."""
+    digits = {"halffloat": 11, "float": 24}.get(str(column.values.type), 53)
+    rounded = np.abs(numbers) >= 2.0**digits
+    if rounded.any():
+        row = int(np.argmax(rounded))
+        raise InputError(
+            f"{column.at(row)}: found {int(numbers[row])} as {column.values.type}, expected an id "
+            f"below 2^{digits}, because floating values round larger ones to their neighbours; "
+            "store the column as integers with nulls (of pandas, dtype 'Int64')"
+        )
 
 
 def _bools(column: ArrowColumn, wanted: Wanted) -> Values:
@@ -348,7 +371,8 @@ def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
     if items.what == "time":
         times = _times(items, wanted)
         return times._replace(values=times.array.reshape(len(values), width))
-    numbers = np.asarray(items.values.to_numpy(zero_copy_only=False))
+    flat = items.values.cast("float64") if is_null(items.values.type) else items.values
+    numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
     return Values(numbers.reshape(len(values), width))
 
 

@@ -36,11 +36,12 @@ def plan_export(folder: Path) -> Plan:
     manifest = read_manifest(folder)
     relabelled = manifest.ids == "original"
     reader = _NpyFiles(folder) if manifest.format == "npy" else _ParquetFiles(folder, manifest)
-    original_ids = None
+    original_ids, about = None, ""
     if manifest.ids == "column":
         if ORIGINAL_IDS not in manifest.columns:
             raise InputError(f"{folder / MANIFEST}: found no {ORIGINAL_IDS}, expected that column")
         original_ids = reader.original_ids(manifest.columns[ORIGINAL_IDS])
+        about = manifest.columns[ORIGINAL_IDS].description or ""
     return Plan(
         reader.edges(manifest),
         [_column(name, column, reader) for name, column in _stored_columns(manifest)],
@@ -55,6 +56,7 @@ def plan_export(folder: Path) -> Plan:
         node_ids=reader.node_ids() if relabelled else None,
         node_times=None if manifest.node_times is None else reader.times(manifest),
         time_unit=manifest.time_unit or "",
+        original_ids_description=about,
     )
 
 

@@ -175,6 +175,7 @@ class _ParquetPlanning(_Planning):
             own.times if times is None else None,
             times=times,
             original_ids=original,
+            original_ids_description=_about_ids(own),
         )
 
     def _number(self, own: ExportedType, table: Table) -> Keys:
@@ -333,6 +334,7 @@ class _NpyPlanning(_Planning):
             own.times if times is None else None,
             times=times,
             original_ids=original,
+            original_ids_description=_about_ids(own),
         )
 
     def _edges(self, own: ExportedRelation, tally: RelationTally) -> EdgeStream:
@@ -404,6 +406,12 @@ class _NpyPlanning(_Planning):
                 first += len(chunk.rows)
 
         return replace(rows, open=chunks, has_ids=True)
+
+
+def _about_ids(own: ExportedType) -> str:
+    """The description of the type's original ids, such as the order of its nodes."""
+    column = own.columns.get(ORIGINAL_IDS)
+    return "" if column is None else column.description or ""
 
 
 def _stored_columns(

@@ -12,6 +12,7 @@ The same columns become the same matrix from text and from Parquet. Unless a typ
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,9 @@ from graphzero.files.column_types import (
     parse_column_type,
     unquantised,
 )
+
+# How Arrow calls types whose values float32 holds, also as the items of lists.
+_FLOAT32 = re.compile(r"\b(half)?float( not null)?>?(\[\d+\])?$")
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,21 @@ def matrix_type(
     wanted = ColumnType() if asked is None else parse_column_type(asked)
     found = _deduced(name, table, columns, wanted, float_dtype, advice, is_list)
     if wanted.dtype in QUANTISED:
-        return replace(found, quantised=wanted.dtype)
+        return _quantised(found, wanted.dtype)
     by_dtype = wanted.dtype is None and found.is_floating
     if by_dtype and float_dtype in QUANTISED and quantises_rows_of(math.prod(found.row_shape)):
-        return replace(found, quantised=float_dtype)
+        return _quantised(found, float_dtype)
     return found
+
+
+def _quantised(found: MatrixType, asked: str | None) -> MatrixType:
+    """The same matrix, to be quantised from values as the table has them: those that float32 would
+    round are float64 until then, so that the errors are measured against them."""
+    table = found.table
+    narrow = table.says_kinds and all(
+        _FLOAT32.search(kind.name) for kind in table.kinds_of(found.columns)
+    )
+    return replace(found, dtype="float32" if narrow else "float64", quantised=asked)
 
 
 def quantises_rows_of(values: int) -> bool:
@@ -182,7 +196,8 @@ class _Deduction:
                 f"us, ns), {self.advice.with_type(column, 'category')} takes them as texts"
             )
         as_integers = kind.what == "integer" and not kind.padded
-        if not as_integers and self.table.says_kinds and kind.what != "text":
+        is_other = kind.what != "text" and not kind.is_empty
+        if not as_integers and self.table.says_kinds and is_other:
             raise InputError(
                 f"{self.table.name} column {column!r}: found {kind.name}, expected texts or "
                 "integers as categories"

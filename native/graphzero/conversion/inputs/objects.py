@@ -103,7 +103,7 @@ def _edge_index(data: Any, expected: Any) -> Array:
 
 def plan_dgl(graph: Any, time: str | None = None) -> Plan:
     """A homogeneous dgl.DGLGraph. Edges keep their ids."""
-    src, dst = (host(end) for end in graph.edges(order="eid"))
+    src, dst = (host(end) for end in with_edge_list(graph).edges(order="eid"))
     plan = Attributes("graph", {"feat": "x", "label": "y"})
     names = [name for name in ("w", "weight", "edge_weight") if name in graph.edata]
     weights = plan.take_weights(graph.edata, names[0] if names else None, len(src))
@@ -128,6 +128,13 @@ def plan_dgl(graph: Any, time: str | None = None) -> Plan:
         notes=tuple(plan.notes),
         node_times=own_times.nodes,
     )
+
+
+def with_edge_list(graph: Any) -> Any:
+    """The graph of DGL, or a copy that may have its edges as a list: one that was restricted to
+    compressed rows gives them in no other order."""
+    known = [name for names in graph.formats().values() for name in names]
+    return graph if "coo" in known else graph.formats(["coo", "csr", "csc"])
 
 
 def plan_scipy(matrix: Any, columns: Mapping[str, Any], weights: bool | None) -> Plan:

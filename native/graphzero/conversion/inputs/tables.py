@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     looks_like_time: bool = False
     mixed: bool = False
     some_missing: bool = False  # of text: whether there are fields without a value
-    is_empty: bool = False  # of text: whether all fields are without a value
+    is_empty: bool = False  # whether all fields are without a value, as far as the table tells
 
 
 ReadAs: TypeAlias = Literal[
@@ -63,6 +63,7 @@ class Wanted(NamedTuple):
     label: str = ""  # what a message calls an id: "source"
     truths: tuple[int, ...] = ()  # of numbers: columns of truth values among them, by position
     limit: int = 2**63  # node ids are below this
+    names_rows: bool = False  # of integers: ids, which must not have been rounded
     width: int | None = None  # of lists: values in each; None: as many as in the first
 
 

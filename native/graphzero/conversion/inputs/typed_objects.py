@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from graphzero.base.errors import InputError
-from graphzero.conversion.inputs.objects import Attributes, host, time_names, times_of
+from graphzero.conversion.inputs.objects import (
+    Attributes,
+    host,
+    time_names,
+    times_of,
+    with_edge_list,
+)
 from graphzero.conversion.inputs.streams import Array, array_edges
-from graphzero.conversion.tables.description import REVERSE_PREFIX
+from graphzero.conversion.inverses import pair_inverses, times_of_reverses
 from graphzero.conversion.typed_plan import (
     PlannedSource,
+    RelationKey,
     RelationName,
     RelationPlan,
     TypedPlan,
@@ -23,9 +32,15 @@ from graphzero.conversion.typed_plan import (
 WEIGHTS = "edge_weight"
 
 
-def plan_hetero_data(data: Any, weight_attr: str | None, time: str | None) -> PlannedSource:
+def plan_hetero_data(
+    data: Any,
+    weight_attr: str | None,
+    time: str | None,
+    inverses: Mapping[RelationKey, RelationKey] | None = None,
+) -> PlannedSource:
     """A torch_geometric.data.HeteroData. `weight_attr` has the weights that edges are drawn by,
-    `time` the times of nodes and edges."""
+    `time` the times of nodes and edges, `inverses` relations that have each other's edges in
+    reverse."""
     planning = _Planning("data", weight_attr, time)
     indices = {
         triple: _edge_index(f"data[{triple}]", data[triple])
@@ -44,22 +59,33 @@ def plan_hetero_data(data: Any, weight_attr: str | None, time: str | None) -> Pl
     for name in list(data._global_store.keys()):
         planning.notes.append(f"data.{name}: left out, it is of the whole graph")
     planning.check_given(data)
-    return PlannedSource("HeteroData", planning.plan())
+    return PlannedSource("HeteroData", planning.plan(inverses))
 
 
-def plan_heterograph(graph: Any, time: str | None) -> PlannedSource:
+def plan_heterograph(
+    graph: Any, time: str | None, inverses: Mapping[RelationKey, RelationKey] | None = None
+) -> PlannedSource:
     """A dgl.DGLGraph of several types. Edges keep their ids."""
     planning = _Planning("graph", None, time, {"feat": "x", "label": "y"})
     for name in graph.ntypes:
         stored = {key: value for key, value in graph.nodes[name].data.items() if key[0] != "_"}
         planning.add_type(name, int(graph.num_nodes(name)), stored)
+    listed = with_edge_list(graph)
     for triple in graph.canonical_etypes:
-        src, dst = (host(end) for end in graph.edges(order="eid", etype=triple))
+        src, dst = (host(end) for end in listed.edges(order="eid", etype=triple))
         own = {key: value for key, value in graph.edges[triple].data.items() if key[0] != "_"}
         weights = next((name for name in ("w", "weight", WEIGHTS) if name in own), None)
         planning.add_relation(tuple(triple), src, dst, own, weights)
     planning.check_given(graph)
-    return PlannedSource("DGLGraph", planning.plan())
+    return PlannedSource("DGLGraph", planning.plan(inverses))
+
+
+class _EdgeArrays(NamedTuple):
+    place: str  # for messages
+    src: Array
+    dst: Array
+    weights: Array | None
+    times: npt.NDArray[np.int64] | None
 
 
 class _Planning:
@@ -78,7 +104,7 @@ class _Planning:
         self._names = names
         self._types: list[TypePlan] = []
         self._relations: list[RelationPlan] = []
-        self._ends: dict[RelationName, tuple[Array, Array]] = {}
+        self._arrays: dict[RelationName, _EdgeArrays] = {}
         self._has_time = self._has_weights = False
         self.notes: list[str] = []
 
@@ -124,9 +150,11 @@ class _Planning:
                 continue
             own.add(key, value, "edge")
         self.notes += own.notes
-        edges = array_edges(f"{place}.edge_index", src, dst, found, times)
-        self._relations.append(RelationPlan(triple, edges, own.columns, edge_ids=True))
-        self._ends[triple] = (src, dst)
+        arrays = _EdgeArrays(f"{place}.edge_index", src, dst, found, times)
+        self._arrays[triple] = arrays
+        self._relations.append(
+            RelationPlan(triple, array_edges(*arrays), own.columns, edge_ids=True)
+        )
 
     def check_given(self, data: Any) -> None:
         """Raises InputError for an attribute that the user named and nothing has."""
@@ -135,21 +163,31 @@ class _Planning:
         if self._time is not None and not self._has_time:
             raise InputError(f"time: found no type or relation of {data} with {self._time!r}")
 
-    def plan(self) -> TypedPlan:
+    def plan(self, inverses: Mapping[RelationKey, RelationKey] | None) -> TypedPlan:
+        pairing = pair_inverses(self._relations, inverses)
+        relations = {relation.triple: relation for relation in self._relations}
+        for timed, untimed in pairing.half_timed:
+            times = self._times_of_inverse(timed, untimed)
+            edges = array_edges(*self._arrays[untimed]._replace(times=times))
+            relations[untimed] = replace(relations[untimed], edges=edges)
+            self.notes.append(
+                f"{self._owner}[{untimed}]: its edges got the times of {self._owner}[{timed}], "
+                "whose edges they are in reverse"
+            )
         return TypedPlan(
-            self._types, self._relations, list(self._inverses()), notes=tuple(self.notes)
+            self._types,
+            list(relations.values()),
+            pairing.inverses,
+            notes=tuple(self.notes),
+            cautions=pairing.cautions,
         )
 
-    def _inverses(self) -> Iterator[tuple[RelationName, RelationName]]:
-        """Relations that have the edges of another one in reverse, as ToUndirected() adds them."""
-        for triple, (src, dst) in self._ends.items():
-            source, name, target = triple
-            other = (target, f"{REVERSE_PREFIX}{name}", source)
-            if other not in self._ends:
-                continue
-            back = self._ends[other]
-            if np.array_equal(src, back[1]) and np.array_equal(dst, back[0]):
-                yield triple, other
+    def _times_of_inverse(
+        self, timed: RelationName, untimed: RelationName
+    ) -> npt.NDArray[np.int64]:
+        own, other = self._arrays[timed], self._arrays[untimed]
+        assert own.times is not None
+        return times_of_reverses((own.src, own.dst), own.times, (other.src, other.dst))
 
 
 def _node_types(known: list[str], indices: Mapping[RelationName, Array]) -> list[str]:

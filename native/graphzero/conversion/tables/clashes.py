@@ -55,8 +55,7 @@ def _check_relations(description: TablesDescription) -> None:
     taken: dict[RelationName, str] = {}
     triples = [(relation.triple, "relation") for relation in description.relations]
     for relation in description.relations:
-        # Within one type, the relation becomes symmetric instead of getting a reverse.
-        if relation.reverse is not None and relation.source != relation.target:
+        if relation.reverse is not None:
             view = (relation.target, relation.reverse, relation.source)
             triples.append((view, f"reverse of {relation.name!r}"))
     for triple, what in triples:

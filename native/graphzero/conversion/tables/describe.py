@@ -38,13 +38,13 @@ from graphzero.files.column_keys import check_schema_name
 from graphzero.files.column_types import COLUMN_TYPES, TIME_UNITS, TimeUnit
 from graphzero.files.publish import StrPath
 
-_TOP = ("tables", "time_unit", "missing", "missing_texts", "reverse")
+_TOP = ("tables", "time_unit", "missing", "missing_texts", "reverse", "inverses")
 _ANY_TABLE = (
     "file", "data", "time", "features", "label", "labels", "categories", "split", "missing",
     "missing_texts", "reverse",
 )  # fmt: skip
 _NODES = (*_ANY_TABLE, "key", "references")
-_EDGES = (*_ANY_TABLE, "edges", "name", "weight", "dedup", "edge_ids", "direction")
+_EDGES = (*_ANY_TABLE, "edges", "name", "weight", "dedup", "edge_ids", "direction", "undirected")
 _REFERENCE = ("table", "name", "reverse", "missing", "direction")
 _MATRIX = ("column", "columns", "type", "fill")
 
@@ -116,6 +116,7 @@ def describe_tables(
             for table in found
             for relation in (table.references if table.edges is None else (table.edges,))
         ),
+        place.at("inverses").mapping(top.get("inverses", {})),
     )
     check_tables(description)
     return description
@@ -219,13 +220,20 @@ class _Table:
         name = place.at("name").text(facts.get("name", column), "the name of a relation")
         own = facts.get("missing")
         direction = place.at("direction").direction(facts.get("direction", "both"))
+        target = place.at("table").text(facts["table"], "the name of a table")
+        view = _view(place, name, facts, reverse, direction)
+        # Within one table, a reference leads both ways unless its reverse has a name of its own.
+        undirected = (
+            target == self.name and view is not None and not isinstance(facts.get("reverse"), str)
+        )
         return Reference(
             source=self.name,
             name=name,
-            target=place.at("table").text(facts["table"], "the name of a table"),
+            target=target,
             drop_missing=drop if own is None else place.at("missing").missing(own),
-            reverse=_view(place, name, facts, reverse, direction),
+            reverse=None if undirected else view,
             direction=direction,
+            undirected=undirected,
             column=column,
         )
 
@@ -251,19 +259,39 @@ class _Table:
         edge_ids = facts.get("edge_ids")
         name = self.place.at("name").text(facts.get("name", self.name), "the name of a relation")
         direction = self.place.at("direction").direction(facts.get("direction", "both"))
+        view = _view(self.place, name, facts, self.general.reverse, direction)
+        undirected = self._undirected(facts, tables)
         return EdgeEnds(
             source=tables[0],
             name=name,
             target=tables[1],
             drop_missing=drop,
-            reverse=_view(self.place, name, facts, self.general.reverse, direction),
+            reverse=None if undirected else view,
             direction=direction,
+            undirected=undirected,
             source_column=columns[0],
             target_column=columns[1],
             weight=self._column(facts, "weight"),
             dedup=self.place.at("dedup").boolean(facts.get("dedup", False)),
             edge_ids=None if edge_ids is None else self.place.at("edge_ids").boolean(edge_ids),
         )
+
+    def _undirected(self, facts: Mapping[str, Any], tables: list[str]) -> bool:
+        """Whether every edge is stored both ways."""
+        place = self.place.at("undirected")
+        if not place.boolean(facts.get("undirected", False)):
+            return False
+        if tables[0] != tables[1]:
+            raise place.unlike(
+                True, f"false for edges from {tables[0]!r} to {tables[1]!r}, which have a reverse"
+            )
+        for key in ("reverse", "direction"):
+            value = facts.get(key)
+            if isinstance(value, str) and value != "both":
+                raise self.place.at(key).unlike(
+                    value, "none beside undirected = true: every edge is stored both ways"
+                )
+        return True
 
     def _time(self, facts: Mapping[str, Any]) -> TimeDescription | None:
         value, place = facts.get("time"), self.place.at("time")

@@ -7,6 +7,7 @@ examples; `describe` makes a description from a TOML file or a dict.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -63,6 +64,7 @@ class RelationDescription:
     drop_missing: bool
     reverse: str | None  # the name of the view, if there is one
     direction: Direction = "both"
+    undirected: bool = False  # every edge is stored both ways; within one table only
 
     @property
     def triple(self) -> RelationName:
@@ -118,6 +120,8 @@ class TablesDescription:
     time_unit: TimeUnit | None = None
     # In the order of the description, which is that of the dataset's schema.
     relations: tuple[RelationDescription, ...] = field(default=())
+    # Relations that are said to have each other's edges in reverse.
+    inverses: Mapping[Any, Any] = field(default_factory=dict)
 
     def table(self, name: str) -> TableDescription:
         return next(table for table in self.nodes if table.name == name)

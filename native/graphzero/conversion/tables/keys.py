@@ -45,7 +45,11 @@ def check_id_kind(table: Table, column: str, kind: Kind) -> None:
 def id_wanted(column: str, texts: bool, *, may_be_missing: bool, hint: str = "") -> Wanted:
     """Asks for a column of ids. They are read as values, so that missing ids can be recognised."""
     return Wanted(
-        "text" if texts else "integer", (column,), may_be_missing=may_be_missing, hint=hint
+        "text" if texts else "integer",
+        (column,),
+        may_be_missing=may_be_missing,
+        hint=hint,
+        names_rows=True,
     )
 
 

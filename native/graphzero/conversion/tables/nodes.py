@@ -220,11 +220,12 @@ def time_description(time: TimeColumn) -> str:
 
 
 def numeric_columns(table: Table, used: set[str]) -> tuple[str, ...]:
-    """Columns of numbers and truth values that have no other use."""
+    """Columns of numbers and truth values that have no other use. One that a table says to have no
+    value at all is none of them."""
     free = [column for column in table.columns if column not in used]
     kinds = table.kinds_of(free) if free else []
     return tuple(
         column
         for column, kind in zip(free, kinds, strict=True)
-        if kind.what in ("integer", "number", "bool")
+        if kind.what in ("integer", "number", "bool") and not (kind.is_empty and table.says_kinds)
     )

@@ -15,6 +15,7 @@ from graphzero.conversion.inputs.options import ReadOptions
 from graphzero.conversion.inputs.streams import select_ids
 from graphzero.conversion.inputs.table_views import SurveyedTable, row_numbers
 from graphzero.conversion.inputs.tables import Table
+from graphzero.conversion.inverses import Pairing, pair_inverses
 from graphzero.conversion.plan import ColumnSource
 from graphzero.conversion.tables.description import (
     TIME,
@@ -122,11 +123,18 @@ class _Planning:
         for table in self._description.nodes:
             if table.source is None:
                 self._keys[table.name] = self._number_by_references(table)
+        types = [self._type(table) for table in self._description.nodes]
+        relations = [self._relation(relation) for relation in self._description.relations]
+        pairing = pair_inverses(
+            relations, self._description.inverses, place=f"{self._description.name}: inverses"
+        )
         return TypedPlan(
-            [self._type(table) for table in self._description.nodes],
-            [self._relation(relation) for relation in self._description.relations],
+            types,
+            relations,
+            pairing.inverses,
             time_unit=self._unit or "",
             notes=tuple(self._notes()),
+            cautions=(*pairing.cautions, *_untimed_inverses(pairing)),
         )
 
     # --- Tables ---
@@ -204,7 +212,8 @@ class _Planning:
             kinds.append(kind)
         texts = any(read_as_texts(kind) for kind in kinds)
         for end, kind in zip(ends, kinds, strict=True):
-            if texts and end.table.says_kinds and kind.what != "text":
+            is_other = kind.what != "text" and not kind.is_empty
+            if texts and end.table.says_kinds and is_other:
                 other = next(e for e, k in zip(ends, kinds, strict=True) if read_as_texts(k))
                 raise InputError(
                     f"{end.table.name} column {end.column!r}: found {kind.name}, expected texts as "
@@ -306,7 +315,6 @@ class _Planning:
     # --- Relations ---
 
     def _relation(self, relation: RelationDescription) -> RelationPlan:
-        within = relation.source == relation.target
         tally = RelationTally()
         if isinstance(relation, Reference):
             rows = self._rows[relation.source]
@@ -314,8 +322,8 @@ class _Planning:
             return RelationPlan(
                 relation.triple,
                 reference_edges(rows.table, relation, rows.own, target, tally),
-                view=None if within else relation.reverse,
-                symmetric=within and relation.reverse is not None,
+                view=relation.reverse,
+                symmetric=relation.undirected,
                 direction=relation.direction,
                 tally=tally,
             )
@@ -338,8 +346,8 @@ class _Planning:
             relation.triple,
             edges.stream(),
             columns,
-            view=None if within else relation.reverse,
-            symmetric=within and relation.reverse is not None,
+            view=relation.reverse,
+            symmetric=relation.undirected,
             dedup=relation.dedup,
             # Edge ids tell edges of the same time apart.
             edge_ids=bool(columns) or timed if relation.edge_ids is None else relation.edge_ids,
@@ -384,6 +392,15 @@ class _Planning:
             tally,
             edges.kept,
             self._workshop.resources,
+        )
+
+
+def _untimed_inverses(pairing: Pairing) -> Iterator[str]:
+    for timed, untimed in pairing.half_timed:
+        yield (
+            f"({', '.join(untimed)}) has the edges of ({', '.join(timed)}) in reverse, but no "
+            "times: samples by time get edges of the future through it; state the time of its "
+            "table, or leave the table out, because every relation has a reverse without it"
         )
 
 
