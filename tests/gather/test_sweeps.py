@@ -8,6 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import graphzero as gz
 import numpy as np
 import pytest
 from graphzero import _engine
@@ -161,6 +162,33 @@ def test_rows_of_different_calls_that_lie_close_to_each_other_share_reads(column
         assert given == [None] * len(wanted)
         fewest = min(fewest, shared.stats().reads)
     assert fewest < alone.stats().reads / 2
+
+
+def test_a_sweep_waits_for_draws_from_its_disk_but_not_for_ever(column, tmp_path):
+    """Samples are drawn from the same disk all the time, so no moment is without one for long."""
+    path, values = column
+    rng = np.random.default_rng(0)
+    gz.write_graph(tmp_path / "g.gl", *rng.integers(0, 20_000, (2, 100_000)), num_nodes=20_000)
+    graph = gz.Graph(tmp_path / "g.gl", io="staged")
+    ended = threading.Event()
+
+    def draw():
+        while not ended.is_set():
+            graph.sample(np.arange(20_000), [5, 5], seed=1, threads=1)
+
+    drawing = [threading.Thread(target=draw) for _ in range(3)]
+    for thread in drawing:
+        thread.start()
+    try:
+        dear = open_with(None, path)
+        dear.merge_gap = 128 << 10
+        ids = np.arange(0, 60_000, 10)
+        given = at_once([lambda: gather(dear, ids, values)] * 3)
+    finally:
+        ended.set()
+        for thread in drawing:
+            thread.join()
+    assert given == [None] * 3
 
 
 class Calls:

@@ -235,6 +235,30 @@ def test_small_results_that_a_trainer_holds_take_little_of_its_promise() -> None
     assert not session.has_promised(1, 0)
 
 
+def test_the_last_one_that_is_filled_calls_all_that_were_held_back() -> None:
+    turns, requests, tried = make_turns(5)
+    assert turns.most_filling() == 0
+    for number, ids in ((0, 1024), (1, 10)):
+        turns.has_memory(number, ids)
+    assert turns.most_filling() == 1024
+    for request in requests[2:]:
+        turns.hold_back(request, 0)
+    turns.leave(requests[0])
+    assert tried == [2]
+    assert turns.most_filling() == 10
+    turns.leave(requests[1])
+    assert sorted(tried) == [2, 3, 4]
+    assert turns.most_filling() == 0
+
+
+def test_a_block_that_is_given_back_is_not_filled_any_more() -> None:
+    turns, requests, _ = make_turns(1)
+    turns.has_memory(0, 1024)
+    turns.begin(requests[0])
+    assert turns.most_filling() == 0
+    assert turns.older_than(1) == 1
+
+
 def test_a_session_may_hold_what_its_share_has_room_for() -> None:
     budget = _engine.MemoryBudget(256 << 20, "gz-test-share")
     session = budget.open_session(2)
