@@ -2,19 +2,25 @@
 
 #include <sys/stat.h>
 
-#include <map>
-#include <mutex>
-
 namespace graphzero::io {
 
 DiskDraws* DiskDraws::OfFile(int fd) {
+  // A list that only grows, since a forked child could find a lock held.
+  static std::atomic<DiskDraws*> all = nullptr;
   struct stat info;
   if (::fstat(fd, &info) != 0) return nullptr;
-  // Not freed at exit: threads may still draw.
-  static auto* const mutex = new std::mutex;
-  static auto* const disks = new std::map<dev_t, DiskDraws>;
-  const std::lock_guard lock(*mutex);
-  return &(*disks)[info.st_dev];
+  DiskDraws* made = nullptr;
+  DiskDraws* first = all.load(std::memory_order_acquire);
+  do {
+    for (DiskDraws* one = first; one != nullptr; one = one->next_) {
+      if (one->disk_ != info.st_dev) continue;
+      delete made;
+      return one;
+    }
+    if (made == nullptr) made = new DiskDraws(info.st_dev);
+    made->next_ = first;
+  } while (!all.compare_exchange_weak(first, made, std::memory_order_acq_rel));
+  return made;
 }
 
 }  // namespace graphzero::io

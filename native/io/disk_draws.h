@@ -9,6 +9,9 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstdint>
+
+#include "base/fork.h"
 
 namespace graphzero::io {
 
@@ -33,10 +36,18 @@ class DiskDraws {
     DiskDraws* const draws_;
   };
 
-  bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
+  // Not in a forked child, which does not know when the parent's samples end.
+  bool any() const {
+    return forks_ == base::ForkCount() && count_.load(std::memory_order_relaxed) > 0;
+  }
 
  private:
+  explicit DiskDraws(dev_t disk) : disk_(disk) {}
+
+  const dev_t disk_;
+  const uint64_t forks_ = base::ForkCount();
   std::atomic<int> count_ = 0;
+  DiskDraws* next_ = nullptr;  // in the list of all disks
 };
 
 }  // namespace graphzero::io

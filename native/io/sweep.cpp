@@ -365,8 +365,14 @@ void Sweeps::Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
   if (position_ == 0) {
     dense_ = job->is_dense();
     if (dense_ && from.draws != nullptr && from.gap >= kDearGap) {
-      WaitForDraws(*from.draws, lock);
-      job.emplace(*this, caller, from);  // for all who have come meanwhile
+      try {
+        WaitForDraws(*from.draws, caller, lock);
+        job.emplace(*this, caller, from);  // for all who have come meanwhile
+      } catch (...) {
+        led_ = dense_ = false;
+        changed_.notify_all();
+        throw;
+      }
     }
     began_ = std::chrono::steady_clock::now();
   }
@@ -392,18 +398,14 @@ void Sweeps::Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
   changed_.notify_all();
 }
 
-void Sweeps::WaitForDraws(const DiskDraws& draws, std::unique_lock<std::mutex>& lock) {
+void Sweeps::WaitForDraws(const DiskDraws& draws, const Caller& caller,
+                          std::unique_lock<std::mutex>& lock) {
   const auto until = std::chrono::steady_clock::now() +
                      std::min<std::chrono::steady_clock::duration>(last_dense_, kLongestWait);
-  try {
-    while (draws.any() && std::chrono::steady_clock::now() < until) {
-      changed_.wait_for(lock, kLook);
-      base::CheckStopped();
-    }
-  } catch (...) {
-    led_ = false;
-    changed_.notify_all();
-    throw;
+  // A caller that was sent away wants nothing more of this sweep.
+  while (caller.left() > 0 && draws.any() && std::chrono::steady_clock::now() < until) {
+    changed_.wait_for(lock, kLook);
+    base::CheckStopped();
   }
 }
 

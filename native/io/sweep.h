@@ -136,7 +136,8 @@ class Sweeps {
   void Lead(Caller& caller, const SweepFile& from, IoCounters& counters,
             std::unique_lock<std::mutex>& lock);
   // Waits for draws from the same disk before a sweep begins.
-  void WaitForDraws(const DiskDraws& draws, std::unique_lock<std::mutex>& lock);
+  void WaitForDraws(const DiskDraws& draws, const Caller& caller,
+                    std::unique_lock<std::mutex>& lock);
   void Leave(Caller& caller, std::unique_lock<std::mutex>& lock);
   // False if the sweep goes on with a call that wants many times as many items as are `wanted`.
   bool WaitForEnd(uint64_t sweep, size_t wanted, std::unique_lock<std::mutex>& lock);

@@ -28,8 +28,11 @@ std::vector<uint64_t> ReleaseQueue::TakeLeftOver(Duration timeout, Duration ling
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
   std::unique_lock lock(mutex_);
   do {
-    waits_for_first_ = true;
-    const bool found = changed_.wait_until(lock, end, [this] { return !ids_.empty() || closed_; });
+    const bool found = changed_.wait_until(lock, end, [this] {
+      // Each time that it goes on waiting: a request may have taken the ids that woke this thread.
+      waits_for_first_ = ids_.empty();
+      return !ids_.empty() || closed_;
+    });
     waits_for_first_ = false;
     if (!found) break;
     changed_.wait_for(lock, linger, [this] { return closed_; });

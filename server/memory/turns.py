@@ -5,7 +5,7 @@ for ever if younger ones took the last blocks. A request that has drawn sooner t
 go first only if the session has room for both.
 
 Requests that read from a disk do not even draw before there is room for their results and those of
-older ones. Where reads are dear, they also wait until no older request of a like size fills its
+older ones. Where reads are dear, samples also wait until no other request of a like size fills its
 result. Requests that begin together read together, first the graph and then the rows
 (native/io/sweep.h). One that began in between would read alone, and so would all that later follow
 it into the memory that it gave back.
@@ -76,7 +76,7 @@ class MemoryTurns:
 
     def most_filling(self) -> int:
         """The most ids that a request asks for which fills its memory. For any thread."""
-        return max(tuple(self._filling.values()), default=0)
+        return max(self._filling.copy().values(), default=0)
 
     def has_memory(self, number: int, ids: int = 0) -> bool:
         """The request has its memory. Returns whether call_next() is due. For any thread."""

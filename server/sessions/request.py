@@ -104,6 +104,7 @@ class Request:
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._arrived: float | None = None  # when its last id came, by the event loop's clock
+        self._waits_for_fills = False  # it is held back, and not for want of memory
         self._small = False  # whether it is brief if its data lie in memory
         self._maker = ResultMaker(resources, message, self._ids)
         self._loop = asyncio.get_running_loop()
@@ -224,6 +225,7 @@ class Request:
         """Queues it for a worker; `first`: before other requests of its session."""
         if not self.queued and not self.answered:
             self.queued = True
+            self._waits_for_fills = False
             self._maker.times.wait(for_memory=False)
             self._shared.scheduler.submit(self.session_id, self.run, first=first)
 
@@ -299,7 +301,7 @@ class Request:
         if older and not self._resources.memory.may_hold(older + 1):
             return False
         graph = self._resources.dataset.graph.disk
-        if graph is None or graph.merge_gap < _DEAR_GAP:
+        if self.kind != "sample" or graph is None or graph.merge_gap < _DEAR_GAP:
             return True
         # A request for little does not wait for those that ask for much.
         most = self._resources.turns.most_filling()
@@ -327,12 +329,15 @@ class Request:
         if not self.answered:
             self._resources.turns.begin(self)
         self._resources.memory.give_back(block)
+        if self.answered:  # maybe before its worker got the block: it counts as being filled since
+            self._resources.turns.leave(self)
 
     def _filled(self, block: Any, answer: pb.SessionResponse) -> None:
         computation = self._leave_worker()
         assert computation is not None
         if not self._end():
             self._resources.memory.give_back(block)
+            self._resources.turns.leave(self)  # see _give_back()
             return
         times = self._count_result(computation)
         self._resources.memory.hand_over(
@@ -381,6 +386,7 @@ class Request:
         if self._may_draw(older):  # memory was released meanwhile
             self.submit(first=True)
         else:
+            self._waits_for_fills = not older or self._resources.memory.may_hold(older + 1)
             turns.hold_back(self, older)
 
     def _hold_back(self, older: int) -> None:
@@ -450,7 +456,7 @@ class Request:
         if self._running.waiting_for:
             self.fail(PeerUnavailable(f"time ran out: {self._running.waiting_for}"))
             return
-        if self not in self._resources.turns:
+        if self not in self._resources.turns or self._waits_for_fills:
             self.fail(RequestTimedOut("the request's time ran out before it was done"))
             return
         self.fail(

@@ -9,6 +9,7 @@ from typing import Any
 import graphzero as gz
 import grpc
 import numpy as np
+import pytest
 from graphzero import _engine
 from graphzero.proto.graphzero_pb2 import GetStatsRequest
 from graphzero.proto.graphzero_pb2_grpc import SamplerServiceStub
@@ -328,6 +329,42 @@ def test_requests_that_read_from_disk_draw_when_there_is_room_for_their_results(
         seeds = [batch.n_id.tolist() for _ in range(3) for batch in loader]
     assert seeds == 3 * np.arange(nodes).reshape(-1, 3000).tolist()
     assert 1 <= int(most.read_text()) <= 5
+
+
+# Reads are dear on any disk. The first result gets its memory after its request has timed out.
+LATE = """
+import time
+from graphzero.transport.grpc_setup import import_grpc
+import_grpc()
+from graphzero.server.sessions import request
+from graphzero.server.sessions.result_maker import ResultMaker
+
+request._DEAR_GAP = 0
+allocate, calls = ResultMaker.allocate, []
+
+def late(self, size):
+    calls.append(self)
+    if len(calls) == 1:
+        time.sleep(1.5)
+    return allocate(self, size)
+
+ResultMaker.allocate = late
+"""
+
+
+def test_a_request_that_got_memory_after_its_time_keeps_nobody_from_drawing(
+    start_daemon: Callable[..., Any], tmp_path: Path
+) -> None:
+    nodes = 2000
+    rng = np.random.default_rng(1)
+    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
+    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 8), np.float32))
+    daemon = start_daemon(tmp_path, "--topology-io", "staged", setup=LATE)
+    with gz.connect(daemon.address) as client:
+        with pytest.raises(gz.GraphZeroError):
+            client.sample(np.arange(500), [3], timeout=0.5)
+        for _ in range(3):
+            assert len(client.sample(np.arange(500), [3], timeout=DEADLINE_S).n_id) >= 500
 
 
 def test_an_answered_request_holds_nobody_back() -> None:
