@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -239,7 +240,7 @@ class _IpcTable(ArrowTable):
         pyarrow = _pyarrow(file)
         content = b"" if mapped is None else mapped.bytes()
         try:
-            source = pyarrow.BufferReader(pyarrow.py_buffer(content))
+            source = pyarrow.PythonFile(_MappedContent(mapped), mode="r")
             # Only this thread is guarded against a mapped file that is cut short.
             options = pyarrow.ipc.IpcReadOptions(use_threads=False)
             if bytes(content[:6]) != b"ARROW1":
@@ -250,6 +251,50 @@ class _IpcTable(ArrowTable):
             return pyarrow.ipc.open_file(source, options=options)
         except (ValueError, OSError) as error:
             raise InputError(f"{file}: not a readable Arrow file: {_one_line(error)}") from error
+
+
+class _MappedContent:
+    """A mapped file as pyarrow reads it: short pieces are copied, long ones are views.
+
+    pyarrow checks the footer and the header of each batch once and then follows the offsets in
+    them. In the mapping of a file that is cut meanwhile these become zeros, which crashes it. It
+    may ask for them on threads of its own, so each copy is guarded by itself.
+    """
+
+    _MOST_COPIED = 16 << 20  # longer than a footer or a header; values are followed by nobody
+    closed = False
+
+    def __init__(self, mapped: _engine.ForeignFile | None) -> None:
+        self._mapped = mapped
+        self._content = memoryview(b"" if mapped is None else mapped.bytes())
+        self._at = 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: len(self._content)}[whence]
+        self._at = start + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes | memoryview:
+        begin = min(self._at, len(self._content))
+        end = len(self._content) if size < 0 else min(begin + size, len(self._content))
+        self._at = end
+        piece = self._content[begin:end]
+        if len(piece) > self._MOST_COPIED:
+            return piece
+        with reading(self._mapped):
+            return bytes(piece)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
 
 
 def _map(file: str) -> _engine.ForeignFile | None:
