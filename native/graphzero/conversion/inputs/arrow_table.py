@@ -266,7 +266,8 @@ class _MappedContent:
 
     def __init__(self, mapped: _engine.ForeignFile | None) -> None:
         self._mapped = mapped
-        self._content = memoryview(b"" if mapped is None else mapped.bytes())
+        content: Any = b"" if mapped is None else mapped.bytes()
+        self._content = memoryview(content)
         self._at = 0
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
