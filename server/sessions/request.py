@@ -8,18 +8,16 @@ the end of the session) also tells the engine to stop; a result that comes all t
 away.
 
 run() runs on a worker's thread, everything else on the event loop's. result_maker.py has what a
-worker does.
+worker does, request_ids.py how ids come, request_record.py what is counted and logged at the end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import CallStopped, NeedsMemory
 from graphzero.base.text import line_text, size_text
@@ -27,26 +25,17 @@ from graphzero.proto import graphzero_pb2 as pb
 from graphzero.server.codes import (
     OutOfMemory,
     PeerUnavailable,
-    ProtocolViolation,
     RequestTimedOut,
     code_for,
-    is_of_the_machine,
     number_of,
 )
 from graphzero.server.compute import MOST_BRIEF_BYTES, Computation, is_brief, is_in_memory
-from graphzero.server.metrics.requests import CANCELLED, OK, EndedRequest, KindTimes
 from graphzero.server.peers.running import RunningCall, entered
-from graphzero.server.sessions.request_log import is_logged, log_ended, log_failed
+from graphzero.server.sessions.request_ids import RequestIds, take_first_ids
+from graphzero.server.sessions.request_record import RequestRecord
 from graphzero.server.sessions.resources import SessionResources
 from graphzero.server.sessions.result_maker import ResultMaker
-from grpc import StatusCode
 
-# Memory that a request takes beside its ids and its message.
-_OVERHEAD_BYTES = 1024
-# Memory that a text takes beyond its size on the wire.
-_TEXT_BYTES = 64
-# Largest message without ids and texts: longer lists of columns or hops are mistakes or attacks.
-_MAX_BODY_BYTES = 64 << 10
 # Longest time for a request, however long its client wants to wait.
 _MAX_TIMEOUT_S = 3600.0
 # Where reads across this many bytes are worth it, a disk gives few of them a second.
@@ -55,21 +44,6 @@ _DEAR_GAP = 64 << 10
 _FEW_TIMES = 16
 # Most characters of an error message, which may quote what the client sent.
 _MAX_ERROR_TEXT = 2000
-# By kind: the field with the first ids of a request, and the field that says whether more follow.
-_ID_FIELDS = {"sample": ("seeds", "more_seeds"), "walk": ("starts", "more_starts")}
-
-
-class _Delivery:
-    """Called when an answer is sent: counts how long that took. Does not keep the request alive."""
-
-    __slots__ = ("_ready_at", "_times")
-
-    def __init__(self, times: KindTimes, ready_at: float) -> None:
-        self._times = times
-        self._ready_at = ready_at
-
-    def __call__(self) -> None:
-        self._times.delivery.add(time.monotonic() - self._ready_at)
 
 
 class Request:
@@ -98,15 +72,13 @@ class Request:
         self._shared = resources.shared
         self._message = message
         self._on_answered = on_answered
-        self._ids = bytearray()
-        self._complete = False  # all ids have come
-        self._counted_bytes = 0  # taken from the IdBudget
+        self._ids = RequestIds(resources, self.id)
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._arrived: float | None = None  # when its last id came, by the event loop's clock
         self._waits_for_fills = False  # it is held back, and not for want of memory
         self._small = False  # whether it is brief if its data lie in memory
         self._maker = ResultMaker(resources, message, self._ids)
+        self._record = RequestRecord(resources, kind, self.id, self._maker)
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
 
@@ -117,12 +89,9 @@ class Request:
 
         `in_flight` counts the session's open requests.
         """
-        body = getattr(self._message, self.kind)
-        first, more = _ID_FIELDS.get(self.kind, ("ids", "more_ids"))
-        piece = getattr(body, first)
-        body.ClearField(first)  # requests that differ only in their ids then have equal messages
+        piece, last = take_first_ids(self._message, self.kind)
         try:
-            self._admit(in_flight)
+            self._ids.admit(self._message, self.kind, in_flight)
         except (OutOfMemory, ValueError) as error:
             self.fail(error)
             return
@@ -132,52 +101,14 @@ class Request:
         self._deadline = now + min(seconds, _MAX_TIMEOUT_S)
         # All ids must arrive within the usual time, also if the client's own timeout is longer.
         self._set_timer(min(self._deadline, now + usual_s))
-        self.take_ids(piece, last=not getattr(body, more))
-
-    def _admit(self, in_flight: int) -> None:
-        """Raises OutOfMemory or ValueError if the request is refused before its ids are read."""
-        most = self._shared.limits.max_in_flight
-        if in_flight > most:
-            raise OutOfMemory(
-                f"found more than {most} requests in flight: wait for answers, use a smaller "
-                "prefetch, or raise --max-in-flight"
-            )
-        texts = len(self._message.find_nodes.texts) if self.kind == "find_nodes" else 0
-        size = self._message.ByteSize()
-        if not texts and size > _MAX_BODY_BYTES:
-            raise ValueError(
-                f"found a request of {size_text(size)} beside its ids, expected at most "
-                f"{size_text(_MAX_BODY_BYTES)}: name fewer columns and hops"
-            )
-        self._count(_OVERHEAD_BYTES + size + _TEXT_BYTES * texts)
-
-    def _count(self, more: int) -> None:
-        """Counts bytes that are kept until the answer; raises OutOfMemory if they are too many."""
-        ids, held = self._shared.ids, self._resources.held_bytes
-        if not ids.take(more, held=held):
-            raise OutOfMemory(
-                f"this session's requests hold {size_text(held)} of ids and texts, all requests "
-                f"{size_text(ids.used)} of {size_text(ids.limit)}, and {size_text(more)} more "
-                "came: send fewer ids at a time, or raise --work-memory"
-            )
-        self._resources.held_bytes += more
-        self._counted_bytes += more
+        self.take_ids(piece, last=last)
 
     def take_ids(self, piece: bytes, *, last: bool) -> None:
-        if self._complete:
-            raise ProtocolViolation(f"more ids for request {self.id} after its last")
-        self._complete = last
         try:
-            if len(piece) % 8:
-                raise ValueError(f"found {len(piece)} bytes of ids, expected 8 for each")
-            most = self._shared.limits.max_ids
-            if len(self._ids) + len(piece) > 8 * most:
-                raise ValueError(f"found more than {most} ids in one request (--max-ids)")
-            self._count(len(piece))
+            self._ids.add(piece, last=last)
         except (OutOfMemory, ValueError) as error:
             self.fail(error)
             return
-        self._ids += piece
         if last:
             self._set_timer(self._deadline)
             self._start()
@@ -189,7 +120,7 @@ class Request:
 
     def _start(self) -> None:
         """All ids have come. Runs on the event loop if that is quicker than waking a worker."""
-        self._arrived = self._loop.time()
+        self._record.arrived()
         self._resources.turns.begin(self)
         if (
             self._is_next()
@@ -214,9 +145,9 @@ class Request:
         dataset, recipes, message = self._resources.dataset, self._resources.recipes, self._message
         if not dataset.residency.possible:
             return False
-        self._small = is_brief(dataset, recipes, message, len(self._ids) // 8)
+        self._small = is_brief(dataset, recipes, message, len(self._ids))
         return self._small and dataset.residency.allows(
-            lambda: is_in_memory(dataset, recipes, message, np.frombuffer(self._ids, np.int64))
+            lambda: is_in_memory(dataset, recipes, message, self._ids.array())
         )
 
     # --- at a worker ---
@@ -282,7 +213,7 @@ class Request:
         block = self._maker.allocate(size)
         if block is None:
             return (self._no_memory, True)
-        if turns.has_memory(self.number, len(self._ids) // 8):
+        if turns.has_memory(self.number, len(self._ids)):
             self._tell(turns.call_next, self.number)
         try:
             self._maker.fill(block, self._tell)
@@ -305,7 +236,7 @@ class Request:
             return True
         # A request for little does not wait for those that ask for much.
         most = self._resources.turns.most_filling()
-        return not most or len(self._ids) // 8 * _FEW_TIMES < most
+        return not most or len(self._ids) * _FEW_TIMES < most
 
     def _answer(self) -> pb.SessionResponse:
         """Describes the result. Done on the worker, as a graph may have thousands of relations."""
@@ -339,21 +270,8 @@ class Request:
             self._resources.memory.give_back(block)
             self._resources.turns.leave(self)  # see _give_back()
             return
-        times = self._count_result(computation)
-        self._resources.memory.hand_over(
-            block, answer, self._resources.outbox, _Delivery(times, self._maker.ready_at)
-        )
-
-    def _count_result(self, computation: Computation) -> KindTimes:
-        resources, stages, metrics = self._resources, self._maker.times, self._shared.metrics
-        assert self._arrived is not None
-        seconds = self._loop.time() - self._arrived
-        resources.latency.add(seconds)
-        if is_logged(seconds, metrics.slow_s):
-            ended = self._ended(OK, seconds, result_bytes=computation.layout.byte_size)
-            metrics.note_if_slow(ended)
-            log_ended(ended, self.id, metrics.slow_s)
-        return metrics.succeed(self.kind, stages, seconds, computation, resources.counts)
+        delivery = self._record.succeed(computation)
+        self._resources.memory.hand_over(block, answer, self._resources.outbox, delivery)
 
     def _failed(self, error: BaseException) -> None:
         self._leave_worker()
@@ -437,20 +355,15 @@ class Request:
         """Answers with an error, unless it was answered before."""
         if not self._end():
             return
-        code = code_for(error)
         text = line_text(str(error), _MAX_ERROR_TEXT) or type(error).__name__
-        ended = self._count_failure(code.name, text)
-        if code is StatusCode.INTERNAL:
-            log_failed(ended, self.id, error)
-        elif is_of_the_machine(error):
-            log_failed(ended, self.id, None)
-        answer = pb.Error(code=number_of(code), message=text)
+        self._record.fail(error, text)
+        answer = pb.Error(code=number_of(code_for(error)), message=text)
         self._resources.outbox.put(pb.SessionResponse(request_id=self.id, error=answer))
 
     def drop(self) -> None:
         """Ends it without an answer: nobody is there any more to get one."""
         if self._end():
-            self._count_failure(CANCELLED)
+            self._record.cancel()
 
     def _expired(self) -> None:
         if self._running.waiting_for:
@@ -468,38 +381,13 @@ class Request:
             )
         )
 
-    def _count_failure(self, code: str, message: str = "") -> EndedRequest:
-        self._maker.times.stop_waiting()
-        seconds = None  # if it was refused before all of its ids had come
-        if self._arrived is not None:
-            seconds = self._loop.time() - self._arrived
-            if code != CANCELLED:
-                self._resources.latency.add(seconds)
-        ended = self._ended(code, seconds, message=message)
-        self._shared.metrics.fail(ended, self._resources.counts)
-        log_ended(ended, self.id, self._shared.metrics.slow_s)
-        return ended
-
-    def _ended(self, code: str, seconds: float | None, **rest: Any) -> EndedRequest:
-        return EndedRequest(
-            session_id=self.session_id,
-            client_name=self._resources.client_name,
-            dataset=self._resources.dataset.name,
-            kind=self.kind,
-            code=code,
-            seconds=seconds,
-            stages=self._maker.times,
-            **rest,
-        )
-
     def _end(self) -> bool:
         """Gives up everything that it holds or waits for. False if it was answered before."""
         if self.answered:
             return False
         self.answered = True
         self._on_answered(self)
-        self._resources.held_bytes -= self._counted_bytes
-        self._shared.ids.give(self._counted_bytes)
+        self._ids.give_back()
         scheduler = self._shared.scheduler
         # Otherwise a client that keeps sending and cancelling requests would fill the queue.
         if scheduler.has_queued(self.session_id) and scheduler.withdraw(self.session_id, self.run):

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
 from graphzero.base.errors import InputError
 from graphzero.base.text import size_text
 from graphzero.proto import graphzero_pb2 as pb
@@ -15,6 +14,7 @@ from graphzero.server.codes import NotPossible, OutOfMemory, UnreadableFile
 from graphzero.server.compute import Computation, make_computation
 from graphzero.server.memory.results import ResultBlock
 from graphzero.server.metrics.requests import StageTimes
+from graphzero.server.sessions.request_ids import RequestIds
 from graphzero.server.sessions.resources import SessionResources
 
 # Calls a function with arguments on the event loop.
@@ -29,7 +29,7 @@ class ResultMaker:
         self,
         resources: SessionResources,
         message: pb.SessionRequest,
-        ids: bytearray,
+        ids: RequestIds,
     ) -> None:
         """`ids` are complete before the first draw()."""
         self._resources = resources
@@ -76,7 +76,7 @@ class ResultMaker:
             resources.dataset,
             resources.recipes,
             self._message,
-            np.frombuffer(self._ids, np.int64),
+            self._ids.array(),
             limits.largest_sample,
             resources.shared.peers,
         )

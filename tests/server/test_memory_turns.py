@@ -17,6 +17,13 @@ from graphzero.server.memory.results import ResultMemory
 from graphzero.server.memory.turns import MemoryTurns
 from waiting import DEADLINE_S, wait_until
 
+
+def write_dataset(folder: Path, nodes: int, *, width: int) -> None:
+    rng = np.random.default_rng(1)
+    gz.write_graph(folder / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
+    gz.write_features(folder / "x.gd", rng.random((nodes, width), np.float32))
+
+
 # Every second request draws for a quarter of a second longer than those that come after it.
 SLOW = """
 import time
@@ -42,9 +49,7 @@ def test_a_loader_goes_on_where_memory_holds_fewer_batches_than_it_prefetches(
 ) -> None:
     """Younger batches that were drawn sooner must not take the memory that the next one needs."""
     nodes = 9000
-    rng = np.random.default_rng(1)
-    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
-    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 512), np.float32))
+    write_dataset(tmp_path, nodes, width=512)
     daemon = start_daemon(
         tmp_path, "--shm-limit", "36M", "--threads", "2", "--feature-io", "direct", setup=SLOW
     )
@@ -60,9 +65,7 @@ def test_a_loader_goes_on_after_a_pause_in_which_requests_found_no_memory(
     """Batches that are asked for again come after others in the daemon's order, and before them in
     the loader's."""
     nodes = 45_000
-    rng = np.random.default_rng(1)
-    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
-    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 512), np.float32))
+    write_dataset(tmp_path, nodes, width=512)
     daemon = start_daemon(
         tmp_path, "--shm-limit", "36M", "--threads", "2", "--feature-io", "direct"
     )
@@ -100,7 +103,7 @@ draw, fill, give_back = ResultMaker.draw, ResultMaker._fill, SharedMemory.give_b
 refused, given_back = [], []
 
 def first_seed(maker):
-    return np.frombuffer(maker._ids, np.int64)[0]
+    return maker._ids.array()[0]
 
 def slow_draw(self):
     if first_seed(self) == 6000 and self.drawn is None:
@@ -314,9 +317,7 @@ def test_requests_that_read_from_disk_draw_when_there_is_room_for_their_results(
 ) -> None:
     """A batch has 5.8 MiB, and the session's share is at most 27 MiB."""
     nodes = 45_000
-    rng = np.random.default_rng(1)
-    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
-    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 512), np.float32))
+    write_dataset(tmp_path, nodes, width=512)
     most = tmp_path / "most"
     setup = COUNTED.replace("MOST_FILE", repr(str(most)))
     daemon = start_daemon(
@@ -356,9 +357,7 @@ def test_a_request_that_got_memory_after_its_time_keeps_nobody_from_drawing(
     start_daemon: Callable[..., Any], tmp_path: Path
 ) -> None:
     nodes = 2000
-    rng = np.random.default_rng(1)
-    gz.write_graph(tmp_path / "graph.gl", *rng.integers(0, nodes, (2, 20_000)), num_nodes=nodes)
-    gz.write_features(tmp_path / "x.gd", rng.random((nodes, 8), np.float32))
+    write_dataset(tmp_path, nodes, width=8)
     daemon = start_daemon(tmp_path, "--topology-io", "staged", setup=LATE)
     with gz.connect(daemon.address) as client:
         with pytest.raises(gz.GraphZeroError):
