@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from graphzero.base.errors import InputError
@@ -130,6 +132,18 @@ def test_times_of_several_types_in_an_unknown_order_are_refused() -> None:
     assert one is not None
     assert one.values is not None
     assert one.values.tolist() == [60, 0]
+
+
+def test_dates_of_pandas_keep_their_nanoseconds() -> None:
+    moment = pd.Timestamp("2026-11-18 10:00:00.123456789")
+    zoned = moment.tz_localize("UTC").tz_convert("Asia/Tokyo")
+    expected = np.datetime64("2026-11-18T10:00:00.123456789").astype(np.int64)
+    for time in (moment, zoned, [moment, zoned, moment], pd.Series([moment] * 3)):
+        assert time_array(time, 3, "ns").tolist() == [expected] * 3
+    with pytest.raises(ValueError, match="no whole number of the graph's unit, us"):
+        time_array(moment, 3, "us")
+    nanoseconds = replace(SCHEMA, time_unit="ns")
+    assert time_window(nanoseconds, pd.Timedelta(1001, "ns")) == 1001
 
 
 def test_one_time_for_all_seeds() -> None:

@@ -6,7 +6,7 @@ same code serves both kinds of graphs; only the forms of seeds and fanouts diffe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -232,7 +232,7 @@ def time_window(schema: Schema, window: Any) -> int:
     if window is None:
         return 0
     if isinstance(window, timedelta | np.timedelta64):
-        span = np.asarray(np.timedelta64(window))
+        span = np.asarray(_as_numpy(window, "to_timedelta64", np.timedelta64))
         window = int(_in_unit(span, "timedelta64", schema.time_unit, "time_window"))
     width = whole_number(window, "time_window", least=1)
     if width >= 2**63:
@@ -262,10 +262,17 @@ def _in_unit(array: npt.NDArray[Any], kind: str, unit: str, what: str) -> npt.ND
 
 def _dates_of_objects(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     try:
-        return array.astype("datetime64")
+        dates = [_as_numpy(one, "to_datetime64", np.datetime64) for one in array.reshape(-1)]
+        return np.array(dates, "datetime64").reshape(array.shape)
     except (TypeError, ValueError):
         kind = type(array.reshape(-1)[0]).__name__ if array.size else "nothing"
         raise TypeError(f"{what}: found {kind}, expected integers or dates") from None
+
+
+def _as_numpy(value: Any, method: str, kind: Callable[[Any], Any]) -> Any:
+    """pandas' own dates count nanoseconds, which NumPy would take for Python's microseconds."""
+    convert = getattr(value, method, None)
+    return kind(value) if convert is None else convert()
 
 
 def _on_cpu(values: Any) -> Any:
