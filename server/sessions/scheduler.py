@@ -75,14 +75,8 @@ class Scheduler:
             if not lane.ready:
                 lane.ready = True
                 self._round.append(session)
-            if not self._may_run(lane):
-                return  # a worker that finishes its job will find this one
-            if self._idle:
-                self._idle -= 1
-                self._calls.put(True)
-            elif len(self._workers) < self._most:
-                with contextlib.suppress(RuntimeError):  # no new thread: a busy worker takes it
-                    self._start_worker()
+            if self._may_run(lane):  # else a worker that finishes its job will find this one
+                self._call_worker()
 
     def has_queued(self, session: Hashable) -> bool:
         """Whether jobs of the session wait for a worker."""
@@ -133,6 +127,15 @@ class Scheduler:
             worker.join(max(0.0, deadline - time.monotonic()))
         return not any(worker.is_alive() for worker in workers)
 
+    def _call_worker(self) -> None:
+        """Wakes an idle worker, or starts one. Needs the lock."""
+        if self._idle:
+            self._idle -= 1
+            self._calls.put(True)
+        elif len(self._workers) < self._most:
+            with contextlib.suppress(RuntimeError):  # no new thread: a busy worker takes the job
+                self._start_worker()
+
     def _start_worker(self) -> None:
         worker = threading.Thread(target=self._work, name="graphzero-worker", daemon=True)
         worker.start()
@@ -157,7 +160,7 @@ class Scheduler:
         with self._lock:
             if self._stopped:
                 return False
-            if any(self._may_run(self._lanes[session]) for session in self._round):
+            if self._one_may_run():
                 return True  # a job came after this worker looked, when no worker was idle to wake
             self._idle += 1
             patience = _IDLE_S if len(self._workers) > self._usual else None
@@ -170,6 +173,9 @@ class Scheduler:
                     self._idle -= 1
                     self._workers.discard(threading.current_thread())
                     return False
+
+    def _one_may_run(self) -> bool:
+        return any(self._may_run(self._lanes[session]) for session in self._round)
 
     def _may_run(self, lane: _Lane) -> bool:
         return self._running < self._usual or lane.running == 0
@@ -191,6 +197,11 @@ class Scheduler:
                     self._queued -= 1
                     lane.running += 1
                     self._running += 1
+                    # The job that this worker has finished may have been the only one of another
+                    # session, which may run the next one now. Nobody else looks for it: all other
+                    # workers may be waiting for a peer that waits for just that job.
+                    if self._one_may_run():
+                        self._call_worker()
                     return session, job
                 self._drop_if_empty(session, lane)  # all were withdrawn
         return None

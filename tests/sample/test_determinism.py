@@ -122,7 +122,11 @@ def test_another_process_gets_the_same(path):
     for threads in ("1", "3"):
         done = subprocess.run(
             [sys.executable, "-c", script, str(path)],
-            env={"OMP_NUM_THREADS": threads, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={
+                **os.environ,
+                "OMP_NUM_THREADS": threads,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+            },
             capture_output=True,
             text=True,
             check=True,

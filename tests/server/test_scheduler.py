@@ -69,3 +69,26 @@ def test_jobs_of_a_session_that_ended_never_run() -> None:
         scheduler.forget("a")
 
     assert asyncio.run(run_behind_a_busy_worker(plan)) == ["b"]
+
+
+def test_a_session_with_nothing_running_gets_a_worker_when_others_take_the_free_one() -> None:
+    """Requests that wait for a peer and the answers that the peer waits for: the worker that has
+    finished one answer takes a request, and the next answer needs a worker all the same."""
+    scheduler = Scheduler(workers=2, most=8)
+    waiting, first, second = threading.Event(), threading.Event(), threading.Event()
+    begun = threading.Semaphore(0)
+
+    def wait_for_a_peer() -> None:
+        begun.release()
+        waiting.wait()
+
+    scheduler.submit("trainer", wait_for_a_peer)
+    scheduler.submit("answers", lambda: (begun.release(), first.wait())[0])
+    for _ in range(2):
+        assert begun.acquire(timeout=60)
+    scheduler.submit("trainer", wait_for_a_peer)
+    scheduler.submit("answers", second.set)
+    first.set()
+    assert second.wait(60)
+    waiting.set()
+    assert scheduler.shutdown(timeout_s=60)
