@@ -89,9 +89,9 @@ def code_for(error: BaseException) -> StatusCode:
 
 
 def is_of_the_machine(error: BaseException) -> bool:
-    """Whether a disk, a file or the memory of this machine failed, and not the request: then the
-    daemon's operator must learn of it."""
-    machine = (UnreadableFile, FormatError, OSError, MemoryError)
+    """Whether a disk, a file or the memory of this machine failed, or the daemon of another part,
+    and not the request: then the daemon's operator must learn of it."""
+    machine = (UnreadableFile, FormatError, OSError, MemoryError, PeerFailed)
     return isinstance(error, machine) or isinstance(error.__cause__, machine)
 
 

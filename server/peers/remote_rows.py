@@ -24,8 +24,9 @@ _ID_BYTES = 8
 # A piece of an answer has this many bytes, or one row (answers.py).
 _PIECE_BYTES = 2 << 20
 _RETRY_S = 0.05
-# Codes of a peer that cannot answer now, for instance because it is stopping.
-_TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN")
+# Codes of a peer that cannot answer now, for instance because it is stopping, or because one of the
+# two daemons has read a new token before the other.
+_TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN", "UNAUTHENTICATED")
 # The code of a peer that has too many calls to answer, or no memory at the moment.
 _BUSY = "RESOURCE_EXHAUSTED"
 # gRPC's text, with the same code, for a message that will never fit.

@@ -173,8 +173,12 @@ class Request:
         self._maker.times.stop_waiting()
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
-        with self.call, entered(self._running):
-            outcome = self._outcome()
+        self._resources.at_workers.add(self._running)
+        try:
+            with self.call, entered(self._running):
+                outcome = self._outcome()
+        finally:
+            self._resources.at_workers.discard(self._running)
         if watched:
             residency.note(waited=_engine.disk_waits() != waits)
         # After the call was left: the event loop may give the request to another worker at once,
@@ -366,8 +370,12 @@ class Request:
             self._record.cancel()
 
     def _expired(self) -> None:
-        if self._running.waiting_for:
-            self.fail(PeerUnavailable(f"time ran out: {self._running.waiting_for}"))
+        if self._running in self._resources.at_workers:
+            peer = self._running.waiting_for
+        else:  # its turn has not come, maybe because others of its session wait for a peer
+            peer = self._resources.peer_waited_for()
+        if peer:
+            self.fail(PeerUnavailable(f"time ran out: {peer}"))
             return
         if self not in self._resources.turns or self._waits_for_fills:
             self.fail(RequestTimedOut("the request's time ran out before it was done"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 import subprocess
 import sys
@@ -205,6 +206,48 @@ def test_requests_end_at_their_deadline_while_a_peer_stands_still(
                 client.gather("x", range(1000, 1100), timeout=1.0)
             assert client.gather("x", range(7)).shape == (7, 16)  # its own rows need nobody
         assert client.gather("x", range(1000, 1100)).shape == (100, 16)
+
+
+def test_requests_behind_those_that_wait_for_a_peer_are_sent_again_too(
+    start_daemon: Callable[..., Any], parts: list[Path]
+) -> None:
+    """Their turn does not come before their time runs out; they name the peer all the same, and a
+    client that retries waits for it."""
+    first, second, _ = start_parts(start_daemon, parts, "--threads", "1")
+    ids = [np.arange(1000 + n, 1100 + n) for n in range(12)]
+    with gz.connect(first.address) as client, second.held():
+        for waiting in [client.sample_async(few, [0], timeout=1.0) for few in ids]:
+            with pytest.raises(gz.ServerUnavailable, match=r"time ran out: .*part 1 "):
+                waiting.result()
+    with gz.connect(first.address, retry=True) as client:
+        with second.held():
+            sent = [client.sample_async(few, [0], timeout=2.0) for few in ids]
+            time.sleep(3.0)
+        assert all(len(waiting.result().x) == 100 for waiting in sent)
+
+
+def test_a_new_token_reaches_one_daemon_after_the_other(
+    start_daemon: Callable[..., Any], parts: list[Path], tmp_path: Path
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    access = ("--token-file", str(token), "--peer-root-certificate", str(certificate))
+    daemons = start_parts(start_daemon, parts, *tls, *access)
+    with gz.connect(daemons[0].address) as client:
+        expected = client.gather("x", range(100))
+        token.write_text(TOKEN[::-1])
+        daemons[0].process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "reloaded " in daemons[0].output(), daemons[0].output)
+        waiting = client.sample_async(range(200, 300), [0], timeout=DEADLINE_S)
+        time.sleep(1.0)
+        assert not waiting.done()
+        for other in daemons[1:]:
+            other.process.send_signal(signal.SIGHUP)
+        assert len(waiting.result().x) == 100
+        assert np.array_equal(client.gather("x", range(100)), expected)
 
 
 def test_a_peer_with_other_data_is_refused(
