@@ -17,7 +17,7 @@ import atheris
 with atheris.instrument_imports(include=["graphzero.conversion.tables", "graphzero.files"]):
     import graphzero as gz
     from graphzero.conversion.tables import describe
-    from graphzero.conversion.tables.describe import describe_tables
+    from graphzero.conversion.tables.describe import describe_tables, read_description
     from graphzero.conversion.tables.description import needed_columns
 
 KEYS = sorted(
@@ -57,7 +57,7 @@ def require_name(error: gz.InputError, name: str) -> None:
         raise AssertionError(f"the error does not name {name}: {error}") from error
 
 
-def describe(facts: Any) -> None:
+def describe_facts(facts: Any) -> None:
     try:
         found = describe_tables(facts, name="input")
     except gz.InputError as error:
@@ -70,12 +70,12 @@ def describe(facts: Any) -> None:
 def test_one_input(data: bytes) -> None:
     if data[:1] == b"\0":
         provider = atheris.FuzzedDataProvider(data[1:])
-        describe({"tables": {name: mapping_of(provider, 2) for name in ("users", "a", "b")}})
-        describe(mapping_of(provider, 0))
+        describe_facts({"tables": {name: mapping_of(provider, 2) for name in ("users", "a", "b")}})
+        describe_facts(mapping_of(provider, 0))
         return
     FILE.write_bytes(data)
     try:
-        found = describe.read_description(FILE)
+        found = read_description(FILE)
     except gz.InputError as error:
         require_name(error, str(FILE))
         return

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import graphzero as gz
 import numpy as np
 import pytest
+from forking import in_child
 from graphzero import _engine
 
 
@@ -29,6 +30,31 @@ def test_rows_are_read_once(make_column):
     stats = column.stats()
     assert stats.cache_hits == 4 * 1000
     assert stats.rows == 5 * 1000
+
+
+def test_a_forked_child_reads_without_the_cache(make_column):
+    """A thread of its parent may have held a lock of the cache, which nobody releases there."""
+    path, values = make_column(512)
+    column = open_with(_engine.RowCache(64 << 20), path)
+    ids = np.arange(0, 3000, 3)
+    gather(column, ids, values)
+
+    def in_the_child() -> None:
+        gather(column, ids, values)
+        assert column.stats().cache_hits == 0
+
+    in_child(in_the_child)
+    gather(column, ids, values)
+    assert column.stats().cache_hits == len(ids)
+
+
+@pytest.mark.parametrize("bad", [-1, 3000, 2**62])
+def test_the_engine_refuses_ids_outside_by_itself(make_column, bad):
+    """`FeatureStore` has refused them before; requests to a daemon get here."""
+    path, values = make_column(512)
+    column = open_with(None, path)
+    with pytest.raises(IndexError, match=f"id {bad} at position 1"):
+        gather(column, [0, bad, 1], values)
 
 
 def test_columns_share_a_cache_and_keep_their_rows_apart(make_column):

@@ -101,6 +101,17 @@ def test_a_label_that_begins_with_nan_is_no_header(tmp_path: Path, ogb_text: Pat
     assert report.columns["y"].rows == len(lines)
 
 
+@pytest.mark.parametrize("first", ["1", '""', "nan"])
+def test_an_empty_label_is_missing(tmp_path: Path, ogb_text: Path, first: str) -> None:
+    """pandas writes "" for a missing value that is alone on its line."""
+    labels = [first, '""', "3.0", *["2"] * 497]
+    (ogb_text / "raw/node-label.csv.gz").write_bytes(gzip.compress("\n".join(labels).encode()))
+    report = gz.import_folder(ogb_text, tmp_path / "ds")
+    expected = [1 if first == "1" else -1, -1, 3, 2]
+    assert column(tmp_path / "ds", "y")[:4].tolist() == expected
+    assert report.columns["y"].missing == {"": expected.count(-1)}
+
+
 def test_several_schemes_of_splits_keep_apart(tmp_path: Path, ogb_text: Path) -> None:
     write_splits(ogb_text, "time")
     write_splits(ogb_text, "species-random")

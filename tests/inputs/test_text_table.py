@@ -8,6 +8,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import graphzero as gz
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -170,3 +171,31 @@ def test_a_column_that_is_there_twice(tmp_path: Path, kind: str) -> None:
     with pytest.raises(InputError, match=r"t\.\w+: found column 'v' twice, expected it once"):
         table.kinds_of(["v"])
     assert table.kinds_of(["id"])[0].what == "integer"
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_number_may_stand_for_a_missing_value(tmp_path: Path, quote: str) -> None:
+    sentinel = f"{quote}-999{quote}"
+    (tmp_path / "a.csv").write_text(f"v,w\n1,{sentinel}\n,{sentinel}\n{sentinel},-99\n")
+    table = {"file": tmp_path / "a.csv", "features": ["v", "w"], "missing_texts": ["-999"]}
+    other = {"data": {"r": [0]}, "references": {"r": "a"}}
+    gz.import_tables({"a": table, "b": other}, tmp_path / "out")
+    found = gz.FeatureStore(tmp_path / "out" / "a" / "x.gd").get_tensor()
+    assert np.array_equal(found, [[1, np.nan], [np.nan, np.nan], [np.nan, -99]], equal_nan=True)
+
+
+def test_rows_below_a_header_may_begin_as_comments_do(tmp_path: Path) -> None:
+    """Comments before the header, and lines with another number of fields, are comments still."""
+    (tmp_path / "a.csv").write_text("# by hand\ntag,v\n#gnn,1\n# a note\n\n   \nml,2\n %x,3\n")
+    table = {"file": tmp_path / "a.csv", "key": "tag", "features": ["v"]}
+    other = {"data": {"r": ["#gnn", "%x"]}, "references": {"r": "a"}}
+    report = gz.import_tables({"a": table, "b": other}, tmp_path / "out")
+    assert report.types["a"].num_nodes == 3
+    found = gz.FeatureStore(tmp_path / "out" / "a" / "x.gd").get_tensor()
+    assert found.reshape(-1).tolist() == [1, 3, 2]
+
+
+def test_integer_ids_below_a_header_do_not_begin_as_comments_do(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("source,target\n7,8\n#8,9\n9,7\n")
+    report = gz.import_files(tmp_path / "e.csv", tmp_path / "out", relabel="integer")
+    assert report.graph.num_edges == 2

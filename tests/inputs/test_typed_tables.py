@@ -815,6 +815,26 @@ def test_times_are_not_rounded_unless_somebody_says_to_what(tmp_path: Path) -> N
     assert np.diff(found.times("a")).tolist() == [500]
 
 
+@pytest.mark.parametrize(
+    ("unit", "advice"),
+    [
+        ("s", 'time_unit = "ms", us or ns keeps them apart, time_unit = "s" rounds them down'),
+        ("ms", 'time_unit = "us" or ns keeps them apart, time_unit = "ms" rounds them down'),
+        ("us", 'time_unit = "ns" keeps them apart, time_unit = "us" rounds them down'),
+        ("ns", 'expected the unit of the dataset: time_unit = "ns" rounds them down'),
+    ],
+)
+def test_only_finer_units_are_advised(tmp_path: Path, unit: str, advice: str) -> None:
+    write(tmp_path, {"b.csv": "t\n2020-01-01T00:00:00.1234567891\n"})
+    tables = {
+        "a": timed({"t": np.array([0], f"datetime64[{unit}]")}),
+        "b": {"file": str(tmp_path / "b.csv"), "time": "t"},
+    }
+    message = problem(tmp_path, {**tables, **linked("a")})
+    assert f"b.csv column 't': found times that are finer than {unit}, " in message
+    assert message.endswith(advice)
+
+
 def test_days_that_pyarrow_would_cut_off_are_refused(tmp_path: Path) -> None:
     days = np.array([5, 2**31 + 5], "datetime64[D]")
     message = problem(tmp_path, {"a": timed({"t": days}), **linked("a")})
@@ -898,6 +918,90 @@ def test_splits_are_cut_by_time_and_leave_out_rows_without_a_label(tmp_path: Pat
     assert found.column("a", "valid").tolist() == [2]
     assert found.column("a", "test").tolist() == [0, 1]
     assert report.types["a"].unlabelled == 1
+
+
+@pytest.mark.parametrize("label", ["y", {"column": "y", "fill": 0}])
+@pytest.mark.parametrize("split", [{"at": [25]}, {"column": "part"}])
+def test_a_label_that_was_filled_in_is_none(tmp_path: Path, label: Any, split: Any) -> None:
+    data = {
+        "id": [4, 3, 2, 1],
+        "t": [10, 20, 30, 40],
+        "y": [1, None, 2, None],
+        "part": ["train", "train", "test", "test"],
+    }
+    spec = {"data": data, "key": "id", "time": "t", "label": label, "split": split}
+    report = gz.import_tables({"a": spec, **linked("a")}, tmp_path / "out")
+    found = TypedContents(tmp_path / "out")
+    assert found.column("a", "train").tolist() == [3]
+    assert found.column("a", "test").tolist() == [1]
+    assert report.types["a"].unlabelled == 2
+
+
+@pytest.mark.parametrize("split", [{"at": [25]}, {"column": "part"}])
+def test_splits_of_edges_leave_out_those_that_dedup_drops(tmp_path: Path, split: Any) -> None:
+    data = {
+        "u": ["p", "q", "p", "q", "q"],
+        "v": [1, 3, 1, 3, 3],
+        "t": [10, 20, 10, 20, 30],
+        "part": ["train", "train", "train", "train", "test"],
+    }
+    spec = edges_spec(data, time="t", split=split, dedup=True)
+    found = imported(tmp_path, {**TWO_TYPES, "e": spec})
+    assert found.column("a.e.b", "train").tolist() == [0, 1]
+    assert found.column("a.e.b", "test").tolist() == [4]
+
+
+def test_a_split_of_edges_needs_edge_ids(tmp_path: Path) -> None:
+    data = {"u": ["p"], "v": [1], "part": ["train"]}
+    spec = edges_spec(data, split={"column": "part"}, edge_ids=False)
+    found = problem(tmp_path, {**TWO_TYPES, "e": spec})
+    assert "tables.e.edge_ids: found False, expected true, or nothing: a split lists" in found
+
+
+@pytest.mark.parametrize("stated", ["s", "ms", "us", None])
+def test_integer_points_count_the_unit_of_their_table(tmp_path: Path, stated: str | None) -> None:
+    """Whatever the dataset counts: its unit may be stated, or follow from another table."""
+    time = {"column": "t", "unit": "ms"}
+    other = pa.table({"t": pa.array([1], pa.timestamp("ns"))})
+    for rows in ("nodes", "edges"):
+        data = {"u": ["p", "q"], "v": [1, 3], "t": [4000, 6000]}
+        spec: dict[str, Any] = {"data": data, "time": time, "split": {"at": [5000]}}
+        tables = {"e": spec, **linked("e"), "other": timed(other)}
+        where = "e"
+        if rows == "edges":
+            tables = {**TWO_TYPES, "e": edges_spec(**spec), "other": timed(other)}
+            where = "a.e.b"
+        gz.import_tables(tables, tmp_path / rows, time_unit=stated)
+        found = TypedContents(tmp_path / rows)
+        assert found.graph.time_unit == (stated or "ns")
+        assert found.column(where, "train").tolist() == [0]
+        assert found.column(where, "test").tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("unit", "point", "stated", "message"),
+    [
+        (
+            "ms",
+            5500,
+            "s",
+            "tables.a.split: found 5500 (in ms, the unit of the table's times), which is finer "
+            "than the unit of the dataset, s, so that rows would be on the wrong side of it",
+        ),
+        (
+            "D",
+            2**60,
+            "ns",
+            f"tables.a.split: found {2**60} (in D, the unit of the table's times), which 64 bits "
+            "do not hold in ns, the unit of the dataset",
+        ),
+    ],
+)
+def test_integer_points_that_the_unit_of_the_dataset_has_not_are_refused(
+    tmp_path: Path, unit: str, point: int, stated: str, message: str
+) -> None:
+    spec = {**timed({"t": [1]}, {"column": "t", "unit": unit}), "split": {"at": [point]}}
+    assert message in problem(tmp_path, {"a": spec, **linked("a")}, time_unit=stated)
 
 
 def test_splits_of_edges_are_lists_of_edge_ids(tmp_path: Path) -> None:
@@ -1009,6 +1113,63 @@ def test_integers_of_a_label_that_are_rounded_are_counted(tmp_path: Path) -> Non
     asked = {"a": {"data": data, "label": {"column": "v", "type": "float32"}}, **linked("a")}
     columns = gz.import_tables(asked, tmp_path / "asked").types["a"].columns
     assert columns["y"].rounded_integers == 0
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 0), pa.decimal256(50, 0)])
+def test_decimals_without_digits_after_the_point_are_integers(tmp_path: Path, kind: Any) -> None:
+    """As databases store them. Floating values would round them without a word."""
+    large = [2**24 + 1, 2**53 + 1, -(2**63)]
+    data = pa.table({"k": pa.array(large, kind), "v": pa.array(large, kind)})
+    spec = {"data": data, "key": "k", "label": "v", "categories": {"c": "v"}}
+    found = imported(tmp_path, {"a": spec, **linked("a")})
+    assert found.keys("a") == found.column("a", "y").tolist() == sorted(large)
+    assert found.column("a", "y").dtype == np.int64
+    assert found.column("a", "c").tolist() == [0, 1, 2]
+    # Beside a missing value a label becomes floating, which counts what that rounds.
+    label = pa.table({"v": pa.array([2**24 + 1, None, 5], kind)})
+    tables = {"a": {"data": label, "label": "v"}, **linked("a")}
+    columns = gz.import_tables(tables, tmp_path / "missing").types["a"].columns
+    assert columns["y"].rounded_integers == 1
+    # As ends of edges they are ids.
+    parquet.write_table(
+        pa.table({"source": pa.array([0, 2**24 + 1], kind), "target": pa.array([1, 0], kind)}),
+        tmp_path / "edges.parquet",
+    )
+    gz.import_files(tmp_path / "edges.parquet", tmp_path / "edges", relabel=True)
+    assert gz.OriginalIds(tmp_path / "edges").gather([0, 1, 2]).tolist() == [0, 1, 2**24 + 1]
+
+
+def test_decimals_that_64_bits_do_not_hold_are_named_with_their_row(tmp_path: Path) -> None:
+    data = pa.table({"v": pa.array([1, 2**63], pa.decimal128(38, 0))})
+    message = problem(tmp_path, {"a": {"data": data, "label": "v"}, **linked("a")})
+    assert (
+        f"a column 'v' row 1: found {2**63}, expected an integer that 64 bits hold; as float64 the "
+        "column takes larger ones, rounded" in message
+    )
+    asked = {"data": data, "label": {"column": "v", "type": "float64"}}
+    found = imported(tmp_path, {"a": asked, **linked("a")})
+    assert found.column("a", "y").tolist() == [1, 2.0**63]
+
+
+@pytest.mark.parametrize("size", [2, -1])
+def test_lists_of_decimals_are_lists_of_numbers(tmp_path: Path, size: int) -> None:
+    prices = [[Decimal("0.25"), Decimal("-1.50")], [Decimal("3.75"), None]]
+    counts = [[1, 2**53 + 1], [2, 3]]
+    data = pa.table(
+        {
+            "p": pa.array(prices, pa.list_(pa.decimal128(5, 2), size)),
+            "n": pa.array(counts, pa.list_(pa.decimal128(20, 0), size)),
+        }
+    )
+    spec = {"data": data, "features": {"p": "p", "n": "n"}}
+    found = imported(tmp_path, {"a": spec, **linked("a")})
+    np.testing.assert_array_equal(found.column("a", "p"), [[0.25, -1.5], [3.75, np.nan]])
+    assert found.column("a", "p").dtype == np.float32
+    assert found.column("a", "n").tolist() == counts
+    too_large = pa.table({"n": pa.array([[1, 2], [3, 2**63]], pa.list_(pa.decimal128(20, 0)))})
+    refused = {"a": {"data": too_large, "features": {"n": "n"}}, **linked("a")}
+    message = problem(tmp_path / "no", refused)
+    assert f"a column 'n' row 1: found {2**63}, expected an integer that 64 bits hold" in message
 
 
 def test_null_within_a_dictionary_is_a_missing_value(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ ROWS = (
         "native/gather/row_cache.cpp",
         "forks_ == base::ForkCount()",
         "true",
-        ("tests/gather/test_row_cache.py", "tests/base/test_fork.py"),
+        ("tests/gather/test_row_cache.py",),
     ),
     Mutant(
         "values of quantised rows begin at zero",
@@ -257,7 +257,7 @@ ROWS = (
         "native/gather/gather.cpp",
         "ids[i] < 0 || ids[i] >= rows",
         "ids[i] < 0 || ids[i] > rows",
-        ("tests/store/test_gather_rows.py", "tests/store/test_feature_store.py"),
+        ("tests/gather/test_row_cache.py",),
     ),
 )
 
@@ -393,29 +393,29 @@ PROTOCOL = (
     ),
     Mutant(
         "any number of requests is under way",
-        "server/sessions/request.py",
+        "server/sessions/request_ids.py",
         "in_flight > most",
         "False",
         _SESSION,
     ),
     Mutant(
         "ids may end in the middle of one",
-        "server/sessions/request.py",
+        "server/sessions/request_ids.py",
         "len(piece) % 8",
         "False",
         _SESSION,
     ),
     Mutant(
         "requests may have any number of ids",
-        "server/sessions/request.py",
-        "len(self._ids) + len(piece) > 8 * most",
+        "server/sessions/request_ids.py",
+        "len(self.bytes) + len(piece) > 8 * most",
         "False",
         _SESSION,
     ),
     Mutant(
         "ids that are kept are not counted",
-        "server/sessions/request.py",
-        "not ids.take(more, held=held)",
+        "server/sessions/request_ids.py",
+        "not budget.take(more, held=held)",
         "False",
         _SESSION,
     ),
@@ -432,6 +432,14 @@ PROTOCOL = (
         "self._running < self._usual or lane.running == 0",
         "self._running < self._usual",
         ("tests/server/test_scheduler.py",),
+    ),
+    Mutant(
+        "nobody looks for a job that may run after another ended",
+        "server/sessions/scheduler.py",
+        "self._one_may_run()",
+        "False",
+        ("tests/server/test_scheduler.py",),
+        at="if self._one_may_run():\n                        self._call_worker()",
     ),
     Mutant(
         "what a session had queued runs after its end",

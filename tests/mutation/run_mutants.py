@@ -22,7 +22,7 @@ ALL_S = 900
 
 def run_tests(package: Path, tests: list[str], number: int) -> tuple[bool, str]:
     """Whether they passed, and the test that did not."""
-    options = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_S}", "-m", "not slow"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_S}"]
     if number == 0:  # many files
         options += ["-n", str(len(os.sched_getaffinity(0)) + 1), "--dist", "loadfile"]
     environment = {**os.environ, "PYTHONPATH": str(package), SWITCH: str(number)}

@@ -27,15 +27,17 @@ ENVIRONMENT = {
 }
 
 
-# The address sanitizer takes the signal that one expects, and the address space of another. The
-# third has threads that Python ends by unwinding them, with an exception that is no C++ object: the
-# undefined-behaviour sanitizer takes it for a broken one. The fourth forks while other threads
-# allocate: the child hangs at a lock of the address sanitizer's allocator, which nobody releases.
+# The address sanitizer takes the signal that one expects, the address space of another, and more
+# memory than the limits of a whole file allow. In the third, Python ends threads by unwinding them,
+# with an exception that is no C++ object: the undefined-behaviour sanitizer takes it for a broken
+# one. The fourth forks while other threads allocate: the child hangs at a lock of the address
+# sanitizer's allocator, which nobody releases.
 NOT_UNDER_ADDRESS = (
     "tests/store/test_unreadable.py::test_views_of_a_cut_file_are_not_filled_with_zeros",
     "tests/gather/test_row_cache.py::test_a_cache_that_gets_no_memory_keeps_what_it_has",
     "tests/sample/test_threads.py::test_a_program_may_end_while_a_daemon_thread_samples",
     "tests/base/test_fork.py::test_a_child_forked_in_the_middle_of_calls_makes_them_all",
+    "tests/compile/test_bounded_memory.py",
 )
 
 

@@ -52,13 +52,34 @@ class RecordParser {
     return reader.size();
   }
 
+  // Whether the line at the front of `text`, which looks like a comment, is a row: below a header,
+  // a key may begin as comments do. Ids that are integers do not.
+  bool IsRow(std::string_view text) const {
+    const bool blank = text[text.find_first_not_of(" \t\r")] == '\n';
+    if (!format_.has_header || blank || BeginsWithIntegerId()) return false;
+    FieldReader reader(text, delimiter_);
+    TextField field;
+    NextField next;
+    size_t count = 0;
+    while ((next = reader.Next(&field)) == NextField::kField) ++count;
+    return next == NextField::kEnd && count == format_.columns;
+  }
+
  private:
+  bool BeginsWithIntegerId() const {
+    return std::any_of(format_.groups.begin(), format_.groups.end(), [](const FieldGroup& group) {
+      return (group.kind == FieldKind::kIntegerId || group.kind == FieldKind::kNodeId) &&
+             std::count(group.columns.begin(), group.columns.end(), 0) > 0;
+    });
+  }
+
   void AddRow(std::string* problem) {
     const size_t row = parsed_->rows.size();
     for (size_t i = 0; i < format_.groups.size(); ++i) {
       const FieldGroup& group = format_.groups[i];
-      size_t at =
-          group.kind == FieldKind::kNumber ? AddPlainNumbers(group, &parsed_->groups[i]) : 0;
+      // A text that stands for a missing value may be a number, such as -999.
+      const bool plain = group.kind == FieldKind::kNumber && format_.missing.empty();
+      size_t at = plain ? AddPlainNumbers(group, &parsed_->groups[i]) : 0;
       for (; at < group.columns.size(); ++at) {
         *problem = AddField(group, at, &parsed_->groups[i]);
         if (problem->empty()) continue;
@@ -431,7 +452,7 @@ void ParseRecords(const TextTableFormat& format, char delimiter, uint64_t data_o
   while (at < text.size()) {
     at = static_cast<size_t>(plain.Read(text.data() + at, end, offset + at) - text.data());
     if (at == text.size()) break;
-    if (IsIgnoredLine(text.data() + at)) {
+    if (IsIgnoredLine(text.data() + at) && !parser.IsRow(text.substr(at, kMostRecordBytes))) {
       at = text.find('\n', at) + 1;
       continue;
     }

@@ -1,4 +1,7 @@
 // Records of a text table -> values by groups of columns.
+//
+// Lines that begin with '#' or '%' are comments. Below a header they are rows if they have as many
+// fields as the table and do not begin with an id that is an integer: keys may be such texts.
 #pragma once
 
 #include <cstdint>

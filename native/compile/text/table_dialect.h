@@ -1,7 +1,8 @@
 // The format of a text table: detected from its first lines, and the same for all later lines.
 //
-// Blank lines and lines that begin with '#' or '%' are no part of the table. The first other line
-// is a header if its first field is not a number.
+// Blank lines and lines that begin with '#' or '%' are no part of the table; but see
+// record_parser.h about rows below a header. The first other line is a header if its first field is
+// not a number.
 #pragma once
 
 #include <algorithm>

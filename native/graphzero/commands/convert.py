@@ -35,8 +35,9 @@ blanks, a table (Parquet, Arrow, Feather, or a folder of such files), or an arra
 (E, 2) (.npy, or ARCHIVE.npz#NAME). Columns are lines "node,value,value,...", a table with a column
 "id" or one row for each node in order (TABLE#NAME is one of its columns), or an array with a row
 for each node. Text may be compressed with gzip or Zstandard; lines that begin with # or % are
-comments, and a first line whose first field is not a number is a header. Text goes by the position
-of its columns, unless they are named: by --source, --target, --weight and --time, by --columns for
+comments, and a first line whose first field is not a number is a header (below it, a line of a
+table that begins with # or % and has all fields is a row). Text goes by the position of its
+columns, unless they are named: by --source, --target, --weight and --time, by --columns for
 --nodes, by --edge-columns for --edges, or as FILE#COLUMN,COLUMN.
 
 A TYPE is a type of numbers (float32, int64, bool, ...), q8 for floating values that are stored in

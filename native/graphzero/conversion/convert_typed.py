@@ -16,7 +16,9 @@ from graphzero.conversion.compile_typed import (
     RelationEdges,
     compile_typed_graph,
 )
+from graphzero.conversion.edges_left import EdgesLeft
 from graphzero.conversion.inputs.options import ReadOptions
+from graphzero.conversion.inputs.streams import RowStream
 from graphzero.conversion.ordering import ConvertOrder, in_order
 from graphzero.conversion.plan import ColumnOptions, ColumnSource, WorkOptions
 from graphzero.conversion.times_file import TimesFile, times_of
@@ -199,13 +201,16 @@ class _Making:
                 report=report,
             )
         return {
-            each.triple: self._make_columns(each, own)
-            for each, own in zip(plan.relations, found, strict=True)
+            each.triple: self._make_columns(each, number, own)
+            for number, (each, own) in enumerate(zip(plan.relations, found, strict=True))
         }
 
-    def _make_columns(self, plan: RelationPlan, graph: RelationCounts) -> RelationReport:
+    def _make_columns(
+        self, plan: RelationPlan, number: int, graph: RelationCounts
+    ) -> RelationReport:
         columns: dict[str, ColumnReport] = {}
         if plan.columns:
+            sources = self._columns_of_edges_left(plan, number, graph)
             step = self._step(relation_directory(*plan.triple))
             columns = {
                 column.name: step.compile(
@@ -213,7 +218,7 @@ class _Making:
                     rows=graph.input_rows if column.role == "edge" else None,
                     ids_below=graph.input_rows,
                 )
-                for column in plan.columns
+                for column in sources
             }
         source, _, target = plan.triple
         tally = plan.tally
@@ -235,6 +240,23 @@ class _Making:
             tally.rounded_times,
             self._inverse(plan.triple),
         )
+
+    def _columns_of_edges_left(
+        self, plan: RelationPlan, number: int, graph: RelationCounts
+    ) -> list[ColumnSource]:
+        """The columns to compile; splits without edges that dedup has left out."""
+        splits = [column for column in plan.columns if column.role == "ids"]
+        if not graph.dropped or not splits:
+            return plan.columns
+        workshop = self._workshop
+        file, rows = workshop.directory / GRAPH_FILE, graph.input_rows
+        left = EdgesLeft(file, number, rows, workshop.resources.temp_dir)
+        return [
+            column._replace(source=left.filter(column.source))
+            if column.role == "ids" and isinstance(column.source, RowStream)
+            else column
+            for column in plan.columns
+        ]
 
     def _inverse(self, triple: RelationName) -> RelationName | None:
         for pair in self._plan.inverses:

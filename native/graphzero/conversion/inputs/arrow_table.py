@@ -14,7 +14,13 @@ from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.base.extras import import_extra
 from graphzero.base.object_store import is_uri
-from graphzero.conversion.inputs.arrow_types import is_list, is_null, kind_of, same_kind, width_of
+from graphzero.conversion.inputs.arrow_types import (
+    common_type,
+    is_list,
+    kind_of,
+    same_kind,
+    width_of,
+)
 from graphzero.conversion.inputs.arrow_values import Piece, reading, values_of
 from graphzero.conversion.inputs.locations import (
     file_bytes,
@@ -58,18 +64,20 @@ class ArrowTable(Table):
         self.name = path  # for messages
         self._missing = missing
         self._files = [self._look_at(file) for file in self._paths(path)]
-        # A file in which a column has no value does not say its type; another one may.
-        self._types = {
-            column: next((own for own in self._types_of(column) if not is_null(own)), found)
-            for column, found in self._files[0].types.items()
-        }
+        self._types: dict[str, Any] = {}  # of columns that were asked for, see _type_of()
 
-    def _types_of(self, column: str) -> Iterator[Any]:
-        return (file.types[column] for file in self._files if column in file.types)
+    def _type_of(self, column: str) -> Any:
+        """The type of a column, by what all files say. It is found once it is asked for, because
+        there may be thousands of files and of columns."""
+        if column not in self._types:
+            self._types[column] = common_type(
+                file.types[column] for file in self._files if column in file.types
+            )
+        return self._types[column]
 
     @property
     def columns(self) -> list[str]:
-        return list(self._types)
+        return list(self._files[0].types)
 
     @property
     def num_rows(self) -> int | None:
@@ -88,14 +96,14 @@ class ArrowTable(Table):
     def bytes_of(self, columns: Sequence[str]) -> int:
         """Stored bytes, estimated as if all columns took the same."""
         size = sum(file_bytes(file.path) for file in self._files)
-        return size * len(columns) // max(len(self._types), 1)
+        return size * len(columns) // max(len(self._files[0].types), 1)
 
     def place(self, row: int) -> str:
         return row_place(self.name, self.parts, row)
 
     def kinds_of(self, columns: Sequence[str]) -> list[Kind]:
         self._require_same_kinds(columns)
-        return [kind_of(self._types[column]) for column in columns]
+        return [kind_of(self._type_of(column)) for column in columns]
 
     def has_missing(self, column: str) -> bool:
         self.require([column])
@@ -108,7 +116,7 @@ class ArrowTable(Table):
 
     def width_of(self, column: str) -> int:
         """Values in each row of a column of lists, as the first rows have them."""
-        width = width_of(self._types[column])
+        width = width_of(self._type_of(column))
         if width is not None:
             return width
         first = next(self._pieces([column], _PEEK_ROWS), None)
@@ -121,7 +129,7 @@ class ArrowTable(Table):
     ) -> Iterator[TableChunk]:
         columns = list(dict.fromkeys(name for each in wanted for name in each.columns))
         self._require_same_kinds(columns)
-        width = sum(self.width_of(name) if is_list(self._types[name]) else 1 for name in columns)
+        width = sum(self.width_of(name) if is_list(self._type_of(name)) else 1 for name in columns)
         row = 0
         for piece in self._pieces(columns, rows_per_chunk(8 * width)):
             end = row + piece.batch.num_rows
@@ -131,14 +139,13 @@ class ArrowTable(Table):
     def _require_same_kinds(self, columns: Sequence[str]) -> None:
         """Raises InputError if a file lacks one of these columns, or has it of another kind."""
         self.require(columns)
-        first = self._files[0].path
         for column in columns:
-            expected = self._types[column]
+            expected = self._type_of(column)
             for file in self._files:
                 if column not in file.types:
                     raise InputError(
                         f"{file.path}: found no column {column!r}, expected {expected} as in "
-                        f"{first}"
+                        f"{self._file_with(column, expected)}"
                     )
                 if column in file.repeated:
                     raise InputError(
@@ -148,8 +155,11 @@ class ArrowTable(Table):
                 if not same_kind(found, expected):
                     raise InputError(
                         f"{file.path} column {column!r}: found {found}, expected {expected} as in "
-                        f"{first}"
+                        f"{self._file_with(column, expected)}"
                     )
+
+    def _file_with(self, column: str, expected: Any) -> str:
+        return next(file.path for file in self._files if file.types.get(column) == expected)
 
     def _pieces(self, columns: Sequence[str], rows: int) -> Iterator[Piece]:
         """Batches of these columns in this order, each of at most the given number of rows."""

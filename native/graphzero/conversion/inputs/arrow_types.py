@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from graphzero.conversion.inputs.tables import Kind, What
-from graphzero.files.column_types import TimeUnit
+from graphzero.files.column_types import TIME_UNITS, TimeUnit
 
 
 def kind_of(arrow_type: Any) -> Kind:
@@ -22,7 +23,7 @@ def _what(arrow_type: Any) -> What:
 
     if types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    if types.is_integer(arrow_type):
+    if types.is_integer(arrow_type) or is_whole_decimal(arrow_type):
         return "integer"
     if types.is_floating(arrow_type) or types.is_decimal(arrow_type) or is_null(arrow_type):
         return "number"  # without any value they are numbers, as in text
@@ -51,6 +52,16 @@ def _is_string(arrow_type: Any) -> bool:
     return bool(
         types.is_string(arrow_type) or types.is_large_string(arrow_type) or is_text_view(arrow_type)
     )
+
+
+def is_whole_decimal(arrow_type: Any) -> bool:
+    """Whether values are decimals without digits after the point, as databases store integers.
+    They may have more digits than 64 bits hold, which shows only when they are read."""
+    from pyarrow import types
+
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    return bool(types.is_decimal(arrow_type)) and arrow_type.scale <= 0
 
 
 def is_null(arrow_type: Any) -> bool:
@@ -91,10 +102,38 @@ def width_of(arrow_type: Any) -> int | None:
 
 def same_kind(found: Any, expected: Any) -> bool:
     """Whether one column may have both types: integers of any width, texts of any encoding and so
-    on. A column without any value goes with all types."""
-    if is_null(found) or is_null(expected):
+    on. A column without any value goes with all types, and decimals without digits after the point
+    go with integers and with other numbers."""
+    if found == expected or is_null(found) or is_null(expected):
         return True
     if is_list(found) and is_list(expected):
         return same_kind(found.value_type, expected.value_type)
-    own, other = kind_of(found), kind_of(expected)
-    return bool(found == expected or (own.what == other.what and own.what not in ("list", "other")))
+    own, other = kind_of(found).what, kind_of(expected).what
+    if is_whole_decimal(found) or is_whole_decimal(expected):
+        return {own, other} <= {"integer", "number"}
+    return own == other and own not in ("list", "other")
+
+
+def common_type(found: Iterable[Any]) -> Any:
+    """The type of a column that has these types in the files of a table. The first one that says
+    anything decides, but of times the finest unit does, and decimals without digits after the point
+    leave it to other numbers, so that no value is rounded."""
+    known: list[Any] = []
+    for own in found:  # of thousands of files, most have the same type
+        if own not in known:
+            known.append(own)
+    types = [own for own in known if not is_null(own)] or known
+    kinds = [kind_of(own) for own in types]
+    if kinds[0].unit is not None:
+        units = [-1 if kind.unit is None else TIME_UNITS.index(kind.unit) for kind in kinds]
+        return types[units.index(max(units))]
+    if _is_decided_by_others(types[0]):
+        for own, kind in zip(types, kinds, strict=True):
+            is_number = (kind.items or kind.what) in ("integer", "number")
+            if is_number and not _is_decided_by_others(own):
+                return own
+    return types[0]
+
+
+def _is_decided_by_others(arrow_type: Any) -> bool:
+    return is_whole_decimal(arrow_type.value_type if is_list(arrow_type) else arrow_type)

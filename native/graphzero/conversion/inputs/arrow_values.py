@@ -11,7 +11,13 @@ import numpy as np
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.conversion.inputs.arrow_texts import offsets_of, texts_of
-from graphzero.conversion.inputs.arrow_types import is_list, is_null, kind_of, width_of
+from graphzero.conversion.inputs.arrow_types import (
+    is_list,
+    is_null,
+    is_whole_decimal,
+    kind_of,
+    width_of,
+)
 from graphzero.conversion.inputs.streams import Array, IdColumn, Texts
 from graphzero.conversion.inputs.tables import Values, Wanted
 from graphzero.files.column_types import TIME_UNITS, TimeUnit
@@ -41,14 +47,15 @@ class ArrowColumn(NamedTuple):
     name: str  # for messages
     first_row: int
     missing: tuple[str, ...] = ()  # texts that stand for a missing value
+    width: int = 1  # values in each row: more where these are the items of lists
 
     @property
     def what(self) -> str:
         return kind_of(self.values.type).what
 
-    def at(self, row: int) -> str:
+    def at(self, place: int) -> str:
         """What messages call a place in it."""
-        return f"{self.name} row {self.first_row + row}"
+        return f"{self.name} row {self.first_row + place // self.width}"
 
     def nulls(self) -> Array | None:
         if not self.values.null_count:
@@ -127,7 +134,10 @@ def _side_by_side(columns: list[Values]) -> Values:
 def _ids(column: ArrowColumn) -> IdColumn:
     column.refuse_nulls()
     if column.what == "integer":
-        integers: Array = column.values.to_numpy(zero_copy_only=False)
+        values = column.values
+        if is_whole_decimal(values.type):
+            values = _exact_integers(column)
+        integers: Array = values.to_numpy(zero_copy_only=False)
         return integers
     if column.what != "text":
         raise column.unlike("integers or texts as ids")
@@ -199,7 +209,9 @@ def _integers(column: ArrowColumn, wanted: Wanted) -> Values:
 
     values = column.values
     if types.is_decimal(values.type):
-        values = _exact_integers(column)
+        is_value = wanted.read_as == "integer" and not wanted.names_rows
+        hint = "; as float64 the column takes larger ones, rounded" if is_value else ""
+        values = _exact_integers(column, hint)
     elif column.what == "number":
         return _whole_numbers(column, wanted)
     elif column.what not in ("integer", "bool"):
@@ -215,7 +227,7 @@ def _integers(column: ArrowColumn, wanted: Wanted) -> Values:
     return Values(integers.astype(np.int64, copy=False), nulls)
 
 
-def _exact_integers(column: ArrowColumn) -> Any:
+def _exact_integers(column: ArrowColumn, hint: str = "") -> Any:
     """Decimals as integers. Floating values would round those beyond 2^53 to their neighbours."""
     import pyarrow
 
@@ -225,7 +237,8 @@ def _exact_integers(column: ArrowColumn) -> Any:
         for row, value in enumerate(column.values.to_pylist()):
             if value is not None and not (value == int(value) and -(2**63) <= value < 2**63):
                 raise InputError(
-                    f"{column.at(row)}: found {value}, expected an integer that 64 bits hold"
+                    f"{column.at(row)}: found {value:f}, expected an integer that 64 bits hold"
+                    f"{hint}"
                 ) from None
         raise
 
@@ -363,7 +376,7 @@ def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
         if (lengths != width).any():
             row = int(np.argmax(lengths != width))
             raise _wrong_width(column, row, int(lengths[row]), width)
-    items = ArrowColumn(_decoded(flat), column.name, column.first_row)
+    items = ArrowColumn(_decoded(flat), column.name, column.first_row, width=max(width, 1))
     if items.what not in ("integer", "number", "bool", "time"):
         raise column.unlike("lists of numbers")
     if items.what != "number":
@@ -371,9 +384,20 @@ def _list_rows(column: ArrowColumn, wanted: Wanted) -> Values:
     if items.what == "time":
         times = _times(items, wanted)
         return times._replace(values=times.array.reshape(len(values), width))
-    flat = items.values.cast("float64") if is_null(items.values.type) else items.values
-    numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
+    numbers = np.asarray(_plain_numbers(items).to_numpy(zero_copy_only=False))
     return Values(numbers.reshape(len(values), width))
+
+
+def _plain_numbers(column: ArrowColumn) -> Any:
+    """Numbers of a type that NumPy has: decimals would become Python objects."""
+    from pyarrow import types
+
+    kind = column.values.type
+    if is_whole_decimal(kind):
+        return _exact_integers(column)
+    return (
+        column.values.cast("float64") if types.is_decimal(kind) or is_null(kind) else column.values
+    )
 
 
 def _wrong_width(column: ArrowColumn, row: int, found: int, expected: int) -> InputError:

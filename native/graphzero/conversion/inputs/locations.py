@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,9 @@ from graphzero.base.errors import InputError
 from graphzero.base.object_store import ObjectStore, is_uri
 
 TABLE_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
+# Of texts in a folder that is one table. Other texts there, such as .txt, are more often notes.
+TEXT_SUFFIXES = (".csv", ".tsv")
+_COMPRESSED = (".gz", ".zst")
 
 
 class Location(NamedTuple):
@@ -64,12 +68,25 @@ def table_files(path: str) -> list[str]:
         return _table_files_of_store(path)
     if not Path(path).is_dir():
         return [path]
-    # Hidden files and those with an underscore are notes of the program that wrote the folder.
-    return sorted(
-        str(file)
-        for file in Path(path).iterdir()
-        if file.suffix in TABLE_SUFFIXES and file.name[0] not in "._"
-    )
+    return sorted(str(file) for file in _parts(path) if file.suffix in TABLE_SUFFIXES)
+
+
+def text_files(path: str) -> list[str]:
+    """The texts of a folder that are one table, in the order of their names. None if the path is no
+    folder, or a folder of tables that pyarrow reads."""
+    if is_uri(path) or not Path(path).is_dir() or is_table(path):
+        return []
+    return sorted(str(file) for file in _parts(path) if _text_suffix(file) in TEXT_SUFFIXES)
+
+
+def _parts(path: str) -> Iterator[Path]:
+    """The files of a folder without hidden ones and those with an underscore, which are notes of
+    the program that wrote the folder."""
+    return (file for file in Path(path).iterdir() if file.name[0] not in "._")
+
+
+def _text_suffix(file: Path) -> str:
+    return file.with_suffix("").suffix if file.suffix in _COMPRESSED else file.suffix
 
 
 def _table_files_of_store(uri: str) -> list[str]:
@@ -117,4 +134,4 @@ def require_no_member(location: Location) -> str:
 
 def stored_bytes(path: str) -> int:
     """Size of a file, or of the tables of a folder. Raises OSError if there is none."""
-    return sum(file_bytes(file) for file in table_files(path))
+    return sum(file_bytes(file) for file in text_files(path) or table_files(path))

@@ -168,8 +168,9 @@ class MatrixColumn:
             counts = counts.sum(keepdims=True)
         for column, count in zip(self.type.columns, counts, strict=True):
             if count:
-                before = self.tally.missing.get(column, 0)
-                self.tally.missing[column] = before + int(count)
+                name = column if self.type.table.has_names else ""
+                before = self.tally.missing.get(name, 0)
+                self.tally.missing[name] = before + int(count)
 
     def _note_times(self, values: Array, missing: Array | None) -> None:
         known = values.reshape(-1) if missing is None else values[~missing]

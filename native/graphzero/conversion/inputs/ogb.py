@@ -2,7 +2,7 @@
 
     raw/edge.csv.gz            lines "source,target"
     raw/node-feat.csv.gz       a line of values for each node, in order
-    raw/node-label.csv.gz      a line for each node, NaN or empty where there is none
+    raw/node-label.csv.gz      a line for each node, nan or "" where there is none
     raw/num-node-list.csv.gz   the number of nodes
     raw/edge-feat.csv.gz, raw/node_year.csv.gz and others with a line for each edge or node
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from graphzero.base.errors import InputError
-from graphzero.conversion.inputs.locations import is_table
+from graphzero.conversion.inputs.locations import is_table, text_files
 from graphzero.conversion.inputs.names import EdgeColumns, EdgeNames
 from graphzero.conversion.inputs.options import ReadOptions
 from graphzero.conversion.inputs.tables import Table
@@ -45,6 +46,19 @@ def open_table(path: str, options: ReadOptions) -> Table:
         from graphzero.conversion.inputs.arrow_table import open_arrow_table
 
         return open_arrow_table(path, options.missing)
+    if files := text_files(path):
+        from graphzero.conversion.inputs.text_folder import TextFolder
+
+        return TextFolder(path, [_named_text(file, options) for file in files])
+    if Path(path).is_dir():
+        raise InputError(
+            f"{path}: found a folder without a .parquet, .arrow, .csv or .tsv file in it, expected "
+            "a file or such a folder; folders inside it are not looked into"
+        )
+    return _named_text(path, options)
+
+
+def _named_text(path: str, options: ReadOptions) -> TextTable:
     text = text_input(path)
     return _text_table(text, sample_fields(text, 1)[0], True, options)
 

@@ -49,7 +49,9 @@ def plain_text(column: ColumnSource, options: ReadOptions) -> PlainText | None:
     first = sample_fields(text, 1)[0]
     ids = id_name(column, first, options)
     needs_look = column.dtype is None and len(first) == has_ids(column) + 1
-    if needs_look or not takes_plain(column, options) or (ids is not None and ids != first[0]):
+    if needs_look or not takes_plain(column, first, options):
+        return None
+    if ids is not None and ids != first[0]:
         return None
     return PlainText(text, header_description(column, first))
 
@@ -65,10 +67,12 @@ def id_name(column: ColumnSource, first: list[str], options: ReadOptions) -> str
     return column.id_column or (likely_ids(first, options.ends) if has_ids(column) else None)
 
 
-def takes_plain(column: ColumnSource, options: ReadOptions) -> bool:
-    """Whether the plain parser can do what is asked for."""
+def takes_plain(column: ColumnSource, first: list[str], options: ReadOptions) -> bool:
+    """Whether the plain parser can do what is asked for. `first`: the fields of the first line."""
     plain_type = column.dtype is None or column.dtype in (*MATRIX_DTYPES, *QUANTISED)
-    return plain_type and column.fill_all is None and not options.missing
+    # Where a line is one value, that parser takes "" for no value at all.
+    may_be_empty = column.nan is not None and not has_ids(column) and len(first) == 1
+    return plain_type and column.fill_all is None and not options.missing and not may_be_empty
 
 
 def header_description(column: ColumnSource, first: list[str]) -> str:

@@ -137,7 +137,8 @@ class _Opener(NamedTuple):
         ids = self._ids(table, table.columns[0]) if has_ids(column) else None
         rows = self._rows(table, _all_but(table, ids), ids)
         assert rows.matrix is not None
-        if texts is None and takes_plain(column, self.options) and not rows.matrix.type.category:
+        plain = texts is None and takes_plain(column, first, self.options)
+        if plain and not rows.matrix.type.category:
             dtype = rows.matrix.type.quantised or rows.matrix.type.dtype
             return OpenedRows(text, dtype, header_description(column, first))
         return OpenedRows(rows)

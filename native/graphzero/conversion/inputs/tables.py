@@ -97,7 +97,7 @@ class ReadTally:
 
     skipped: int = 0  # lines left out
     messages: tuple[str, ...] = ()  # what was wrong with the first of them
-    # Values that were missing, by the column of the table.
+    # Values that were missing, by the column of the table; "" if columns have no names.
     missing: dict[str, int] = field(default_factory=dict)
     filled: bool = False  # whether another value replaced these
     rounded_times: int = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
@@ -90,6 +91,11 @@ class TextTable(Table):
         return self._skips
 
     def kinds_of(self, columns: Sequence[str]) -> list[Kind]:
+        return [kind_of_looks(int(looks)) for looks in self.looks_of(columns)]
+
+    def looks_of(self, columns: Sequence[str]) -> npt.NDArray[np.uint8]:
+        """What the fields of columns look like, for kind_of_looks(): bits that several files of a
+        table may join."""
         self.require(columns)
         found = np.zeros(len(columns), np.uint8)
         group = self._group(_engine.FieldKind.SURVEY, columns)
@@ -99,7 +105,7 @@ class TextTable(Table):
             # Later fields cannot change what texts mixed with numbers and gaps are taken for.
             if ((found & _TEXT > 0) & (found & _NUMBERS > 0) & (found & _MISSING > 0)).all():
                 break
-        return [_kind(int(looks)) for looks in found]
+        return found
 
     def read(
         self, wanted: Sequence[Wanted], tally: ReadTally | None = None
@@ -199,7 +205,7 @@ def _values(group: Any, wanted: Wanted) -> Values:
     return Values(values.reshape(shape), missing, rounded)
 
 
-def _kind(looks: int) -> Kind:
+def kind_of_looks(looks: int) -> Kind:
     """The kind of a column in which fields with these looks were found."""
     return _kind_of_values(looks & ~_MISSING)._replace(some_missing=bool(looks & _MISSING))
 

@@ -256,7 +256,7 @@ class _Table:
                     )
             columns.append(place.at(end, "column").text(own["column"], "a column"))
             tables.append(place.at(end, "table").text(own["table"], "the name of a table"))
-        edge_ids = facts.get("edge_ids")
+        edge_ids = self._edge_ids(facts)
         name = self.place.at("name").text(facts.get("name", self.name), "the name of a relation")
         direction = self.place.at("direction").direction(facts.get("direction", "both"))
         view = _view(self.place, name, facts, self.general.reverse, direction)
@@ -273,8 +273,17 @@ class _Table:
             target_column=columns[1],
             weight=self._column(facts, "weight"),
             dedup=self.place.at("dedup").boolean(facts.get("dedup", False)),
-            edge_ids=None if edge_ids is None else self.place.at("edge_ids").boolean(edge_ids),
+            edge_ids=edge_ids,
         )
+
+    def _edge_ids(self, facts: Mapping[str, Any]) -> bool | None:
+        """Whether edge ids are stored; None: if they are needed."""
+        place, value = self.place.at("edge_ids"), facts.get("edge_ids")
+        if value is None:
+            return None
+        if not place.boolean(value) and "split" in facts:
+            raise place.unlike(value, "true, or nothing: a split lists edges by their ids")
+        return place.boolean(value)
 
     def _undirected(self, facts: Mapping[str, Any], tables: list[str]) -> bool:
         """Whether every edge is stored both ways."""

@@ -51,8 +51,8 @@ from graphzero.conversion.tables.relations import TableEdges, reference_edges
 from graphzero.conversion.tables.splits import (
     Cuts,
     column_splits,
-    edge_time_splits,
     node_time_splits,
+    row_time_splits,
 )
 from graphzero.conversion.tables.times import FoundTimes, TimeColumn, time_points
 from graphzero.conversion.typed_plan import (
@@ -286,11 +286,16 @@ class _Planning:
         split, label = table.split, table.label
         if split is None:
             return []
+        wanted = None if label is None else made[label.name].wanted
         if split.column is None:
+            cuts = self._cuts(table)
+            if label is not None and label.fill is not None:
+                time = self._time(opened)
+                assert time is not None
+                return row_time_splits(lambda: rows.table, time, rows.own, wanted, cuts, rows.tally)
             directory = self._directory(table.name)
             own = None if label is None else label.name
-            return node_time_splits(directory, TIME, own, self._cuts(table), rows.tally)
-        wanted = None if label is None else made[label.name].wanted
+            return node_time_splits(directory, TIME, own, cuts, rows.tally)
         taken = {matrix.name for matrix in opened.matrices} | {TIME}
         return column_splits(
             rows.table,
@@ -309,7 +314,9 @@ class _Planning:
         assert table.time is not None
         kind = self._opened[table.name].table.kinds_of([table.time.column])[0]
         of_dates = kind.what in ("time", "text") and not kind.is_empty
-        points = time_points(place, table.split.at, self._unit, of_dates=of_dates)
+        points = time_points(
+            place, table.split.at, self._unit, own_unit=table.time.unit, of_dates=of_dates
+        )
         return Cuts(points, table.split.names)
 
     # --- Relations ---
@@ -382,7 +389,7 @@ class _Planning:
             time = self._time(opened)
             assert time is not None
             cuts = self._cuts(table)
-            return columns + edge_time_splits(edges.kept, time, wanted, cuts, tally)
+            return columns + row_time_splits(edges.kept, time, None, wanted, cuts, tally)
         return columns + column_splits(
             opened.table,
             split.column,

@@ -55,8 +55,8 @@ class SplitTally(Protocol):
 def node_time_splits(
     directory: Path, time: str, label: str | None, cuts: Cuts, tally: SplitTally
 ) -> list[ColumnSource]:
-    """The splits of a type. They are read from its columns of times and labels, which must be
-    compiled before."""
+    """The splits of a type whose missing labels were not filled in. They are read from its columns
+    of times and labels, which must be compiled before."""
     return [
         ColumnSource(name, _node_split(directory, time, label, cuts, name, tally), role="ids")
         for name in cuts.names
@@ -97,24 +97,33 @@ def _unlabelled(labels: Array, categories: bool) -> npt.NDArray[np.bool_]:
     return _any_of_row(missing, len(labels))
 
 
-def edge_time_splits(
-    kept: Callable[[], Table], time: TimeColumn, label: Wanted | None, cuts: Cuts, tally: SplitTally
+def row_time_splits(
+    kept: Callable[[], Table],
+    time: TimeColumn,
+    own: OwnNodes | None,
+    label: Wanted | None,
+    cuts: Cuts,
+    tally: SplitTally,
 ) -> list[ColumnSource]:
-    """The splits of a table of edges, from the rows that became edges, as lists of edge ids."""
+    """The splits of a table of edges, as lists of edge ids; or of nodes, as lists of node ids, if
+    `own` has the nodes of the rows. They are read from the rows that became edges or nodes, so that
+    a label that was missing there counts as missing, whatever was filled in."""
 
     def stream(name: str) -> RowStream:
         def chunks() -> Iterator[RowChunk]:
             table = kept()
+            cursor = None if own is None else own.cursor()
             tally.unlabelled = 0
             wanted = [time.wanted(may_be_missing=False), *([] if label is None else [label])]
             for chunk in table.read(wanted):
                 numbers = row_numbers(chunk)
+                ids = numbers if cursor is None else cursor.next(len(numbers))
                 chosen = cuts.number(name, time.values(chunk.groups[0], numbers))
                 if label is not None:
                     missing = _missing_values(chunk.groups[1])
                     tally.unlabelled += int(np.count_nonzero(missing))
                     chosen &= ~missing
-                yield _chosen(numbers, chosen)
+                yield _chosen(ids, chosen)
 
         return _list_of_ids(f"split {name!r} of {time.table.name}", chunks)
 

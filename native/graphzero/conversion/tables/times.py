@@ -74,8 +74,8 @@ class TimeColumn:
         if found.rounded and not self.may_round:
             raise InputError(
                 f"{self.table.name} column {self.column!r}: found times that are finer than "
-                f"{self.unit}, expected the unit of the dataset: {self.words.unit('ms')}, us or ns "
-                f"keeps them apart, {self.words.unit(self.unit)} rounds them down"
+                f"{self.unit}, expected the unit of the dataset: {self._finer_units()}"
+                f"{self.words.unit(self.unit)} rounds them down"
             )
         self.rounded += found.rounded
         if self.own_unit is not None and self.unit is not None:
@@ -93,6 +93,16 @@ class TimeColumn:
                 "stands for none (NaT), expected times after it"
             )
         return times
+
+    def _finer_units(self) -> str:
+        """What a message advises to somebody who wants to lose nothing of the times."""
+        assert self.unit is not None
+        finer = TIME_UNITS[TIME_UNITS.index(self.unit) + 1 :]
+        if not finer:
+            return ""
+        *between, last = (self.words.unit(finer[0]), *finer[1:])
+        units = f"{', '.join(between)} or {last}" if between else last
+        return f"{units} keeps them apart, "
 
     def _place(self, row: int) -> str:
         return f"{self.table.place(int(row))} column {self.column!r}"
@@ -164,16 +174,23 @@ def _found(kind: Kind) -> str:
 
 
 def time_points(
-    place: str, points: Sequence[TimePoint], unit: TimeUnit | None, *, of_dates: bool = False
+    place: str,
+    points: Sequence[TimePoint],
+    unit: TimeUnit | None,
+    *,
+    own_unit: TimeUnit | None = None,
+    of_dates: bool = False,
 ) -> list[int]:
-    """The points as times of the dataset. Raises InputError unless they ascend. `of_dates`: they
-    divide dates, among which an integer is more often a year than a count of the unit."""
+    """The points as times of the dataset. Raises InputError unless they ascend. `own_unit`: what
+    the integers of the table count, and so those among the points; None: the dataset's unit.
+    `of_dates`: they divide dates, among which an integer is more often a year than a count of the
+    unit."""
     for point in points:
         if of_dates and isinstance(point, int):
             raise InputError(
                 f"{place}: found {point}, expected a date such as 2013-01-31, as the times are"
             )
-    found = [_time_point(place, point, unit) for point in points]
+    found = [_time_point(place, point, unit, own_unit) for point in points]
     for before, after in pairwise(found):
         if before >= after:
             shown = ", ".join(map(str, points))
@@ -181,11 +198,14 @@ def time_points(
     return found
 
 
-def _time_point(place: str, point: TimePoint, unit: TimeUnit | None) -> int:
+def _time_point(
+    place: str, point: TimePoint, unit: TimeUnit | None, own_unit: TimeUnit | None
+) -> int:
     if isinstance(point, int):
         if not NO_TIME < point < 2**63:
             raise InputError(f"{place}: found {point}, which 64 bits do not hold")
-        return point
+        # The dataset has no unit if no row has a time; then there is nothing to divide.
+        return point if own_unit is None or unit is None else _count(place, point, own_unit, unit)
     if unit is None:
         raise InputError(
             f"{place}: found {point!r}, expected an integer as the times are; time_unit says what "
@@ -195,9 +215,26 @@ def _time_point(place: str, point: TimePoint, unit: TimeUnit | None) -> int:
     if status[0] > 1:
         raise InputError(f"{place}: found {point!r}, expected a date such as 2013-01-31")
     if status[0] == 1:
-        raise InputError(
-            f"{place}: found {point!r}, which is finer than the unit of the dataset, {unit}, so "
-            "that rows would be on the wrong side of it; expected a whole number of that unit, or "
-            "a finer time_unit"
-        )
+        raise _too_fine(place, repr(point), unit)
     return int(times[0])
+
+
+def _count(place: str, point: int, own_unit: TimeUnit, unit: TimeUnit) -> int:
+    """A point that was counted in the unit of its table, in that of the dataset."""
+    times, rounded, misfit = in_unit(np.array([point]), own_unit, unit)
+    if misfit.any():
+        raise InputError(
+            f"{place}: found {point} (in {own_unit}, the unit of the table's times), which 64 bits "
+            f"do not hold in {unit}, the unit of the dataset"
+        )
+    if rounded:
+        raise _too_fine(place, f"{point} (in {own_unit}, the unit of the table's times)", unit)
+    return int(times[0])
+
+
+def _too_fine(place: str, point: str, unit: TimeUnit) -> InputError:
+    return InputError(
+        f"{place}: found {point}, which is finer than the unit of the dataset, {unit}, so that "
+        "rows would be on the wrong side of it; expected a whole number of that unit, or a finer "
+        "time_unit"
+    )
