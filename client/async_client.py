@@ -25,7 +25,8 @@ T = TypeVar("T")
 
 
 class AsyncClient(ClientCalls):
-    """A Client for asyncio, made by aconnect(): the same methods with the same arguments, awaited.
+    """A Client for asyncio, made by aconnect(): the same methods with the same arguments, awaited
+    but for info(), which asks the daemon nothing.
 
         async with gz.aconnect() as client:
             batches = await asyncio.gather(*(client.sample([n], [10, 5]) for n in nodes))
@@ -92,7 +93,8 @@ class AsyncClient(ClientCalls):
 
     async def column(self, name: str) -> Any:
         """As Client.column()."""
-        return await _on_a_thread(partial(self._column, name))
+        found = await _on_a_thread(partial(self._mapped_column, name))
+        return await self._run(self._dealt_column(name)) if found is None else found
 
     async def aclose(self) -> None:
         """Ends the session. Tensors in hand stay valid; calls under way raise RequestCancelled.

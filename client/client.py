@@ -28,7 +28,7 @@ class Client(LoaderCalls):
     A pickled client becomes one that connects for itself, with the same arguments and to the same
     version of the data.
 
-    AsyncClient has the same methods to be awaited.
+    AsyncClient has the same methods to be awaited, but for loaders and sample_async().
     """
 
     @with_arguments_of(ClientCalls._sample_request)
@@ -147,8 +147,11 @@ class Client(LoaderCalls):
         """A whole column as a mapped tensor of the stored type: instant for any size, not copied.
 
         Needs the daemon's data directory to be visible here; otherwise raises ServerUnavailable.
+        Values of a quantised column are computed, and rows of one that is dealt to parts are asked
+        for: both take memory for all of it, and raise MemoryError if there is no room.
         """
-        return self._column(name)
+        found = self._mapped_column(name)
+        return self._run(self._dealt_column(name)) if found is None else found
 
     def close(self) -> None:
         """Ends the sessions, loaders' too. Tensors in hand stay valid. Harmless when repeated."""

@@ -25,6 +25,7 @@ from graphzero.client.errors import InvalidRequest, NotFound, as_invalid_request
 from graphzero.client.memory.results import Reply, Tensor
 from graphzero.client.memory.tensors import users_tensor
 from graphzero.client.process.deadline import Deadline
+from graphzero.client.requests.dealt_column import read_dealt_column
 from graphzero.client.requests.messages import (
     NodeSeeds,
     SampleOptions,
@@ -274,11 +275,21 @@ class ClientCalls:
         found = list_datasets(self._options.find(), self._options.timeout).datasets
         return [DatasetInfo.from_message(message) for message in found]
 
-    def _column(self, name: str) -> Any:
+    def _mapped_column(self, name: str) -> Any:
+        """A whole column; None if the daemon has only a part of it."""
         self._require_column(name)
         found = open_visible(self._dataset, "the column cannot be mapped", "use gather()")
         column = found.columns[name]
+        if column.shard is not None:
+            return None
         return users_tensor(Tensor(column.view(), column.dtype))
+
+    def _dealt_column(self, name: str) -> Call[Any]:
+        """The whole of a column that is dealt to parts, by requests."""
+        found = yield from read_dealt_column(
+            self._dataset.columns[name], partial(self._deadline, None)
+        )
+        return users_tensor(found)
 
     def _sample_options(
         self,

@@ -93,9 +93,7 @@ class _Daemon:
             lock.region_prefix,
             group=listen.group_id(config.listen),
         )
-        sends_token = config.listen.token_file is not None
-        certificate = config.peers.certificate(sends_token=sends_token)
-        self._peers = Peers(config.peers.peers, self._peer_token, certificate)
+        self._peers = Peers(config.peers.peers, self._peer_token, _peer_certificate(config))
         self._service = Service(
             self._catalog, self._plan, config.limits, budget, lock, PeerAccess(self._peers)
         )
@@ -256,19 +254,20 @@ class _Daemon:
         self._log_reload(version, time.monotonic() - started)
 
     async def _reload_options(self) -> None:
-        """Reads options, token and certificate again, and takes over all of them or none."""
+        """Reads options, token and certificates again, and takes over all of them or none."""
 
-        def read() -> tuple[ReloadedOptions, Secrets, ssl.SSLContext | None]:
+        def read() -> tuple[ReloadedOptions, Secrets, ssl.SSLContext | None, bytes | None]:
             found = reload_options(self._config, self._read_config())
             listening = found.config.listen
             secrets = Secrets.read(listening.tls, listening.token_file)
             port = self._side_port
-            return found, secrets, None if port is None else port.read_tls(listening.tls)
+            web_tls = None if port is None else port.read_tls(listening.tls)
+            return found, secrets, web_tls, _peer_certificate(found.config)
 
         try:
-            found, secrets, web_tls = await asyncio.to_thread(read)
+            found, secrets, web_tls, peer_certificate = await asyncio.to_thread(read)
         except (GraphZeroError, OSError, ValueError) as error:
-            log.error("options, token and certificate stay as they were: %s", error_text(error))
+            log.error("options, token and certificates stay as they were: %s", error_text(error))
             return
         self._config = found.config
         self._catalog.max_sessions = found.config.limits.max_sessions
@@ -280,6 +279,8 @@ class _Daemon:
             self._certificate.replace(secrets.key_and_certificate)
         if self._side_port is not None:
             self._side_port.replace_secrets(secrets.token, web_tls)
+        if self._peers.replace_root_certificate(peer_certificate):
+            log.info("from now on peers are checked by another certificate")
         for change in found.changed:
             log.info("from now on: %s", change)
         for change in found.needs_restart:
@@ -316,6 +317,10 @@ class _Daemon:
     async def _set_health(self, status: int) -> None:
         for name in ("", _SERVICE):
             await self._health.set(name, status)
+
+
+def _peer_certificate(config: Config) -> bytes | None:
+    return config.peers.certificate(sends_token=config.listen.token_file is not None)
 
 
 def _new_server(*, is_socket: bool) -> Any:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from graphzero.client.errors import AccessDenied, ServerUnavailable
 from graphzero.transport.host_port import parse_host_port
+from graphzero.transport.root_certificate import read_root_certificate
 from graphzero.transport.runtime_dir import default_socket, require_socket_path
 
 ADDRESS_VARIABLE = "GRAPHZERO_ADDRESS"
@@ -101,18 +102,7 @@ def _server_uid() -> int | None:
 
 
 def _read_certificate(path: Path) -> bytes:
-    """Checked here: gRPC would only say that it cannot connect."""
-    import ssl
-
-    content = path.read_bytes()
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
-    except ssl.SSLError:
-        raise ValueError(
-            f"root certificate {path}: found no certificate in PEM format; give the one that the "
-            "daemon has (--tls-certificate), or that of the authority which signed it"
-        ) from None
-    return content
+    return read_root_certificate(path, "root certificate", "the daemon has")
 
 
 def _with_token(address: Address, token: str | None, plaintext_token: bool) -> Address:

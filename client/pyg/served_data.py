@@ -40,15 +40,21 @@ class _ServedStorage(BaseStorage):  # type: ignore[misc]
         return dict(self._mapping)
 
 
-class _ServedGlobalStorage(_ServedStorage, GlobalStorage):  # type: ignore[misc]
-    pass
-
-
 class _ServedNodeStorage(_ServedStorage, NodeStorage):  # type: ignore[misc]
-    pass
+    @property
+    def num_node_features(self) -> int:
+        found: int | None = self._mapping.num_values("x")
+        return int(super().num_node_features) if found is None else found
 
 
 class _ServedEdgeStorage(_ServedStorage, EdgeStorage):  # type: ignore[misc]
+    @property
+    def num_edge_features(self) -> int:
+        found: int | None = self._mapping.num_values("edge_attr")
+        return int(super().num_edge_features) if found is None else found
+
+
+class _ServedGlobalStorage(_ServedNodeStorage, _ServedEdgeStorage, GlobalStorage):  # type: ignore[misc]
     pass
 
 
@@ -122,7 +128,8 @@ class ServedData(_Served, Data):  # type: ignore[misc]
     data: a client, the directory of a dataset (a daemon is started if need be), or an address. A
     dataset with types is a ServedHeteroData instead.
 
-    Columns are mapped from the files when they are first looked at, instantly and at any size;
+    Columns are mapped from the files when they are first looked at, instantly and at any size (but
+    those that are dealt to parts are read into memory, as Client.column() does);
     edge_index, in the order of edge ids, is read into memory. Both need the daemon's directory to
     be visible here. As in PyG, `data.edge_index[:, batch.e_id]` are the edges of a batch of a
     loader over this object, and fields of edges are indexed likewise; where edges were left out of

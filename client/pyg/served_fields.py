@@ -121,6 +121,14 @@ class ServedFields(MutableMapping[str, Any]):
     def is_unread(self, name: str) -> bool:
         return self._values.get(name) is _UNREAD
 
+    def num_values(self, name: str) -> int | None:
+        """The last dimension of a column, 1 if it has no other than its rows; None if only the
+        value can tell. Nothing is read."""
+        column = self.part.columns.get(name) if self.is_unread(name) else None
+        if column is None:
+            return None
+        return column.shape[-1] if len(column.shape) > 1 else 1
+
     def role(self, name: str) -> str | None:
         """ "node" or "edge" for a field of the dataset; None if only the value can tell."""
         return self._roles[name] if name in self._original else None

@@ -76,7 +76,7 @@ def _describe(dataset: Dataset, room: _Room) -> pb.Dataset:
         has_node_times=not schema.typed and schema.types[0].has_times,
         shard=None
         if dataset.shard is None
-        else pb.Shard(part=dataset.shard.part, parts=dataset.shard.parts),
+        else pb.Shard(part=dataset.shard.part, parts=dataset.shard.parts, layout=dataset.layout),
         columns=[
             pb.Column(
                 name=name,
@@ -90,6 +90,7 @@ def _describe(dataset: Dataset, room: _Room) -> pb.Dataset:
                 quantised=quantised_type(column.quantisation.delivered)
                 if column.quantisation is not None
                 else "",
+                block_rows=dataset.block_rows.get(name, 0),
             )
             for name, column in dataset.columns.items()
         ],

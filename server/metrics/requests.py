@@ -1,13 +1,17 @@
 """What requests did: counts, times by stage, and the latest that failed or were slow.
 
 Workers measure how long they drew and filled, and hand that over with the result; everything is
-counted on the event loop's thread, so nothing here takes a lock.
+counted on the event loop's thread. So nothing here takes a lock, except for the times of a request,
+which may end while a worker still measures them.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,32 +31,51 @@ _MOST_MESSAGE = 300
 class StageTimes:
     """Seconds that one request spent in each stage. Stages may come again: then they add up.
 
-    The event loop notes when the request begins to wait, the worker when the wait is over; they
-    take turns.
+    The event loop notes when the request begins to wait, the worker when the wait is over and what
+    it does then; they take turns. Only so_far() may be called at any moment.
     """
 
-    __slots__ = ("_waits_for_memory", "_waits_since", "gathering", "memory", "queue", "sampling")
+    __slots__ = ("_lock", "_since", "_stage", "gathering", "memory", "queue", "sampling")
 
     def __init__(self) -> None:
         self.queue = self.memory = self.sampling = self.gathering = 0.0
-        self._waits_since: float | None = None
-        self._waits_for_memory = False
+        self._stage = ""  # the one that is under way
+        self._since = 0.0
+        self._lock = threading.Lock()
 
     def wait(self, *, for_memory: bool) -> None:
         """From now on the request waits for memory, or for a worker."""
-        self.stop_waiting()
-        self._waits_since = time.monotonic()
-        self._waits_for_memory = for_memory
+        self._enter("memory" if for_memory else "queue")
 
     def stop_waiting(self) -> None:
-        if self._waits_since is None:
-            return
-        seconds = time.monotonic() - self._waits_since
-        self._waits_since = None
-        if self._waits_for_memory:
-            self.memory += seconds
-        else:
-            self.queue += seconds
+        self._enter("")
+
+    @contextmanager
+    def work(self, *, sampling: bool) -> Iterator[None]:
+        """A context in which a worker samples, or gathers."""
+        self._enter("sampling" if sampling else "gathering")
+        try:
+            yield
+        finally:
+            self._enter("")
+
+    def so_far(self) -> StageTimes:
+        """A copy, in which the stage under way is counted up to this moment."""
+        copied = StageTimes()
+        with self._lock:
+            copied.queue, copied.memory = self.queue, self.memory
+            copied.sampling, copied.gathering = self.sampling, self.gathering
+            copied._stage, copied._since = self._stage, self._since
+        copied.stop_waiting()
+        return copied
+
+    def _enter(self, stage: str) -> None:
+        now = time.monotonic()
+        with self._lock:
+            if self._stage:
+                spent = getattr(self, self._stage) + now - self._since
+                setattr(self, self._stage, spent)
+            self._stage, self._since = stage, now
 
 
 @dataclass(frozen=True)

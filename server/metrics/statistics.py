@@ -38,6 +38,10 @@ class Session(Protocol):
     def waiting_for_memory(self) -> int:
         """Requests that wait for memory for their results."""
 
+    @property
+    def waiting_for_peer(self) -> int:
+        """Requests that wait for rows from the daemon of another part."""
+
     def stats(self) -> pb.SessionStats: ...
 
     def held_by_age(self) -> Sequence[int]:
@@ -131,6 +135,7 @@ class Statistics:
             waiting_for_shared_memory=sum(session.waiting_for_memory for session in sessions),
             waiting_for_working_memory=len(shared.line),
             waiting_for_disk=_engine.calls_at_disk(),
+            waiting_for_peer=sum(session.waiting_for_peer for session in sessions),
         )
 
     def _working_memory(self) -> pb.WorkingMemoryStats:

@@ -100,14 +100,18 @@ class PeerAnswers:
             own = dataset.shard
             if own is None:
                 continue
-            if (dataset.name, dataset.fingerprint, own.part, own.parts) == wanted:
+            same_layout = asked.layout in (dataset.layout, b"")  # older daemons send none
+            found = (dataset.name, dataset.fingerprint, own.part, own.parts)
+            if found == wanted and same_layout:
                 return dataset
         dataset = self._catalog.find(request.dataset)
-        found = "no part" if (own := dataset.shard) is None else f"part {own.part} of {own.parts}"
+        text = "no part" if (own := dataset.shard) is None else f"part {own.part} of {own.parts}"
         raise NotPossible(
-            f"dataset {quoted(dataset.name)} is {found} and has fingerprint "
-            f"{dataset.fingerprint.hex()}, expected part {asked.part} of {asked.parts} and "
-            f"fingerprint {line_text(request.expected_fingerprint.hex(), 40)}"
+            f"dataset {quoted(dataset.name)} is {text} and has fingerprint "
+            f"{dataset.fingerprint.hex()} and layout {dataset.layout.hex()}, expected part "
+            f"{asked.part} of {asked.parts}, fingerprint "
+            f"{line_text(request.expected_fingerprint.hex(), 40)} and layout "
+            f"{line_text(asked.layout.hex(), 40) or 'any'}"
         )
 
     async def _send(self, pieces: Iterator[_Piece], lane: str, context: Any) -> None:

@@ -37,6 +37,8 @@ _LONGEST_PAUSE_S = 1.0
 _LEAST_MESSAGE_BYTES = 4 << 20
 # More than a message has beside the rows.
 _MESSAGE_HEAD_BYTES = 1 << 10
+# Columns that an error names of those that were dealt otherwise.
+_NAMED_COLUMNS = 3
 # Bytes that gRPC reads ahead of a slow reader, for each call.
 _READ_AHEAD_BYTES = 2 << 20
 
@@ -47,6 +49,18 @@ class PartKey(NamedTuple):
     fingerprint: bytes
     parts: int
     part: int
+    layout: bytes
+    """Dataset.layout of the parts, b"" if the daemon there does not say it."""
+
+    def fitting(self) -> tuple[PartKey, PartKey]:
+        """The keys under which that part may be found, the better one first. A daemon that does not
+        say its layout refuses rows that it does not have."""
+        return self, self._replace(layout=b"")
+
+    def fits(self, other: PartKey) -> bool:
+        """Whether the other is a part, maybe another one, of the same dataset, dealt alike."""
+        same = (self.fingerprint, self.parts) == (other.fingerprint, other.parts)
+        return same and other.layout in (self.layout, b"")
 
 
 class _Channel(NamedTuple):
@@ -56,6 +70,8 @@ class _Channel(NamedTuple):
     stub: Any
     most_bytes: int
     """The longest message that may come."""
+    root_certificate: bytes | None
+    """That the peer is checked by; None without TLS."""
 
 
 class Peer(NamedTuple):
@@ -71,6 +87,15 @@ class Peer(NamedTuple):
         return self.channel.stub
 
 
+class _Listed(NamedTuple):
+    """What a daemon says of a part that it has."""
+
+    dataset: str
+    """Its name for the dataset."""
+    block_rows: Mapping[str, int]
+    """As in Dataset."""
+
+
 @dataclass(frozen=True)
 class _Found:
     """The result of one round, in which all addresses were asked."""
@@ -82,13 +107,16 @@ class _Found:
     """The addresses that did not answer, and why."""
     others: Mapping[str, str] = field(default_factory=dict)
     """The addresses that answered, and a text for people that says what each has."""
-    strangers: Mapping[str, frozenset[tuple[bytes, int]]] = field(default_factory=dict)
-    """The same addresses, and fingerprint and number of parts of each dataset that they have."""
+    listed: Mapping[str, Mapping[PartKey, _Listed]] = field(default_factory=dict)
+    """The same addresses, and the parts that each has."""
+
+    def peer_of(self, key: PartKey) -> Peer | None:
+        return next((self.peers[each] for each in key.fitting() if each in self.peers), None)
 
     def has_stranger(self, key: PartKey) -> bool:
-        """Whether a daemon that answered has no part of that dataset."""
-        wanted = (key.fingerprint, key.parts)
-        return any(wanted not in has for has in self.strangers.values())
+        """Whether a daemon that answered has no part of that dataset, or one that was dealt
+        otherwise."""
+        return any(not any(key.fits(each) for each in has) for has in self.listed.values())
 
 
 class Peers:
@@ -104,7 +132,9 @@ class Peers:
         self._token = token
         self._root_certificate = root_certificate
         self._channels: dict[str, _Channel] = {}  # by address
-        self._outgrown: list[_Channel] = []  # which take no messages as long as they are now needed
+        # Channels that take no messages as long as they are now needed, or check the peer by an
+        # earlier certificate.
+        self._outgrown: list[_Channel] = []
         self._most_bytes = _LEAST_MESSAGE_BYTES
         self._closed = False
         self._found = _Found()
@@ -124,9 +154,10 @@ class Peers:
     def wait_for(self, dataset: Dataset, part: int) -> Peer:
         """The daemon that has that part. Waits until there is one or the request ends
         (CallStopped). Raises NotPossible if all peers answer, none has the part, and one has no
-        part of this dataset; DatasetReplaced instead if a peer had the part before."""
+        part of this dataset that was dealt alike; DatasetReplaced instead if a peer had the part
+        before."""
         assert dataset.shard is not None
-        key = PartKey(dataset.fingerprint, dataset.shard.parts, part)
+        key = PartKey(dataset.fingerprint, dataset.shard.parts, part, dataset.layout)
         if not self._addresses:
             raise NotPossible(
                 f"rows of part {part} of {key.parts} are asked for, and this daemon has part "
@@ -138,22 +169,22 @@ class Peers:
         first = self._found.number
         while True:
             found = self._found
-            peer = found.peers.get(key)
+            peer = found.peer_of(key)
             if peer is not None and peer.channel.most_bytes >= most_bytes:
-                self._used.add(key)
+                self._used.update(key.fitting())
                 return peer
             # A missing daemon may be about to start: a name only stands for daemons that run.
             known = peer is None and found.number > first and not found.silent
             if known and found.has_stranger(key):
                 if key not in self._used:
-                    raise NotPossible(self._nobody_text(found, key))
+                    raise NotPossible(_nobody_text(found, key, dataset))
                 raise DatasetReplaced(
                     f"dataset {quoted(dataset.name)} was replaced on other machines: "
-                    f"{self._nobody_text(found, key)}; connect anew when all daemons have the new "
-                    "version"
+                    f"{_nobody_text(found, key, dataset)}; connect anew when all daemons have the "
+                    "new version"
                 )
             if (running := current()) is not None:
-                running.waiting_for = self._nobody_text(found, key)
+                running.waiting_for = _nobody_text(found, key, dataset)
             self._want()
             _engine.check_stopped()
             time.sleep(_WAIT_STEP_S)
@@ -164,6 +195,18 @@ class Peers:
             kept = {key: found for key, found in self._found.peers.items() if found != peer}
             self._found = replace(self._found, peers=kept)
         self._want()
+
+    def replace_root_certificate(self, certificate: bytes | None) -> bool:
+        """From the next round on, peers are checked by this certificate; calls on earlier channels
+        are made again. False if it is the one in use."""
+        with self._lock:
+            if certificate == self._root_certificate:
+                return False
+            self._root_certificate = certificate
+            asks = self._thread is not None
+        if asks:  # else the first request that needs a part begins the first round
+            self._wanted.set()
+        return True
 
     def close(self) -> None:
         with self._lock:
@@ -176,14 +219,6 @@ class Peers:
         """From the next round on, channels take messages of this length."""
         with self._lock:
             self._most_bytes = max(self._most_bytes, most_bytes)
-
-    def _nobody_text(self, found: _Found, key: PartKey) -> str:
-        told = [f"{address} does not answer ({why})" for address, why in found.silent.items()]
-        told += [f"{address} {what}" for address, what in found.others.items()]
-        return (
-            f"no peer has part {key.part} of {key.parts} with fingerprint "
-            f"{key.fingerprint.hex()}: {'; '.join(told) or 'none has answered yet'}"
-        )
 
     def _want(self) -> None:
         self._wanted.set()
@@ -252,18 +287,17 @@ class Peers:
             asked.append((target, channel, answer))
         peers: dict[PartKey, Peer] = {}
         others: dict[str, str] = {}
-        strangers: dict[str, frozenset[tuple[bytes, int]]] = {}
+        listed: dict[str, Mapping[PartKey, _Listed]] = {}
         grpc = import_grpc()
         for target, channel, answer in asked:
             try:
-                found, others[target] = _read_answer(answer.result())
+                listed[target], others[target] = _read_answer(answer.result())
             except grpc.RpcError as error:
                 silent[target] = line_text(f"{error.code().name}: {error.details()}", 300)
                 continue
-            for key, name in found.items():
-                peers.setdefault(key, Peer(target, name, channel))
-            strangers[target] = frozenset((key.fingerprint, key.parts) for key in found)
-        return _Found(0, peers, silent, others, strangers)
+            for key, part in listed[target].items():
+                peers.setdefault(key, Peer(target, part.dataset, channel))
+        return _Found(0, peers, silent, others, listed)
 
     def _targets(self) -> tuple[dict[str, str], dict[str, str]]:
         """Numeric addresses, each with the name that its certificate is for; and the given
@@ -295,12 +329,17 @@ class Peers:
     def _channel(self, target: str, name: str) -> _Channel:
         with self._lock:
             known = self._channels.get(target)
-            if known is None or known.most_bytes < self._most_bytes:
-                opened = self._open_channel(target, name, self._most_bytes)
+            if known is None or self._is_outgrown(known):
+                most_bytes, certificate = self._most_bytes, self._root_certificate
+                opened = self._open_channel(target, name, most_bytes)
                 stub = SamplerServiceStub(opened)
-                self._channels[target] = _Channel(opened, stub, self._most_bytes)
+                self._channels[target] = _Channel(opened, stub, most_bytes, certificate)
                 self._outgrown += [known] if known is not None else []
             return self._channels[target]
+
+    def _is_outgrown(self, channel: _Channel) -> bool:
+        too_short = channel.most_bytes < self._most_bytes
+        return too_short or channel.root_certificate != self._root_certificate
 
     def _open_channel(self, target: str, name: str, most_bytes: int) -> Any:
         grpc = import_grpc()
@@ -332,21 +371,61 @@ def longest_row(dataset: Dataset) -> int:
     return max((column.stored_row_bytes for column in sharded), default=0)
 
 
-def _read_answer(answer: pb.ListDatasetsResponse) -> tuple[dict[PartKey, str], str]:
-    """The parts that a daemon has, with its names of the datasets, and a text that says so."""
+def _nobody_text(found: _Found, key: PartKey, dataset: Dataset) -> str:
+    told = [f"{address} does not answer ({why})" for address, why in found.silent.items()]
+    told += [
+        f"{address} {what}{_dealt_otherwise_text(found.listed.get(address, {}), key, dataset)}"
+        for address, what in found.others.items()
+    ]
+    return (
+        f"no peer has part {key.part} of {key.parts} with fingerprint "
+        f"{key.fingerprint.hex()}: {'; '.join(told) or 'none has answered yet'}"
+    )
+
+
+def _dealt_otherwise_text(listed: Mapping[PartKey, _Listed], key: PartKey, dataset: Dataset) -> str:
+    """Says how the parts that a daemon has of this dataset were dealt, if otherwise than the part
+    here; "" if it has none, or one that fits."""
+    same = (key.fingerprint, key.parts)
+    there = [each for each in listed if (each.fingerprint, each.parts) == same]
+    if not there or any(key.fits(each) for each in there):
+        return ""
+    own, other = dataset.block_rows, listed[there[0]].block_rows
+    names = sorted(name for name in {*own, *other} if own.get(name) != other.get(name))
+    told = [
+        f"column {quoted(name)} is {_blocks_text(other.get(name))} there and "
+        f"{_blocks_text(own.get(name))} here"
+        for name in names[:_NAMED_COLUMNS]
+    ]
+    if len(names) > len(told):
+        told.append(f"{len(names) - len(told)} more columns differ")
+    return (
+        f", which was dealt otherwise than the part here ({', '.join(told)}): run graphzero shard "
+        "again with the same options for all parts (--block-rows, --keep, --threshold)"
+    )
+
+
+def _blocks_text(block_rows: int | None) -> str:
+    return f"in blocks of {block_rows} rows" if block_rows else "whole"
+
+
+def _read_answer(answer: pb.ListDatasetsResponse) -> tuple[dict[PartKey, _Listed], str]:
+    """The parts that a daemon has, and a text that says so."""
     if answer.sampler_version != _engine.SAMPLER_VERSION:
         return {}, (
             f"has sampler version {answer.sampler_version}, expected {_engine.SAMPLER_VERSION}: "
             "install the same release of graphzero-server on all machines"
         )
     told = []
-    found: dict[PartKey, str] = {}
+    found: dict[PartKey, _Listed] = {}
     for dataset in answer.datasets:
         shard = dataset.shard
         if not dataset.HasField("shard") or shard.part >= shard.parts:
             told.append(f"dataset {quoted(dataset.name)}, which is no part")
             continue
-        found[PartKey(dataset.fingerprint, shard.parts, shard.part)] = dataset.name
+        key = PartKey(dataset.fingerprint, shard.parts, shard.part, shard.layout)
+        block_rows = {c.name: c.block_rows for c in dataset.columns if c.block_rows}
+        found[key] = _Listed(dataset.name, block_rows)
         told.append(
             f"part {shard.part} of {shard.parts} with fingerprint {dataset.fingerprint.hex()[:64]}"
         )

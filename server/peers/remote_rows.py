@@ -145,7 +145,7 @@ class RemoteRows:
         return pb.ReadRowsRequest(
             dataset=peer.dataset,
             expected_fingerprint=self._dataset.fingerprint,
-            shard=pb.Shard(part=part, parts=shard.parts),
+            shard=pb.Shard(part=part, parts=shard.parts, layout=self._dataset.layout),
             sampler_version=_engine.SAMPLER_VERSION,
             rows=[pb.RowsOfColumn(column=s.planned.key, ids=s.ids) for s in slices],
         )

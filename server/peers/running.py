@@ -8,7 +8,9 @@ engine's threads while it waits, because it is in no call of the engine.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -44,6 +46,41 @@ def entered(running: RunningCall) -> Iterator[None]:
 def current() -> RunningCall | None:
     """The request that this thread works for."""
     return getattr(_current, "running", None)
+
+
+class CallsAtWorkers:
+    """The requests of a session that workers run now, and which peers these wait for. Filled by
+    workers, and read by the event loop."""
+
+    def __init__(self) -> None:
+        self._calls: set[RunningCall] = set()
+        self._given_up = ("", -math.inf)  # a peer that was waited for in vain, and until when
+
+    def __contains__(self, running: RunningCall) -> bool:
+        return running in self._calls
+
+    @contextmanager
+    def having(self, running: RunningCall) -> Iterator[None]:
+        """A context in which a worker runs that request."""
+        self._calls.add(running)
+        try:
+            yield
+        finally:
+            if running.waiting_for:
+                self._given_up = (running.waiting_for, time.monotonic())
+            self._calls.discard(running)
+
+    @property
+    def waiting_for_peer(self) -> int:
+        """Number of requests that wait for a peer."""
+        return sum(bool(running.waiting_for) for running in tuple(self._calls))
+
+    def peer_waited_for(self, since: float) -> str:
+        """For people: the peer that some request waits for, or has waited for in vain after
+        `since`; "" if none does or has."""
+        texts = (running.waiting_for for running in tuple(self._calls))
+        text, until = self._given_up
+        return next(filter(None, texts), text if until >= since else "")
 
 
 class StopWatch:

@@ -173,12 +173,9 @@ class Request:
         self._maker.times.stop_waiting()
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
-        self._resources.at_workers.add(self._running)
-        try:
-            with self.call, entered(self._running):
-                outcome = self._outcome()
-        finally:
-            self._resources.at_workers.discard(self._running)
+        at_workers = self._resources.at_workers
+        with at_workers.having(self._running), self.call, entered(self._running):
+            outcome = self._outcome()
         if watched:
             residency.note(waited=_engine.disk_waits() != waits)
         # After the call was left: the event loop may give the request to another worker at once,
@@ -370,10 +367,11 @@ class Request:
             self._record.cancel()
 
     def _expired(self) -> None:
-        if self._running in self._resources.at_workers:
+        at_workers = self._resources.at_workers
+        if self._running in at_workers:
             peer = self._running.waiting_for
-        else:  # its turn has not come, maybe because others of its session wait for a peer
-            peer = self._resources.peer_waited_for()
+        else:  # its turn has not come, maybe because others of its session waited for a peer
+            peer = at_workers.peer_waited_for(since=self._record.arrived_at)
         if peer:
             self.fail(PeerUnavailable(f"time ran out: {peer}"))
             return

@@ -6,12 +6,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from graphzero.base.text import size_text
+from graphzero.base.text import line_text, size_text
 from graphzero.server.metrics.requests import CANCELLED, EndedRequest
 from graphzero.server.process.log_lines import fields
 
 log = logging.getLogger("graphzero.server")
 
+_MOST_MESSAGE = 500
 _STAGES = ("queue", "memory", "sampling", "gathering")
 _WORDS = {
     "queue": "waiting for a worker",
@@ -64,13 +65,15 @@ def _who(request: EndedRequest, request_id: int) -> str:
 
 
 def _slow_text(request: EndedRequest, request_id: int) -> str:
-    """Names the stage that took longest first, then the others."""
+    """Names the stage that took longest first, then the others, then the error: that of a request
+    which waited for the daemon of another part names it."""
     times = {stage: getattr(request.stages, stage) for stage in _STAGES}
     slowest = max(times, key=lambda stage: times[stage])
     others = ", ".join(f"{stage} {times[stage]:.3f}" for stage in _STAGES if stage != slowest)
+    error = f": {line_text(request.message, _MOST_MESSAGE)}" if request.message else ""
     return (
         f"{_who(request, request_id)} took {request.seconds or 0.0:.3f} s, most of it "
-        f"{_WORDS[slowest]}: {times[slowest]:.3f} s ({others}); ended with {request.code}"
+        f"{_WORDS[slowest]}: {times[slowest]:.3f} s ({others}); ended with {request.code}{error}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -38,6 +39,11 @@ class RequestRecord:
         self._maker = maker
         self._arrived: float | None = None
 
+    @property
+    def arrived_at(self) -> float:
+        """By time.monotonic(); the future if ids are still to come."""
+        return math.inf if self._arrived is None else self._arrived
+
     def arrived(self) -> None:
         """Its last id has come."""
         self._arrived = time.monotonic()
@@ -48,7 +54,8 @@ class RequestRecord:
         seconds = time.monotonic() - self._arrived
         self._resources.latency.add(seconds)
         if is_logged(seconds, self._metrics.slow_s):
-            ended = self._ended(OK, seconds, result_bytes=computation.layout.byte_size)
+            size = computation.layout.byte_size
+            ended = self._ended(OK, seconds, stages=self._maker.times, result_bytes=size)
             self._metrics.note_if_slow(ended)
             log_ended(ended, self._request_id, self._metrics.slow_s)
         times = self._metrics.succeed(
@@ -68,13 +75,14 @@ class RequestRecord:
         self._count_failure(CANCELLED)
 
     def _count_failure(self, code: str, message: str = "") -> EndedRequest:
-        self._maker.times.stop_waiting()
         seconds = None  # if it was refused before all of its ids had come
         if self._arrived is not None:
             seconds = time.monotonic() - self._arrived
             if code != CANCELLED:
                 self._resources.latency.add(seconds)
-        ended = self._ended(code, seconds, message=message)
+        # A copy: its worker may go on for a while, and count what nobody waits for any more.
+        stages = self._maker.times.so_far()
+        ended = self._ended(code, seconds, stages=stages, message=message)
         self._metrics.fail(ended, self._resources.counts)
         log_ended(ended, self._request_id, self._metrics.slow_s)
         return ended
@@ -87,6 +95,5 @@ class RequestRecord:
             kind=self._kind,
             code=code,
             seconds=seconds,
-            stages=self._maker.times,
             **rest,
         )

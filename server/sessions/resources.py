@@ -16,7 +16,7 @@ from graphzero.server.metrics.durations import DurationCounts
 from graphzero.server.metrics.requests import RequestMetrics, SessionCounts
 from graphzero.server.network.outbox import Outbox
 from graphzero.server.peers.access import PeerAccess
-from graphzero.server.peers.running import RunningCall
+from graphzero.server.peers.running import CallsAtWorkers
 from graphzero.server.sessions.scheduler import Scheduler
 from graphzero.server.settings.config import LimitConfig
 
@@ -49,8 +49,7 @@ class SessionResources:
     share: _engine.Share = field(default_factory=_engine.Share)
     counts: SessionCounts = field(default_factory=SessionCounts)
     latency: DurationCounts = field(default_factory=DurationCounts)
-    at_workers: set[RunningCall] = field(default_factory=set)
-    """Its requests that a worker runs now, or that wait for a peer there."""
+    at_workers: CallsAtWorkers = field(default_factory=CallsAtWorkers)
     held_bytes: int = 0
     """Bytes of ids and messages of unanswered requests, as the IdBudget counts them."""
     memory_problem: str = ""
@@ -59,11 +58,6 @@ class SessionResources:
     def __post_init__(self) -> None:
         self.recipes = Recipes(self.dataset)
         self.turns = MemoryTurns(self.memory)
-
-    def peer_waited_for(self) -> str:
-        """For people: the peer that a request of this session waits for, or ""."""
-        texts = (running.waiting_for for running in tuple(self.at_workers))
-        return next(filter(None, texts), "")
 
     def memory_broke(self, problem: str) -> None:
         """From now on every request fails with `problem`."""

@@ -50,11 +50,8 @@ class ResultMaker:
         if self._resources.memory_problem:
             raise NotPossible(self._resources.memory_problem)
         if self.drawn is None:
-            began = time.monotonic()
-            try:
+            with self.times.work(sampling=True):
                 self.drawn = self._draw()
-            finally:
-                self.times.sampling += time.monotonic() - began
         return max(1, self.drawn.layout.byte_size)
 
     def allocate(self, size: int) -> Any:
@@ -93,23 +90,16 @@ class ResultMaker:
         return computation
 
     def _fill(self, computation: Computation, block: ResultBlock, tell: Tell) -> None:
-        began = time.monotonic()
         try:
-            computation.fill(block)
+            with self.times.work(sampling=computation.fills_by_sampling):
+                computation.fill(block)
             self.ready_at = time.monotonic()
-            self._count_fill(computation, self.ready_at - began)
         except Exception as error:
             self._check_for_damage(block, error, tell)
             if isinstance(error, OSError):
                 raise UnreadableFile(str(error)) from error
             raise
         self._check_for_damage(block, None, tell)
-
-    def _count_fill(self, computation: Computation, seconds: float) -> None:
-        if computation.fills_by_sampling:
-            self.times.sampling += seconds
-        else:
-            self.times.gathering += seconds
 
     def _check_for_damage(self, block: ResultBlock, failure: Exception | None, tell: Tell) -> None:
         """Raises NotPossible if the client has truncated the region, which is then the cause of

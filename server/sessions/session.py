@@ -126,6 +126,11 @@ class TrainerSession:
         """Requests that wait for memory for their results."""
         return self._resources.turns.waiting
 
+    @property
+    def waiting_for_peer(self) -> int:
+        """Requests that wait for rows from the daemon of another part."""
+        return self._resources.at_workers.waiting_for_peer
+
     def held_by_age(self) -> Sequence[int]:
         return self._resources.memory.held_by_age()
 

@@ -26,6 +26,7 @@ from graphzero.server.settings.options import (
     variable_of,
 )
 from graphzero.transport.host_port import HostPort
+from graphzero.transport.root_certificate import read_root_certificate
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,15 @@ class PeerConfig:
     peer_root_certificate: Path | None = None
 
     def certificate(self, *, sends_token: bool) -> bytes | None:
-        """The root certificate that peers are checked by. Raises OSError, and InputError if one is
-        needed and none is given. `sends_token`: whether calls to peers have a token."""
-        if self.peer_root_certificate is not None:
-            return self.peer_root_certificate.read_bytes()
+        """The root certificate that peers are checked by, read from its file. Raises InputError if
+        the file has none, or if one is needed and no file is given. `sends_token`: whether calls to
+        peers have a token."""
+        if (path := self.peer_root_certificate) is not None:
+            option = "--peer-root-certificate"
+            try:
+                return read_root_certificate(path, option, "the peers have")
+            except OSError as error:
+                raise InputError(f"{option} {path}: {error.strerror}") from None
         beyond = [str(peer) for peer in self.peers if not peer.is_loopback]
         if beyond:
             raise InputError(

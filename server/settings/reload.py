@@ -29,7 +29,10 @@ _LOG = ("log-level", "log-format", "slow-request")
 # These options may name other files for secrets that are in use already. A reload reads the files
 # again whether or not their names have changed.
 _SECRETS = ("tls-certificate", "tls-key", "token-file")
-CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_LOG, *_SECRETS))
+# The same holds for the certificate by which peers are checked. It protects no port of this daemon,
+# so that one may also be given where none was, and the other way round.
+_PEERS = ("peer-root-certificate",)
+CHANGEABLE = frozenset((*_LIMITS, *_LIFE, *_LOG, *_SECRETS, *_PEERS))
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def reload_options(now: Config, read: Config) -> ReloadedOptions:
         limits=replace(now.limits, **limits),
         life=read.life,
         log=read.log,
+        peers=replace(now.peers, peer_root_certificate=read.peers.peer_root_certificate),
     )
     if taken & set(_SECRETS):
         tls, token_file = read.listen.tls, read.listen.token_file

@@ -102,13 +102,14 @@ def _requests(stats: pb.GetStatsResponse) -> Iterator[Metric]:
     yield _labelled(
         GaugeMetricFamily,
         "requests_waiting",
-        "Requests that wait; those that wait for the disk are running too.",
+        "Requests that wait; those that wait for the disk or a peer are running too.",
         ["waiting_for"],
         [
             ("worker", places.waiting_for_worker),
             ("shared_memory", places.waiting_for_shared_memory),
             ("working_memory", places.waiting_for_working_memory),
             ("disk", places.waiting_for_disk),
+            ("peer", places.waiting_for_peer),
         ],
     )
     total = HistogramMetricFamily(
@@ -196,6 +197,17 @@ def _columns(stats: pb.GetStatsResponse) -> Iterator[Metric]:
         ("column_rows", "Rows that were gathered.", "rows"),
         ("column_mapped_rows", "Rows that were copied from the mapping.", "mapped_rows"),
         ("column_cache_hits", "Rows that were found in the row cache.", "cache_hits"),
+        ("column_remote_rows", "Rows of other parts that were wanted.", "remote_rows"),
+        (
+            "column_remote_cache_hits",
+            "Rows of other parts that were found in the row cache.",
+            "remote_cache_hits",
+        ),
+        (
+            "column_remote_bytes",
+            "Bytes of rows that came from the daemons of other parts.",
+            "remote_byte_size",
+        ),
         ("disk_reads", "Reads of the file.", "reads"),
         ("disk_read_bytes", "Bytes that were read.", "read_byte_size"),
     )

@@ -16,6 +16,7 @@ from graphzero.bench.numbers import BenchNumbers, Latency, MemoryRates, Rounds, 
 from graphzero.bench.workload import choose_workload
 from graphzero.diagnosis.row_probe import RowRates
 from graphzero.files.dataset import open_dataset
+from sharded_daemons import deal
 
 QUICK = ("--seconds", "0.2", "--fanout", "5,3", "--batch-size", "64")
 
@@ -98,6 +99,14 @@ def test_what_cannot_be_measured_is_said(
     assert done.returncode != 0
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_part_is_refused_with_what_to_measure_instead(dataset: Path, tmp_path: Path) -> None:
+    done = run_graphzero("bench", *QUICK, deal(dataset, tmp_path, 2)[1])
+    assert done.returncode == 1
+    assert "part-1: is part 1 of 2, and batches need rows of the other" in done.stderr
+    assert "measure the whole dataset" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 # --- what limits: numbers of machines that differ in one thing ---

@@ -77,6 +77,16 @@ def test_every_call_answers_as_the_client_s(daemon: Any, client: gz.Client) -> N
     run(ask())
 
 
+def test_the_methods_are_the_client_s_but_for_those_that_the_guide_names() -> None:
+    def methods(kind: type) -> set[str]:
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    assert methods(gz.Client) - methods(gz.AsyncClient) == {
+        "close", "link_loader", "loader", "sample_async",
+    }  # fmt: skip
+    assert methods(gz.AsyncClient) - methods(gz.Client) == {"aclose"}
+
+
 def test_original_ids_and_categories_take_several_requests(
     tmp_path: Path, start_daemon: Callable[..., Any]
 ) -> None:

@@ -182,10 +182,11 @@ def test_served_data_is_the_graph_and_reads_what_is_looked_at(
     data = ServedData(client)
 
     def never(*args: Any) -> Any:
-        raise AssertionError("this reads the whole topology")
+        raise AssertionError("this reads the whole topology, or a column")
 
     with monkeypatch.context() as forbidden:
         forbidden.setattr("graphzero.client.pyg.served_fields.edges_by_id", never)
+        forbidden.setattr(gz.Client, "column", never)
         assert (data.num_nodes, data.num_edges, data.num_features) == (2000, 30000, 16)
         assert repr(data) == (
             "ServedData(x=[2000, 16], y=[2000], edge_index=[2, 30000], edge_weight=[30000], "

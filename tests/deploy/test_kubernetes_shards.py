@@ -33,7 +33,7 @@ def mounts(container: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("name", ["service.yaml", "statefulset.yaml"])
+@pytest.mark.parametrize("name", ["service.yaml", "statefulset.yaml", "trainer.yaml"])
 def test_kubernetes_takes_the_manifest(name: str, version: str) -> None:
     validate = pytest.importorskip(
         "kubernetes_validate", reason="the schemas are installed by make test-deploy"
@@ -85,19 +85,61 @@ def test_the_part_is_fetched_to_where_it_is_served() -> None:
 
 
 def test_what_is_as_with_whole_copies_is_the_same_as_there() -> None:
-    """User, socket, shared memory, probes and limits: trainers see no difference."""
+    """User, shared memory, probes and limits, and inside the containers the socket."""
     daemonset = load("daemonset.yaml", FOLDER.parent)["spec"]["template"]["spec"]
     (whole,) = daemonset["containers"]
     for name in ("startupProbe", "readinessProbe", "livenessProbe", "securityContext"):
         assert server()[name] == whole[name]
     assert server()["resources"] == whole["resources"]
-    assert pod()["nodeSelector"] == daemonset["nodeSelector"]
     assert pod()["securityContext"].items() >= daemonset["securityContext"].items()
     assert pod()["initContainers"][0] == daemonset["initContainers"][0]
+    assert volumes(pod())["shm"] in daemonset["volumes"]
     for name in ("socket", "shm"):
-        (here,) = (volume for volume in pod()["volumes"] if volume["name"] == name)
-        assert here in daemonset["volumes"]
         assert mounts(server())[name] == mounts(whole)[name]
+
+
+def volumes(pod: Any) -> dict[str, Any]:
+    return {volume["name"]: volume for volume in pod["volumes"]}
+
+
+def test_daemons_of_parts_and_of_whole_copies_never_meet_on_a_node() -> None:
+    """They would take each other's socket away."""
+    daemonset = load("daemonset.yaml", FOLDER.parent)["spec"]["template"]["spec"]
+    assert pod()["nodeSelector"].keys() == daemonset["nodeSelector"].keys()  # one value a node
+    assert pod()["nodeSelector"] != daemonset["nodeSelector"]
+    places = [volumes(each)["socket"]["hostPath"]["path"] for each in (pod(), daemonset)]
+    assert len(set(places)) == 2
+
+
+def test_the_trainer_is_that_of_whole_copies_beside_these_daemons() -> None:
+    trainer, other = load("trainer.yaml"), load("trainer.yaml", FOLDER.parent)
+    own = trainer["spec"]["template"]["spec"]
+    assert own["nodeSelector"] == pod()["nodeSelector"]
+    for name in ("socket", "shm"):
+        assert volumes(own)[name]["hostPath"]["path"] == volumes(pod())[name]["hostPath"]["path"]
+        assert mounts(own["containers"][0])[name] == mounts(server())[name]
+    for name in ("nodeSelector", "volumes"):
+        del own[name], other["spec"]["template"]["spec"][name]
+    metadata = [each.pop("metadata") for each in (trainer, other)]
+    metadata += [each["spec"]["template"].pop("metadata") for each in (trainer, other)]
+    assert trainer == other
+    names = {each["labels"]["app.kubernetes.io/name"] for each in metadata}
+    assert names == {each["name"] for each in metadata[:2]}
+    assert len(names) == 2  # both jobs may be in the namespace
+
+
+def test_the_namespace_is_there_before_the_secret() -> None:
+    """Neither folder makes it, so that `kubectl delete -k` of one leaves the other alone."""
+    namespace = load("namespace.yaml", FOLDER.parent)["metadata"]["name"]
+    make = "kubectl apply -f deploy/kubernetes/namespace.yaml"
+    guide = (DEPLOY / "README.md").read_text()
+    for folder in ("shards", "ray"):
+        kustomization = FOLDER.with_name(folder) / "kustomization.yaml"
+        assert yaml.safe_load(kustomization.read_text())["namespace"] == namespace
+        for text in (kustomization.read_text(), guide.partition(f"**kubernetes/{folder}/**")[2]):
+            assert 0 < text.index(make) < text.index(f"kubectl apply -k deploy/kubernetes/{folder}")
+    shards = guide.partition("**kubernetes/shards/**")[2]
+    assert shards.index(make) < shards.index(f"kubectl -n {namespace} create secret")
 
 
 def test_one_pod_a_node() -> None:
@@ -111,5 +153,7 @@ def test_the_kustomization_has_every_manifest_and_every_image() -> None:
     kustomization = load("kustomization.yaml")
     manifests = [path.name for path in FOLDER.glob("*.yaml") if path.stem != "kustomization"]
     assert sorted(kustomization["resources"]) == sorted(manifests)
-    used = {one["image"] for one in (*pod()["initContainers"], server())}
+    trainer = load("trainer.yaml")["spec"]["template"]["spec"]
+    containers = (*pod()["initContainers"], server(), *trainer["containers"])
+    used = {one["image"] for one in containers}
     assert {image["name"] for image in kustomization["images"]} == used

@@ -18,11 +18,13 @@ import pytest
 import system_calls
 from commands import GRAPHZERO, run_graphzero
 from graphzero.base.memory_division import divide_memory
-from graphzero.diagnosis import machine
+from graphzero.diagnosis import machine, row_probe
 from graphzero.diagnosis.datasets import dataset_findings
 from graphzero.diagnosis.finding import Finding, in_order_of_benefit
 from graphzero.diagnosis.machine import machine_findings
+from graphzero.files.column_file import ColumnFile
 from graphzero.files.dataset import open_dataset
+from sharded_daemons import deal
 
 GIB = 1 << 30
 RUN = "import sys; from graphzero.commands.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -132,6 +134,25 @@ def test_a_disk_that_gives_nothing_back_is_a_problem(dataset: Path) -> None:
     found = examine(dataset, code=1, setup=fault)
     assert found["disk"]["level"] == "problem"
     assert "Input/output error" in found["disk"]["found"]
+
+
+def test_a_part_is_read_by_the_rows_that_it_has(dataset: Path, tmp_path: Path) -> None:
+    """Its columns count the rows of all parts."""
+    for part in deal(dataset, tmp_path, 3):
+        assert examine(part)["disk"]["level"] == "ok"
+
+
+def test_another_error_than_the_disk_s_is_raised_at_once(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither a silent disk nor one that fails."""
+
+    def fail(*_: object) -> None:
+        raise IndexError("id 7 of 3")
+
+    monkeypatch.setattr(row_probe, "_probe", fail)
+    with pytest.raises(IndexError, match="id 7 of 3"):
+        row_probe.probe_rows("x", ColumnFile(dataset / "x.gd"))
 
 
 def test_a_directory_that_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -310,18 +310,18 @@ BUDGET = (
         "native/shm/lease.cpp",
         "queue_->Push(block_id_);",
         ";",
-        ("tests/client/test_batch.py", "tests/client/test_sample.py"),
+        ("tests/server/test_memory_turns.py",),
     ),
 )
 
-_DAMAGE = ("tests/store/test_graph.py", "tests/store/test_typed_topology.py")
+_DAMAGE = ("tests/store/test_damage.py", "tests/store/test_typed_topology.py")
 FORMATS = (
     Mutant(
         "a header's checksum is not looked at",
         "native/store/container/container_reader.cpp",
         "checksum != h.header_checksum",
         "false",
-        ("tests/store/test_golden_files.py", "tests/store/test_graph.py"),
+        ("tests/store/test_damage.py",),
     ),
     Mutant(
         "sections may lie over each other",

@@ -221,8 +221,8 @@ def test_requests_behind_those_that_wait_for_a_peer_are_sent_again_too(
                 waiting.result()
     with gz.connect(first.address, retry=True) as client:
         with second.held():
-            sent = [client.sample_async(few, [0], timeout=2.0) for few in ids]
-            time.sleep(3.0)
+            sent = [client.sample_async(few, [0], timeout=5.0) for few in ids]
+            time.sleep(6.0)  # their first tries end meanwhile
         assert all(len(waiting.result().x) == 100 for waiting in sent)
 
 

@@ -35,7 +35,7 @@ EXPECTED = {
     "KeyError": 13,
 }
 INTERNAL = 13
-OF_THE_MACHINE = {"FormatError", "UnreadableFile", "MemoryError", "OSError"}
+OF_THE_MACHINE = {"FormatError", "UnreadableFile", "MemoryError", "OSError", "PeerFailed"}
 
 # Fails each request with an error of the class whose number is the seed of the request.
 FAIL = """

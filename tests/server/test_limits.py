@@ -14,6 +14,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 from daemon_watch import Watch
+from gate import Gate
 from graphzero import _engine
 from graphzero.base.errors import InputError
 from graphzero.client.errors import InvalidRequest, ResourceExhausted
@@ -85,6 +86,25 @@ def test_requests_for_too_much_are_refused_and_the_session_goes_on(
     assert session.receive().WhichOneof("body") == "result"
     assert watch.private_bytes() - before < 48 << 20
     watch.close()
+    session.close()
+
+
+def test_only_so_many_requests_of_a_session_are_under_way(
+    start_daemon: START, raw: Any, dataset: Path, gate: Gate
+) -> None:
+    daemon = start_daemon(
+        dataset, "--threads", "1", "--max-in-flight", "2", "--max-ids", "3", setup=gate.setup
+    )
+    session = raw(daemon.address, window=4)
+    for number in (2, 3, 4):
+        session.sample(number, [1], [2])
+    refused = session.receive()
+    assert (refused.request_id, refused.error.code) == (4, RESOURCE_EXHAUSTED)
+    assert "found more than 2 requests in flight" in refused.error.message
+    gate.open()
+    assert {session.receive().request_id for _ in range(2)} == {2, 3}
+    session.sample(5, [1, 2, 3, 4], [2])
+    assert "found more than 3 ids in one request (--max-ids)" in session.receive().error.message
     session.close()
 
 

@@ -79,6 +79,18 @@ def test_stages_that_come_again_add_up() -> None:
     assert times.sampling == 0
 
 
+def test_a_stage_under_way_counts_in_the_copy_of_a_request_that_ended() -> None:
+    times = StageTimes()
+    with times.work(sampling=True):
+        pass
+    with times.work(sampling=False):
+        ended = times.so_far()
+        assert ended.gathering > times.gathering == 0
+        assert ended.sampling == times.sampling > 0
+        counted = ended.gathering
+    assert times.gathering > ended.gathering == counted  # the worker goes on, the copy does not
+
+
 @pytest.fixture
 def loaded(start_daemon: Callable[..., Any], dataset: Path) -> Iterator[tuple[Any, int, int, int]]:
     """A daemon after ten samples, one of them wrong, two gathers and a walk; its nodes, edges and

@@ -181,6 +181,7 @@ def test_all_three_tell_the_same_after_a_known_load(
         of = {"dataset": column.dataset, "column": column.column}
         assert number("disk_reads_total", **of) == column.reads
         assert number("disk_read_bytes_total", **of) == column.read_byte_size
+        assert number("column_remote_rows_total", **of) == column.remote_rows == 0
     client_name = stats.sessions[0].client_name
     assert not any(client_name in value for _, labels in found for _, value in labels)
 

@@ -15,7 +15,7 @@ FOUND = "found"  # verify, or open, names the damaged place
 SURVIVED = "survived"  # nothing more
 
 TABLE = rw.HEADER.size
-# Fields of the header by offset: what _resealed() recomputes.
+# Fields of the header by offset: what resealed() recomputes.
 _TABLE_CHECKSUM, _FINGERPRINT, _PROPERTIES, _HEADER_CHECKSUM = 48, 56, 72, 248
 
 
@@ -41,9 +41,9 @@ def _version_1(original: bytes) -> Iterator[Case]:
     for name, at, byte in _flips(original, range(len(front))):
         yield Case(name, at, byte, REFUSED)
         # A writer with bad intentions makes the checksums right.
-        yield Case(f"{name}, resealed", 0, _resealed(front, at, byte), SURVIVED)
+        yield Case(f"{name}, resealed", 0, resealed(front, at, byte), SURVIVED)
     for name, at, number in _extremes(front):
-        yield Case(name, 0, _resealed(front, at, number), SURVIVED)
+        yield Case(name, 0, resealed(front, at, number), SURVIVED)
     end, before = len(front), "section table"
     for kind, offset, size in _sections(original, count):
         # Padding is long and all the same: its edges and some of what lies between.
@@ -65,7 +65,7 @@ def _legacy(original: bytes) -> Iterator[Case]:
         yield Case(name, at, byte, REFUSED if at < header and not unseen else SURVIVED)
 
 
-def _resealed(front: bytes, at: int, change: bytes) -> bytes:
+def resealed(front: bytes, at: int, change: bytes) -> bytes:
     """Header and table with a change and the checksums that belong to it."""
     result = bytearray(front)
     result[at : at + len(change)] = change
@@ -97,7 +97,7 @@ def _resealed_data(original: bytes, at: int, change: bytes) -> bytes:
             data = bytes(result[checksums_at : checksums_at + checksums_size])
             struct.pack_into("<Q", result, entry + 48, xxhash.xxh3_64_intdigest(data))
     front = TABLE + count * rw.ENTRY.size
-    result[:front] = _resealed(bytes(result[:front]), 0, bytes(result[:1]))
+    result[:front] = resealed(bytes(result[:front]), 0, bytes(result[:1]))
     return bytes(result)
 
 

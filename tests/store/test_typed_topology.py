@@ -11,6 +11,7 @@ import graphzero as gz
 import numpy as np
 import pytest
 import reference_writer as rw
+from damage_cases import TABLE, resealed
 from graphzero import _engine
 from graphzero.files.paths import find_problems
 from typed_cases import (
@@ -441,3 +442,13 @@ def test_a_flat_graph_with_a_second_relation_is_refused(tmp_path):
     extra = rw.array_section(16, np.zeros(4, np.uint64), relation=1)
     image = rw.topology(3, rw.Edges([0], [1]), extra=[extra])
     refuse(image, tmp_path, "relation 1.*a newer one may read it")
+
+
+def test_sections_that_lie_over_each_other_are_refused(tmp_path: Path) -> None:
+    """Each of them is sound by itself, and all checksums of header and table are right."""
+    image = rw.topology(3, rw.Edges([0, 0, 2], [1, 2, 0])).bytes()
+    first, second = (TABLE + number * rw.ENTRY.size + 24 for number in (0, 1))  # their offsets
+    changed = resealed(image, second, image[first : first + 8])
+    (tmp_path / "graph.gl").write_bytes(changed)
+    with pytest.raises(gz.FormatError, match=r"expected a place between \d+, where the one before"):
+        gz.Graph(tmp_path / "graph.gl")

@@ -18,6 +18,7 @@ import pytest
 from certificates import make_certificate
 from commands import run_graphzero
 from contents import file_bytes, names
+from graphzero.base.object_store import ObjectStore
 from graphzero.transfer.directory_source import DirectorySource
 from typed_dataset import write_typed_dataset
 from waiting import wait_until
@@ -408,6 +409,80 @@ def test_pushes_replace_on_request_only_and_remove_what_was_there(
 
     found = fsspec.filesystem("memory").find(f"/pushed/{os.getpid()}")
     assert len(found) == len(file_bytes(dataset)) + 1
+
+
+def test_a_push_of_a_copy_with_other_times_finds_the_dataset_there(
+    dataset: Path, tmp_path: Path
+) -> None:
+    place = f"memory:/{tmp_path}"
+    gz.push(dataset, place)
+    before = stored(place)
+    for name, content in file_bytes(dataset).items():  # with the times of this moment
+        (tmp_path / "copy").mkdir(exist_ok=True)
+        (tmp_path / "copy" / name).write_bytes(content)
+    assert gz.push(tmp_path / "copy", place) == 0
+    assert gz.push(tmp_path / "copy", place, overwrite=True) == 0
+    assert stored(place) == before
+
+
+def test_times_count_where_files_have_no_fingerprint(legacy: Path, tmp_path: Path) -> None:
+    """They are what tells files of GraphZero 0.2 apart."""
+    place = f"memory:/{tmp_path}"
+    gz.push(legacy, place)
+    copy = Path(shutil.copytree(legacy, tmp_path / "copy"))
+    assert gz.push(copy, place) == 0  # copytree() keeps times
+    os.utime(copy / "x.gd", ns=(1, 1))
+    with pytest.raises(gz.InputError, match="holds another dataset"):
+        gz.push(copy, place)
+
+
+def test_web_servers_are_not_written_to(dataset: Path) -> None:
+    done = run_graphzero("push", dataset, "https://me:SECRET@localhost:1/data?sig=SECRET")
+    assert done.returncode == 1
+    assert "https://localhost:1/data: web servers are read from" in done.stderr
+    assert "push to a directory or an object store" in done.stderr
+    assert "SECRET" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_store_that_can_only_be_read_is_said_to_be_one() -> None:
+    """As every file system of fsspec that does not write."""
+    with pytest.raises(gz.InputError, match="can only be read from; choose one that"):
+        ObjectStore("http://localhost:1/folder").open_output("name")
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("strange://KEY:SECRET@bucket/folder", "strange://bucket/folder"),
+        ("strange://KEY:SEC/RET@bucket/folder?SECRET=1", "strange://bucket/folder"),
+        ("strange://bucket/a@b?password=SECRET", "strange://bucket/a@b"),
+        ("strange://host:80/a@b", "strange://host:80/a@b"),
+        ("file://KEY:SECRET@host/folder", "file://host/folder"),
+    ],
+)
+def test_errors_show_no_credentials_of_a_uri(
+    dataset: Path, tmp_path: Path, uri: str, shown: str
+) -> None:
+    for arguments in (("fetch", uri, tmp_path / "copy"), ("push", dataset, uri)):
+        done = run_graphzero(*arguments)
+        assert done.returncode == 1
+        assert f"'{shown}'" in done.stderr
+        assert "KEY" not in done.stderr
+        assert "RET" not in done.stderr
+
+
+def test_errors_of_a_file_system_show_no_credentials(
+    dataset: Path, tmp_path: Path, web_server: Callable[[Path], str]
+) -> None:
+    """fsspec names the URI of a file that is not there as it was given."""
+    gz.push(dataset, f"local://{tmp_path}/published")
+    (tmp_path / "published/x.gd").unlink()
+    place = web_server(tmp_path / "published")
+    done = run_graphzero("fetch", place.replace("//", "//KEY:SECRET@"), tmp_path / "copy")
+    assert done.returncode == 1
+    assert f"{place}/x.gd" in done.stderr
+    assert "SECRET" not in done.stderr
 
 
 def test_a_push_that_is_under_way_is_no_dataset(dataset: Path, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +119,56 @@ def test_a_part_cannot_be_put_into_another_order(whole: Path, tmp_path: Path) ->
     with pytest.raises(gz.InputError, match=r"part-1: is part 1 of 2, .*put the whole dataset"):
         gz.reorder(tmp_path / "parts/part-1", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_deal_to_fewer_parts_leaves_none_of_the_older_one(whole: Path, tmp_path: Path) -> None:
+    """But for what is not surely a part: a whole dataset, one of another number, foreign files."""
+    out = tmp_path / "parts"
+    gz.shard_dataset(whole, out, 12, threshold=THRESHOLD)
+    (out / "part-12").mkdir()
+    (out / "part-12/notes.txt").touch()
+    (out / "part-9/notes.txt").touch()
+    shutil.copytree(whole, out / "part-13")
+    shutil.copytree(out / "part-10", out / "part-14")
+    shutil.copytree(out / "part-10", out / "part-010")
+    (out / "part-15").symlink_to("part-11")
+    (out / "part-10").rename(tmp_path / "part-10")
+    (out / "part-10").symlink_to("../part-10")
+    stay = ["part-010", "part-10", "part-12", "part-13", "part-14", "part-15", "part-9"]
+    few: dict[str, Any] = {"threshold": THRESHOLD, "overwrite": True}
+    assert gz.shard_dataset(whole, out, 3, part=1, **few).removed == ()
+    assert len(names(out)) == 12 + 5
+    report = gz.shard_dataset(whole, out, 3, **few)
+    gone = [out / f"part-{number}" for number in (*range(3, 9), 11)]
+    assert report.removed == tuple(gone)
+    assert names(out) == sorted(["part-0", "part-1", "part-2", *stay])
+    assert open_dataset(tmp_path / "part-10").shard is not None
+
+
+def test_a_killed_removal_of_older_parts_is_ended_by_the_next_run(
+    whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "parts"
+    gz.shard_dataset(whole, out, 4, threshold=THRESHOLD)
+    program = (
+        "import os, sys, graphzero as gz, graphzero.transfer.shard as shard\n"
+        "shard.make_durable = lambda *_: os._exit(9)\n"
+        f"gz.shard_dataset(sys.argv[1], sys.argv[2], 2, threshold={THRESHOLD}, overwrite=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(whole), str(out)], check=False)
+    assert done.returncode == 9
+    assert [name[:13] for name in names(out)] == [".part-0.part-", "part-0", "part-1"]
+    gz.shard_dataset(whole, out, 2, threshold=THRESHOLD, overwrite=True)
+    assert names(out) == ["part-0", "part-1"]
+
+
+def test_older_parts_stay_if_the_new_ones_cannot_be_written(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parts"
+    gz.shard_dataset(whole, out, 4, threshold=THRESHOLD)
+    (out / "part-1/notes.txt").touch()
+    with pytest.raises(FileExistsError, match="notes"):
+        gz.shard_dataset(whole, out, 2, threshold=THRESHOLD, overwrite=True)
+    assert names(out) == ["part-0", "part-1", "part-2", "part-3"]
 
 
 def test_a_file_behind_a_symbolic_link_is_linked_itself(whole: Path, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -18,12 +20,55 @@ from graphzero.base.extras import import_extra
 from graphzero.base.text import quoted
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# KEY:SECRET@ of s3://KEY:SECRET@bucket/folder. Keys of S3 have slashes, which many do not write as
+# %2F: then the secret reaches beyond what is the host by the rules. A port is no secret.
+_USER = re.compile(r"(?<=://)(?:[^/?#]*@|[^/?#:@]*:(?!\d+(?:[/?#]|$))[^@]*@)")
+_PARAMETERS = re.compile(r"\?.*", re.DOTALL)
 
 
 def is_uri(text: str) -> bool:
     """Whether `text` is a URI of a file system; unix://, a daemon's address, is not."""
     found = _URI.match(text)
     return found is not None and found[1].lower() != "unix"
+
+
+def is_web(text: str) -> bool:
+    """Whether `text` is a URI of a web server, which is read from and not written to."""
+    found = _URI.match(text)
+    return found is not None and found[1].lower() in ("http", "https")
+
+
+def shown_uri(uri: str) -> str:
+    """The URI without user, password and parameters, any of which may be a secret: for messages,
+    which end up in logs. Other texts stay as they are."""
+    return _cleaned(uri, uri)
+
+
+@contextmanager
+def secrets_hidden(uri: str) -> Iterator[None]:
+    """Takes what may be a secret of `uri` out of the texts of exceptions that the block raises:
+    file systems name the whole URI in theirs."""
+    try:
+        yield
+    except Exception as error:
+        one: BaseException | None = error
+        while one is not None:
+            one.args = tuple(
+                _cleaned(arg, uri) if isinstance(arg, str) else arg for arg in one.args
+            )
+            if isinstance(one, OSError) and isinstance(one.filename, str):
+                one.filename = _cleaned(one.filename, uri)
+            one = one.__cause__ or one.__context__
+        raise
+
+
+def _cleaned(text: str, uri: str) -> str:
+    """`text` without what may be a secret of `uri`."""
+    for pattern in (_USER, _PARAMETERS) if is_uri(uri) else ():
+        found = pattern.search(uri)
+        if found is not None:
+            text = text.replace(found[0], "")
+    return text
 
 
 def local_path(uri: str) -> str | None:
@@ -33,11 +78,12 @@ def local_path(uri: str) -> str | None:
     if found is None or found[1].lower() != "file":
         return None
     parts = urlsplit(uri)
+    host, shown = parts.netloc.rpartition("@")[2], _USER.sub("", uri, count=1)
     expected = "expected file:///path, with %23 for # and %3F for ?"
     if parts.netloc.lower() not in ("", "localhost"):
-        raise InputError(f"{quoted(uri)}: found the host {quoted(parts.netloc)}, {expected}")
+        raise InputError(f"{quoted(shown)}: found the host {quoted(host)}, {expected}")
     if parts.query or parts.fragment or not parts.path:
-        raise InputError(f"{quoted(uri)}: is no path, {expected}")
+        raise InputError(f"{quoted(shown)}: is no path, {expected}")
     return os.fsdecode(unquote_to_bytes(parts.path))
 
 
@@ -54,9 +100,10 @@ class ObjectStore:
     """A folder of a store, or a file in it. Thread-safe. Errors of the store are OSError."""
 
     def __init__(self, uri: str) -> None:
-        self.uri = uri
+        self.uri = shown_uri(uri)
+        """For messages: without what may be secret."""
         self._fs = import_extra(
-            "pyarrow.fs", "arrow", f"{quoted(uri)}: reading from there needs pyarrow"
+            "pyarrow.fs", "arrow", f"{quoted(self.uri)}: reading from there needs pyarrow"
         )
         self.filesystem, path = self._open(uri)
         self.path = path.rstrip("/")
@@ -76,16 +123,20 @@ class ObjectStore:
         try:
             from fsspec.core import url_to_fs
         except ImportError:
-            reason = " ".join(str(refused).split())
             raise InputError(
-                f"{quoted(uri)}: pyarrow does not open it ({reason}), and fsspec, which may, is "
-                "not installed; run: pip install fsspec"
+                f"{quoted(self.uri)}: pyarrow does not open it ({self._reason(refused, uri)}), and "
+                "fsspec, which may, is not installed; run: pip install fsspec"
             ) from None
         try:
             filesystem, path = url_to_fs(uri)
         except (ValueError, ImportError) as error:
-            raise InputError(f"{quoted(uri)}: {' '.join(str(error).split())}") from error
+            # `from None`: the text of the other error may have the URI as it was given.
+            raise InputError(f"{quoted(self.uri)}: {self._reason(error, uri)}") from None
         return self._fs.PyFileSystem(self._fs.FSSpecHandler(filesystem)), str(path)
+
+    def _reason(self, error: Exception, uri: str) -> str:
+        """What an error says, in one line and without the secrets of the URI."""
+        return " ".join(_cleaned(str(error), uri).split())
 
     def below(self, name: str) -> str:
         """The path of a file in this folder."""
@@ -127,9 +178,15 @@ class ObjectStore:
         """A stream that becomes a file of this folder when it is closed."""
         path = self.below(name)
         parent = path.rpartition("/")[0]
-        if parent:
-            self.filesystem.create_dir(parent, recursive=True)
-        return self.filesystem.open_output_stream(path)
+        try:
+            if parent:
+                self.filesystem.create_dir(parent, recursive=True)
+            return self.filesystem.open_output_stream(path)
+        except NotImplementedError:
+            raise InputError(
+                f"{self.uri}/{name}: this kind of store can only be read from; choose one that "
+                "can be written to, such as s3://bucket/folder or a directory"
+            ) from None
 
     def remove(self, name: str) -> None:
         """Removes a file of this folder, if there is one."""

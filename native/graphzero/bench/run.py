@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from graphzero.base.errors import InputError
 from graphzero.base.resources import available_memory
 from graphzero.base.text import counted_text
 from graphzero.bench.local import LocalMaker, Made, memory_rates, processors
@@ -31,6 +32,13 @@ def run_bench(
     """`seconds` is the time for each figure. All figures take about twelve times as long, plus the
     time that processes need to start. `tell` is called with the name of each measurement."""
     dataset = open_dataset(path)
+    if dataset.shard is not None:
+        part, parts = dataset.shard.part, dataset.shard.parts
+        raise InputError(
+            f"{path}: is part {part} of {parts}, and batches need rows of the other parts too; "
+            "measure the whole dataset that it was dealt from, or watch the daemons of the parts "
+            "while trainers use them (graphzero top)"
+        )
     workload = choose_workload(dataset, fanout, batch_size)
     tell("the disk and the memory")
     disk = _disk(dataset)

@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from graphzero.base.object_store import shown_uri
     from graphzero.transfer.push import push
 
     written = push(
@@ -34,5 +35,6 @@ def run(args: argparse.Namespace) -> int:
         progress=not args.quiet,
     )
     if not args.quiet:
-        print(f"{args.uri}: wrote {size_text(written)}" if written else f"{args.uri}: was there")
+        place = shown_uri(args.uri)
+        print(f"{place}: wrote {size_text(written)}" if written else f"{place}: was there")
     return 0

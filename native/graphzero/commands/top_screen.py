@@ -302,6 +302,8 @@ def _open_line(numbers: Numbers) -> Text:
     line.append(f"{now.running} running")
     if now.waiting_for_disk:
         line.append(f" ({now.waiting_for_disk} at the disk)", style="magenta")
+    if now.waiting_for_peer:
+        line.append(f" ({now.waiting_for_peer} at other daemons)", style="magenta")
     line.append("; wait for")
     waits = {
         "worker": now.waiting_for_worker,

@@ -223,6 +223,6 @@ def _alignment(name: str, column: ColumnFile, from_disk: bool) -> Iterator[Findi
         f"{covered} bytes are read for one",
         f"graphzero convert ... --row-align {align}",
         f"{padded} bytes a row, read straight into the batch; the file becomes "
-        f"{size_text(padded * column.num_rows)} instead of {size_text(column.byte_size)}",
+        f"{size_text(padded * column.matrix.rows)} instead of {size_text(column.byte_size)}",
         factor=covered / padded,
     )

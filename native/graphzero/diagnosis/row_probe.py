@@ -46,16 +46,17 @@ class NoAnswer(Exception):
 def probe_rows(name: str, column: ColumnFile) -> RowRates | None:
     """None if there is nothing to read. Takes about two seconds.
 
-    Raises NoAnswer. A read that hangs cannot be cancelled: its thread is left behind.
+    Raises NoAnswer, and whatever else the reads raise, which is not the disk's fault. A read that
+    hangs cannot be cancelled: its thread is left behind.
     """
-    if not column.num_rows or not column.row_bytes:
+    if not column.matrix.rows or not column.row_bytes:
         return None
-    answers: SimpleQueue[RowRates | OSError] = SimpleQueue()
+    answers: SimpleQueue[RowRates | Exception] = SimpleQueue()
 
     def work() -> None:
         try:
             answers.put(_probe(name, column))
-        except OSError as error:
+        except Exception as error:  # without an answer, the caller would take it for a hang
             answers.put(error)
 
     threading.Thread(target=work, daemon=True).start()
@@ -65,6 +66,8 @@ def probe_rows(name: str, column: ColumnFile) -> RowRates | None:
         raise NoAnswer(f"reading it took more than {_PATIENCE_S:g} s") from None
     if isinstance(answer, OSError):
         raise NoAnswer(str(answer))
+    if isinstance(answer, Exception):
+        raise answer
     return answer
 
 
@@ -76,7 +79,8 @@ def _probe(name: str, column: ColumnFile) -> RowRates:
     spent = 0.0
     steps: list[npt.NDArray[np.int64]] = []
     while spent < _SECONDS:
-        steps.append(random.integers(0, column.num_rows, count))
+        # Rows of the file: of a column that is dealt to parts, it has fewer than the column.
+        steps.append(random.integers(0, column.matrix.rows, count))
         step = _seconds(direct, column, steps[-1])
         spent += step
         # The next step then takes about a quarter of _SECONDS.

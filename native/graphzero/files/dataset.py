@@ -74,6 +74,20 @@ class Dataset:
         """Which part of its large columns the dataset has; None if all columns are whole."""
         return next((c.shard for c in self.columns.values() if c.shard is not None), None)
 
+    @cached_property
+    def block_rows(self) -> dict[str, int]:
+        """Rows per block of each column of which the dataset has one part, by key."""
+        return {key: c.shard.block_rows for key, c in self.columns.items() if c.shard is not None}
+
+    @cached_property
+    def layout(self) -> bytes:
+        """Hash of `block_rows`. Parts of one dataset have the same fingerprint however it was
+        dealt, but rows of a part are only found by daemons whose own parts have its layout."""
+        digest = hashlib.blake2b(digest_size=16)
+        for key, rows in sorted(self.block_rows.items()):
+            digest.update(f"{key}\0{rows}\0".encode())
+        return digest.digest()
+
     def file_fingerprint(self, file: FileIdentity) -> bytes:
         """Fingerprint of one file of the dataset; b"" for a file of GraphZero 0.2."""
         if file.key == GRAPH_FILE:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.numbers import seconds
-from graphzero.base.object_store import is_uri
+from graphzero.base.object_store import is_uri, secrets_hidden
 from graphzero.base.progress import JobProgress, Report
 from graphzero.base.text import quoted, size_text
 from graphzero.client.daemon.daemon_calls import open_calls
@@ -91,21 +91,30 @@ def fetch(
     target = Path(path).absolute()
     seconds(timeout, "timeout")
     began = time.monotonic()
-    opened = _open(
-        os.fspath(source), dataset, timeout,
-        token=token, root_certificate=root_certificate, plaintext_token=plaintext_token,
-        server_uid=server_uid,
-    )  # fmt: skip
+    place = os.fspath(source)
+    with secrets_hidden(place):
+        opened = _open(
+            place, dataset, timeout,
+            token=token, root_certificate=root_certificate, plaintext_token=plaintext_token,
+            server_uid=server_uid,
+        )  # fmt: skip
+        done = _fetch(opened, target, overwrite, timeout, progress)
+    return FetchReport(target, *done, time.monotonic() - began)
+
+
+def _fetch(
+    opened: Source, target: Path, overwrite: bool, timeout: float, progress: bool
+) -> tuple[str, int, int]:
+    """Copies a dataset; begins anew when it was replaced meanwhile. Returns what _Fetch.run()
+    does."""
     with opened, JobProgress(target.name, unit="B") as shown:
         patience = _Patience(timeout)
         while True:
             try:
-                done = _Fetch(opened, target, overwrite, shown if progress else None).run()
-                break
+                return _Fetch(opened, target, overwrite, shown if progress else None).run()
             except DatasetChanged:
                 if not patience.wait(opened.fingerprint):
                     raise
-    return FetchReport(target, *done, time.monotonic() - began)
 
 
 def _open(source: str, dataset: str, timeout: float, **access: object) -> Source:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -32,6 +32,17 @@ class Manifest:
     files: tuple[SourceFile, ...]
     checksums: dict[str, list[int]]
     """Checksums of the blocks of files that store none themselves, by file name."""
+
+    def same_content(self, other: Manifest | None) -> bool:
+        """Whether both list the same bytes. The times of a file with a fingerprint do not count:
+        every copy of a dataset may have others. Files of GraphZero 0.2 have nothing but their time
+        to tell them apart."""
+        return (
+            other is not None
+            and self.fingerprint == other.fingerprint
+            and self.checksums == other.checksums
+            and set(map(_content, self.files)) == set(map(_content, other.files))
+        )
 
     def write(self) -> bytes:
         def entry(file: SourceFile) -> dict[str, Any]:
@@ -89,6 +100,11 @@ def dataset_folders(names: Iterable[str]) -> set[PurePosixPath]:
     return {
         path.parent for path in paths if path.name in (GRAPH_FILE, MANIFEST) and len(path.parts) > 1
     }
+
+
+def _content(file: SourceFile) -> SourceFile:
+    """Without the time of its last change, if a fingerprint tells the content."""
+    return replace(file, modified_ns=0) if file.fingerprint else file
 
 
 def _file(entry: Any) -> SourceFile:

@@ -7,7 +7,14 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from graphzero.base.errors import InputError
-from graphzero.base.object_store import ObjectStore, is_uri, local_path
+from graphzero.base.object_store import (
+    ObjectStore,
+    is_uri,
+    is_web,
+    local_path,
+    secrets_hidden,
+    shown_uri,
+)
 from graphzero.base.progress import JobProgress
 from graphzero.base.text import names_text, quoted
 from graphzero.files.paths import COLUMN_SUFFIX, GRAPH_FILE, open_file, require_sound
@@ -41,6 +48,11 @@ def push(
     incomplete. A push after an interrupted one copies only the files that are missing. A
     replacement removes the files that the old dataset's list names, and no others.
     """
+    if is_web(uri):
+        raise InputError(
+            f"{shown_uri(uri)}: web servers are read from (graphzero fetch), not written to; push "
+            "to a directory or an object store, and let the web server serve what is there"
+        )
     there = local_path(uri) if is_uri(uri) else uri
     if there is not None:
         if verify:
@@ -48,7 +60,7 @@ def push(
                 _require_sound_files(Path(path), source.files())
         report = fetch(path, there, overwrite=overwrite, progress=progress)
         return report.byte_size - report.kept_bytes
-    with DirectorySource(Path(path)) as source:
+    with secrets_hidden(uri), DirectorySource(Path(path)) as source:
         return _Push(source, Path(path), ObjectStore(uri), progress).run(overwrite, verify)
 
 
@@ -82,10 +94,11 @@ class _Push:
         files = sorted(self._source.files(), key=lambda file: file.name == GRAPH_FILE)
         manifest = self._manifest(files)
         before = self._read(MANIFEST)
+        same = manifest.same_content(before)
         there: set[str] = set()
-        if overwrite or before != manifest:
+        if overwrite or not same:
             there = {file.name for file in files if self._is_there(file, all_bytes=overwrite)}
-        if before == manifest and (not overwrite or len(there) == len(files)):
+        if same and (not overwrite or len(there) == len(files)):
             self._store.remove(PUSHING)
             return 0
         interrupted = self._read(PUSHING) if self._store.find(MANIFEST) is None else None

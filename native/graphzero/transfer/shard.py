@@ -7,13 +7,15 @@ carry the fingerprint of the whole, and batches have the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphzero import _engine
-from graphzero.base.errors import InputError
+from graphzero.base.errors import GraphZeroError, InputError
 from graphzero.base.numbers import whole_number
 from graphzero.base.progress import ShowProgress, no_progress
 from graphzero.base.text import names_text
@@ -21,9 +23,10 @@ from graphzero.files.column_file import ColumnFile
 from graphzero.files.column_keys import split_key
 from graphzero.files.copying import copy_opened
 from graphzero.files.dataset import Dataset, open_dataset
+from graphzero.files.drafts import draft_directory, make_durable
 from graphzero.files.file_identity import FileIdentity
 from graphzero.files.paths import ORIGINAL_IDS
-from graphzero.files.publish import StrPath, new_dataset
+from graphzero.files.publish import StrPath, check_dataset_target, new_dataset
 from graphzero.files.verify import show_bytes
 
 # Smaller columns are copied to every part.
@@ -35,6 +38,7 @@ _MOST_ROWS = 1 << 62
 # Approximate size of a block of rows: many pages, so that neighbours in the file stay together, but
 # small enough that hot rows, which lie together in an ordered dataset, spread over all parts.
 _BLOCK_BYTES = 128 << 10
+_PART = re.compile(r"part-(0|[1-9][0-9]{0,5})")
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class ShardReport:
     """Names of the files that every part has as a whole."""
     byte_size: int
     """Size of the files that were written, without links to files of the whole dataset."""
+    removed: tuple[Path, ...] = ()
+    """Directories of an older deal that had more parts."""
 
 
 def shard_dataset(
@@ -71,7 +77,8 @@ def shard_dataset(
     original ids and the columns whose keys are in `keep`. Copies are hard links if the parts lie on
     the same file system.
     block_rows: number of consecutive rows that stay together (default: about 128 KiB of rows).
-    overwrite: replace parts that are there.
+    overwrite: replace parts that are there. If all parts are written, parts of an older deal whose
+    numbers this one does not have are removed; nothing else is.
     progress: show progress on stderr.
     """
     if whole_number(parts, "parts", least=1) > _MOST_PARTS:
@@ -110,8 +117,39 @@ def shard_dataset(
             written += _write_part(dataset, draft, dealt, number, parts, show)
             _require_same_version(dataset, draft)
         directories.append(target)
+    # After the last part is in place: until then a run that fails should take nothing away.
+    removed = _remove_older(Path(out), parts) if overwrite and part is None else ()
     copied = tuple(file.name for file in dataset.files if file.key not in dealt)
-    return ShardReport(tuple(directories), dealt, copied, written)
+    return ShardReport(tuple(directories), dealt, copied, written, removed)
+
+
+def _remove_older(out: Path, parts: int) -> tuple[Path, ...]:
+    """Removes the directories part-N of `out` that an older deal has left, of numbers that a deal
+    to `parts` parts does not have: a daemon that serves one of them would find no peers."""
+    older = sorted(
+        (int(found[1]), path)
+        for path in out.iterdir()
+        if (found := _PART.fullmatch(path.name)) and int(found[1]) >= parts
+    )
+    older = [(number, path) for number, path in older if _is_part(path, number)]
+    if not older:
+        return ()
+    # Readers see a part or none, so each goes by a rename. The draft is one of part-0, because
+    # every deal has that part: if this run is killed, the next one removes what lies in there.
+    with draft_directory((out / "part-0").absolute()) as draft:
+        for _, path in older:
+            path.rename(draft / path.name)
+        make_durable(out)
+    return tuple(path for _, path in older)
+
+
+def _is_part(path: Path, number: int) -> bool:
+    """Whether the directory has that part of some dataset and nothing else."""
+    with contextlib.suppress(GraphZeroError, OSError):
+        if check_dataset_target(path, overwrite=True):
+            shard = open_dataset(path).shard
+            return shard is not None and shard.part == number
+    return False
 
 
 def _is_dealt(key: str, column: ColumnFile, threshold: int) -> bool:

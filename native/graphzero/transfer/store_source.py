@@ -17,7 +17,7 @@ from graphzero.transfer.source import DatasetChanged, Source, SourceFile
 class StoreSource(Source):
     def __init__(self, uri: str) -> None:
         self._store = ObjectStore(uri)
-        self.label = uri
+        self.label = self._store.uri
         self._manifest: Manifest | None = None
         self._listed: list[SourceFile] = []
         self._opened = local()

@@ -117,6 +117,7 @@ function showRequests(stats, before) {
     ["running", places.running, "run"], ["wait for a worker", places.waiting_for_worker, "on"],
     ["wait for shared memory", places.waiting_for_shared_memory, "on"],
     ["wait for working memory", places.waiting_for_working_memory, "on"], ["wait for the disk", places.waiting_for_disk, "on"],
+    ["wait for other daemons", places.waiting_for_peer, "on"],
   ];
   byId("places").replaceChildren(...rows.map(([name, number, mark]) => {
     const group = element("div", "", number ? mark : "");

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphzero.base.errors import InputError
-from graphzero.base.object_store import ObjectStore, is_uri
+from graphzero.base.object_store import ObjectStore, is_uri, shown_uri
 
 TABLE_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
 # Of texts in a folder that is one table. Other texts there, such as .txt, are more often notes.
@@ -120,7 +120,7 @@ def file_bytes(path: str) -> int:
         return Path(path).stat().st_size
     found = _store(path).find()
     if found is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown_uri(path))
     return found.byte_size
 
 
