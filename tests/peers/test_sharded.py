@@ -49,6 +49,16 @@ def same(one: Any, other: Any) -> None:
         assert np.array_equal(value, second[name]), name
 
 
+def with_tls_and_token(directory: Path) -> tuple[Path, list[str]]:
+    """A token's file, and the options of a daemon that uses it and a certificate."""
+    certificate, key = map(str, make_certificate(directory))
+    token = directory / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    tls = ["--tls-certificate", certificate, "--tls-key", key]
+    return token, [*tls, "--token-file", str(token), "--peer-root-certificate", certificate]
+
+
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_typed_dataset(tmp_path_factory.mktemp("typed") / "films").path
@@ -229,13 +239,8 @@ def test_requests_behind_those_that_wait_for_a_peer_are_sent_again_too(
 def test_a_new_token_reaches_one_daemon_after_the_other(
     start_daemon: Callable[..., Any], parts: list[Path], tmp_path: Path
 ) -> None:
-    certificate, key = make_certificate(tmp_path)
-    token = tmp_path / "token"
-    token.write_text(TOKEN)
-    token.chmod(0o600)
-    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
-    access = ("--token-file", str(token), "--peer-root-certificate", str(certificate))
-    daemons = start_parts(start_daemon, parts, *tls, *access)
+    token, options = with_tls_and_token(tmp_path)
+    daemons = start_parts(start_daemon, parts, *options)
     with gz.connect(daemons[0].address) as client:
         expected = client.gather("x", range(100))
         token.write_text(TOKEN[::-1])
@@ -275,13 +280,8 @@ def test_a_peer_with_other_data_is_refused(
 def test_tls_and_token_are_those_of_clients(
     start_daemon: Callable[..., Any], parts: list[Path], tmp_path: Path
 ) -> None:
-    certificate, key = make_certificate(tmp_path)
-    token = tmp_path / "token"
-    token.write_text(TOKEN)
-    token.chmod(0o600)
-    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
-    access = ("--token-file", str(token), "--peer-root-certificate", str(certificate))
-    first, *_ = start_parts(start_daemon, parts, *tls, *access)
+    _, options = with_tls_and_token(tmp_path)
+    first, *_ = start_parts(start_daemon, parts, *options)
     with gz.connect(first.address) as client:
         assert client.gather("x", range(100)).shape == (100, 16)
     with pytest.raises(RuntimeError, match="no --peer-root-certificate FILE to check it by"):
