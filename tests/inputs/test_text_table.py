@@ -199,3 +199,22 @@ def test_integer_ids_below_a_header_do_not_begin_as_comments_do(tmp_path: Path) 
     (tmp_path / "e.csv").write_text("source,target\n7,8\n#8,9\n9,7\n")
     report = gz.import_files(tmp_path / "e.csv", tmp_path / "out", relabel="integer")
     assert report.graph.num_edges == 2
+
+
+@pytest.mark.parametrize("note", ["# a note\n", '# a "note\n'])
+def test_rows_that_begin_as_comments_do_may_go_on_in_the_next_chunk(
+    tmp_path: Path, note: str
+) -> None:
+    """Text is parsed in chunks of 256 KiB, and such a row may have a quoted line break."""
+    row = '#gnn,"one\ntwo",7\n'
+    header, filler = f"tag,text,v\n{note}", "x" * 90 + ",y,1\n"
+    rows = (1 << 18) // len(filler)
+    padding = "p" * ((1 << 18) - len(header) - rows * len(filler) - len(",y,2\n") - len('#gnn,"on'))
+    text = f"{header}{filler * rows}{padding},y,2\n{row}last,y,3\n"
+    assert text.encode()[: 1 << 18].endswith(b'\n#gnn,"on')
+    (tmp_path / "a.csv").write_text(text)
+    other = {"data": {"r": [0]}, "references": {"r": "a"}}
+    table = {"file": tmp_path / "a.csv", "features": ["v"]}
+    gz.import_tables({"a": table, "b": other}, tmp_path / "out")
+    found = gz.FeatureStore(tmp_path / "out" / "a" / "x.gd").get_tensor().reshape(-1).tolist()
+    assert found == [1] * rows + [2, 7, 3]

@@ -54,7 +54,8 @@ class RecordParser {
 
   // Whether the line at the front of `text`, which looks like a comment, is a row: below a header,
   // a key may begin as comments do. Ids that are integers do not.
-  bool IsRow(std::string_view text) const {
+  // `whole`: no more text belongs to it. Else a quote may be closed in what follows.
+  bool IsRow(std::string_view text, bool whole) const {
     const bool blank = text[text.find_first_not_of(" \t\r")] == '\n';
     if (!format_.has_header || blank || BeginsWithIntegerId()) return false;
     FieldReader reader(text, delimiter_);
@@ -62,6 +63,7 @@ class RecordParser {
     NextField next;
     size_t count = 0;
     while ((next = reader.Next(&field)) == NextField::kField) ++count;
+    if (next == NextField::kUnclosed) return !whole;
     return next == NextField::kEnd && count == format_.columns;
   }
 
@@ -452,13 +454,15 @@ void ParseRecords(const TextTableFormat& format, char delimiter, uint64_t data_o
   while (at < text.size()) {
     at = static_cast<size_t>(plain.Read(text.data() + at, end, offset + at) - text.data());
     if (at == text.size()) break;
-    if (IsIgnoredLine(text.data() + at) && !parser.IsRow(text.substr(at, kMostRecordBytes))) {
+    const bool whole = at_end || text.size() - at >= kMostRecordBytes;
+    if (IsIgnoredLine(text.data() + at) &&
+        !parser.IsRow(text.substr(at, kMostRecordBytes), whole)) {
       at = text.find('\n', at) + 1;
       continue;
     }
     size_t size = parser.Read(text.substr(at, kMostRecordBytes), &problem);
     if (size == 0) {
-      if (!at_end && text.size() - at < kMostRecordBytes) {
+      if (!whole) {
         parsed->unfinished = at;
         return;
       }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +23,8 @@ class EdgesLeft:
 
     def __init__(self, graph_file: Path, relation: int, rows: int, temp_dir: str) -> None:
         self._file = tempfile.TemporaryFile(dir=temp_dir)  # noqa: SIM115
-        self._file.truncate(max(rows, 1))
+        # A full disk is an error here; at a write to the mapping it would be a signal.
+        os.posix_fallocate(self._file.fileno(), 0, max(rows, 1))
         self._left: npt.NDArray[np.bool_] = np.memmap(self._file, np.bool_, "r+")
         # Any, because the tuples that it returns have no type.
         reader: Any = _engine.EdgeReader(TopologyFile(graph_file).topology, relation)
