@@ -1,3 +1,4 @@
+#include "base/instructions.h"
 #include "bindings/bindings.h"
 
 NB_MODULE(_engine, m) {
@@ -6,6 +7,11 @@ NB_MODULE(_engine, m) {
   // Threads of a client may still hold objects when the interpreter ends. That is no leak, and
   // nanobind would print warnings about it to the user's terminal.
   nanobind::set_leak_warnings(false);
+  graphzero::base::CheckInstructions();
+  // A function and not a constant: stubs of the module must not depend on the processor.
+  m.def(
+      "instructions", [] { return graphzero::base::NameOf(graphzero::base::BestInstructions()); },
+      "The vector instructions that loops use which have versions for several processors.");
   BindErrors(m);
   BindCall(m);
   BindStore(m);

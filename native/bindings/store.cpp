@@ -270,9 +270,8 @@ void DecodeRows(const MatrixReader& matrix, const ConstBytes& codes, const RowBy
       out.size() != codes.size() / cols * matrix.row_bytes()) {
     throw std::invalid_argument("expected whole rows of a quantised matrix");
   }
-  using Instructions = store::RowDecoder::Instructions;
-  const store::RowDecoder decoder(*quantisation,
-                                  baseline ? Instructions::kBaseline : store::RowDecoder::Best());
+  const auto instructions = baseline ? base::Instructions::kBaseline : store::RowDecoder::Best();
+  const store::RowDecoder decoder(*quantisation, instructions);
   for (size_t row = 0; row < codes.size() / cols; ++row) {
     decoder.Decode(reinterpret_cast<const std::byte*>(codes.data()) + row * cols,
                    reinterpret_cast<std::byte*>(out.data()) + row * matrix.row_bytes());

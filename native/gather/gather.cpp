@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/prefetch.h"
 #include "base/threads.h"
 #include "store/files/mapped_file.h"
 
@@ -19,7 +20,6 @@ constexpr size_t kMostAhead = 64;
 // The first bytes of a row that are prefetched. The hardware prefetcher fetches the rest;
 // prefetching more would cost more than it gains.
 constexpr size_t kPrefetchBytes = 256;
-constexpr size_t kCacheLine = 64;
 // A thread copies at least this many bytes at a time: handing out less costs more than copying it.
 constexpr uint64_t kShareBytes = uint64_t{1} << 18;
 
@@ -46,10 +46,7 @@ struct Source {
   const std::byte* Row(int64_t id) const { return data + static_cast<uint64_t>(id) * stride; }
 
   void Prefetch(int64_t id) const {
-    const std::byte* row = Row(id);
-    for (size_t at = 0; at < std::min(row_bytes, kPrefetchBytes); at += kCacheLine) {
-      __builtin_prefetch(row + at, 0, 0);
-    }
+    base::PrefetchLines<base::Use::kReadOnce>(Row(id), std::min(row_bytes, kPrefetchBytes));
   }
 };
 

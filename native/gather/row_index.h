@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.h"
+
 namespace graphzero::gather {
 
 // A place in one of the two logs of a shard. Positions have 31 bits.
@@ -30,10 +32,10 @@ class RowIndex {
 
   // Prefetch the cell that Find() looks at first, or the cells that an insertion or an eviction
   // writes to.
-  void PrefetchToFind(uint64_t hash) const { __builtin_prefetch(&cells_[Home(hash)]); }
+  void PrefetchToFind(uint64_t hash) const { base::Prefetch(&cells_[Home(hash)]); }
   void PrefetchToChange(uint64_t hash) const {
-    __builtin_prefetch(&cells_[Home(hash)], 1);
-    __builtin_prefetch(&ghosts_[Home(hash)], 1);
+    base::Prefetch<base::Use::kWrite>(&cells_[Home(hash)]);
+    base::Prefetch<base::Use::kWrite>(&ghosts_[Home(hash)]);
   }
 
   // Guesses the place of the row by its tag, without reading the row. False if no tag agrees.

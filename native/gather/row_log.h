@@ -7,6 +7,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/prefetch.h"
+
 namespace graphzero::gather {
 
 // Positions are in units of 16 bytes. A row may lie across
@@ -40,7 +42,7 @@ class RowLog {
   void Prefetch(uint32_t position, size_t bytes) const {
     const std::byte* const begin = memory_ + position * kUnit;
     const size_t length = std::min(kUnit + bytes, kPrefetchBytes);
-    for (size_t at = 0; at < length; at += kCacheLine) __builtin_prefetch(begin + at);
+    base::PrefetchLines(begin, length);
   }
 
   // Needs UnitsFor(row) free units. Returns the row's position.
@@ -70,7 +72,6 @@ class RowLog {
 
  private:
   static constexpr size_t kPrefetchBytes = 576;
-  static constexpr size_t kCacheLine = 64;
 
   static uint64_t Units(std::span<std::byte> memory) { return memory.size() / kUnit; }
 

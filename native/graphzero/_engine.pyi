@@ -11,6 +11,11 @@ import numpy
 from numpy.typing import NDArray
 
 
+def instructions() -> str:
+    """
+    The vector instructions that loops use which have versions for several processors.
+    """
+
 class Share:
     def __init__(self) -> None: ...
 

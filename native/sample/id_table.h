@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "base/threads.h"
 
 namespace graphzero::sample {
@@ -44,7 +45,7 @@ class IdTableView {
   }
 
   [[gnu::always_inline]] void Prefetch(uint64_t id) const {
-    __builtin_prefetch(&entries_[Home(id)], 1);
+    base::Prefetch<base::Use::kWrite>(&entries_[Home(id)]);
   }
 
   // The local id of `id`. Inserts it with the local id `fresh` if it has none; needs room for that.

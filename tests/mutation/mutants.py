@@ -56,6 +56,13 @@ SAMPLER = (
         _CHANCES,
     ),
     Mutant(
+        "weights of a block count for the next one, too",
+        _SAMPLE + "pick/weighted_pick.cpp",
+        "weights + 2 * size + i",
+        "weights + size + i",
+        (*_CHANCES, *_DRAWS),
+    ),
+    Mutant(
         "a weighted edge is drawn twice",
         _SAMPLE + "pick/weighted_pick.cpp",
         "if (i + 1 < wanted) Remove(positions[i]);",
@@ -96,6 +103,20 @@ SAMPLER = (
         "if (run > 0) upper_[i] = numbers.Upper(ids[i], run);",
         "",
         ("tests/sample/test_labor.py", "tests/sample/test_labor_distribution.py"),
+    ),
+    Mutant(
+        "parallel edges are numbered anew in the second piece of a window",
+        _SAMPLE + "neighbours/labor_hop.cpp",
+        "row.ids[0].back() != row.ids[1].front()",
+        "true",
+        ("tests/sample/test_labor.py",),
+    ),
+    Mutant(
+        "ranks of numbers leave the smallest out",
+        _SAMPLE + "pick/labor_scan.cpp",
+        "static_cast<uint64_t>(ranks[i]) < most",
+        "ranks[i] > 0 && static_cast<uint64_t>(ranks[i]) <= most",
+        ("tests/sample/test_labor.py",),
     ),
     Mutant(
         "an edge is a negative",

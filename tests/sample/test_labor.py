@@ -4,7 +4,10 @@ and the way of reading; what they promise about nodes, and which requests they r
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,6 +17,7 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 import pytest
+from graphzero import _engine
 from labor_reference import LaborOptions, LaborReference
 from sampling_graphs import EdgeList, open_graph, random_edges, write_legacy_graph
 from typed_engine import TypedEngine, assert_same
@@ -331,3 +335,81 @@ def test_bad_weights_and_damaged_neighbours_are_named(tmp_path: Path, io: str) -
         graph.sample([0], [5], weighted=True, sampler="labor")
     with pytest.raises(gz.FormatError, match="neighbour 4294967295"):
         graph.sample([0], [5], sampler="labor")
+
+
+def test_windows_that_end_and_begin_with_the_same_neighbour(tmp_path: Path) -> None:
+    """Most edges of the hub are parallel: where its window goes on from the last slot to the first,
+    both pieces have edges of one neighbour, which are numbered over both."""
+    sources = np.r_[np.arange(2, 102), np.full(4800, 500), np.arange(600, 700)]
+    edges = EdgeList(5000, sources, np.zeros(5000, np.int64))
+    open_graph(tmp_path / "g.gl", edges, edge_ids=True)
+    reference = LaborReference(plain_graph(edges))
+    for seed in range(12):
+        expected = reference.sample({0: [0]}, [[40]], seed=seed)
+        for io in ("mapped", "staged"):
+            graph = gz.Graph(tmp_path / "g.gl", io=io)
+            ours = graph.sample([0], [40], seed=seed, sampler="labor")
+            assert ours.n_id.tolist() == expected.n_id[0]
+            assert ours.e_id is not None
+            assert ours.e_id.tolist() == [place for _, _, place in expected.edges[0]]
+
+
+DRAW_ALL = """
+import hashlib, sys
+import graphzero as gz
+from graphzero import _engine
+
+found = hashlib.sha256()
+for path in sys.argv[1:]:
+    graph = gz.Graph(path)
+    for seed in range(6):
+        for labor in (gz.Labor(), gz.Labor(batch_dependency=7).of_batch(3, seed)):
+            for weighted in (False, True):
+                drawn = graph.sample(
+                    [0, 1, 5], [40, 9], seed=seed, weighted=weighted, sampler=labor, direction="out"
+                )
+                found.update(drawn.n_id.tobytes() + drawn.edge_index.tobytes())
+print(_engine.instructions(), found.hexdigest())
+"""
+
+
+def draw_all(instructions: str, *graphs: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", DRAW_ALL, *map(str, graphs)],
+        env={**os.environ, "GRAPHZERO_INSTRUCTIONS": instructions},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(_engine.instructions() == "baseline", reason="this processor has no others")
+def test_instructions_of_older_processors_draw_the_same_bytes(tmp_path: Path) -> None:
+    edges = hub_edges(5000, weighted=True)
+    assert edges.weights is not None
+    turned = EdgeList(
+        5000,
+        np.r_[edges.dst, edges.src],
+        np.r_[edges.src, edges.dst],
+        np.r_[edges.weights, edges.weights],
+    )
+    graphs = (tmp_path / "g.gl", tmp_path / "legacy.gl")
+    open_graph(graphs[0], turned)
+    write_legacy_graph(graphs[1], turned)  # 64-bit ids, rows that are not sorted
+    best, older = draw_all("", *graphs), draw_all("baseline", *graphs)
+    assert (best[0], older[0]) == (_engine.instructions(), "baseline")
+    assert best[1] == older[1]
+
+
+def test_unknown_instructions_are_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from graphzero import _engine"],
+        env={**os.environ, "GRAPHZERO_INSTRUCTIONS": "basline"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "GRAPHZERO_INSTRUCTIONS is basline, expected baseline, or nothing" in done.stderr

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/prefetch.h"
 #include "compile/edges/edge_source.h"
 
 namespace graphzero::compile {
@@ -35,8 +36,8 @@ class RenumberedEdgeSource final : public EdgeSource {
     // The new numbers are scattered over large arrays, so those of the whole batch are prefetched
     // first.
     for (size_t i = 0; i < batch->size; ++i) {
-      __builtin_prefetch(&numbers_.sources[batch->src[i]]);
-      __builtin_prefetch(&numbers_.targets[batch->dst[i]]);
+      base::Prefetch(&numbers_.sources[batch->src[i]]);
+      base::Prefetch(&numbers_.targets[batch->dst[i]]);
     }
     for (size_t i = 0; i < batch->size; ++i) {
       batch->src[i] = numbers_.sources[batch->src[i]];

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "compile/text/text_source.h"
 
 namespace graphzero::compile {
@@ -151,7 +152,7 @@ void IdCollector<Store>::AddAll(const Keys& keys, uint8_t sides, uint32_t* numbe
     const uint64_t mask = slots_.size() - 1;
     for (size_t j = 0; j < count; ++j) {
       hashes[j] = base::HashId(keys[begin + j]);
-      __builtin_prefetch(&slots_[hashes[j] & mask], 1);
+      base::Prefetch<base::Use::kWrite>(&slots_[hashes[j] & mask]);
     }
     const auto likely = [&](size_t j) -> const Slot* {
       const Slot& slot = slots_[hashes[j] & mask];
@@ -161,7 +162,7 @@ void IdCollector<Store>::AddAll(const Keys& keys, uint8_t sides, uint32_t* numbe
     for (size_t j = 0; j < count; ++j) {
       if (const Slot* slot = likely(j)) {
         ids_.Prefetch(slot->number);
-        __builtin_prefetch(&sides_[slot->number], 1);
+        base::Prefetch<base::Use::kWrite>(&sides_[slot->number]);
       }
     }
     for (size_t j = 0; j < count; ++j) {

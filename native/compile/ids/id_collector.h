@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "base/text.h"
 #include "compile/job.h"
 #include "compile/spill/run_file.h"
@@ -50,7 +51,7 @@ class IntegerStore {
   uint64_t bytes() const { return ids_.size() * sizeof(int64_t); }
   int64_t operator[](uint32_t number) const { return ids_[number]; }
   void Append(int64_t id) { ids_.push_back(id); }
-  void Prefetch(uint32_t number) const { __builtin_prefetch(&ids_[number]); }
+  void Prefetch(uint32_t number) const { base::Prefetch(&ids_[number]); }
   void PrefetchValue(uint32_t) const {}
   void Clear() { ids_ = {}; }
 
@@ -80,10 +81,8 @@ class TextStore {
     arena_.insert(arena_.end(), text.begin(), text.end());
     offsets_.push_back(arena_.size());
   }
-  void Prefetch(uint32_t number) const { __builtin_prefetch(&offsets_[number]); }
-  void PrefetchValue(uint32_t number) const {
-    __builtin_prefetch(arena_.data() + offsets_[number]);
-  }
+  void Prefetch(uint32_t number) const { base::Prefetch(&offsets_[number]); }
+  void PrefetchValue(uint32_t number) const { base::Prefetch(arena_.data() + offsets_[number]); }
   void Clear() {
     offsets_ = {0};
     arena_ = {};

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "base/team.h"
 #include "store/files/mapped_file.h"
 
@@ -31,7 +32,7 @@ class LabelCounts {
   };
 
   void Count(const std::vector<uint32_t>& neighbours, const std::vector<uint32_t>& labels) {
-    for (const uint32_t node : neighbours) __builtin_prefetch(&labels[node]);
+    for (const uint32_t node : neighbours) base::Prefetch(&labels[node]);
     const size_t wanted = std::bit_ceil(2 * neighbours.size() + 2);
     if (table_.size() < wanted) table_.assign(wanted, {0, 0});
     const uint64_t mask = table_.size() - 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "sample/rows/row_batches.h"
 
 namespace graphzero::sample {
@@ -13,16 +14,18 @@ namespace {
 constexpr size_t kGroup = 32;
 // Nodes that a thread takes at a time.
 constexpr size_t kGrain = 512;
-constexpr size_t kCacheLine = 64;
+// The first weights of a row are prefetched this many rows ahead. The hardware prefetcher fetches
+// the rest.
+constexpr size_t kWeightsAhead = 2;
+constexpr size_t kWeightBytesAhead = 1024;
 
 // Prefetches the neighbours in these slots of a row; `together` says that the slots are
-// consecutive. Inlined, because GCC takes a function that only prefetches for one without effect
-// and drops calls of it.
+// consecutive.
 template <class Id>
 [[gnu::always_inline]] inline void PrefetchSlots(const Rows& rows, bool together,
                                                  const uint64_t* slots, uint64_t count) {
   // Consecutive slots share cache lines: one prefetch per line suffices.
-  const uint64_t stride = together ? kCacheLine / sizeof(Id) : 1;
+  const uint64_t stride = together ? base::kCacheLine / sizeof(Id) : 1;
   for (uint64_t e = 0; e < count; e += stride) rows.PrefetchSlot<Id>(slots[e]);
   if (together && count > 0) rows.PrefetchSlot<Id>(slots[count - 1]);
 }
@@ -123,8 +126,13 @@ void HopDrawer::DrawByWeight() {
       [&](int rank, size_t begin, size_t end, const auto& weights) {
         ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
         NodeDraws draws(*this);
-        PickAndRead<Id>(begin, end,
-                        [&](size_t i) { return PickByWeight(i, weights(i), draws, scratch); });
+        PickAndRead<Id>(begin, end, [&](size_t i) {
+          if (rows_.disk == nullptr && i + kWeightsAhead < end) {
+            const std::span<const float> row = rows_.Weights(Row(i + kWeightsAhead));
+            base::PrefetchLines(row.data(), std::min(row.size_bytes(), kWeightBytesAhead));
+          }
+          return PickByWeight(i, weights(i), draws, scratch);
+        });
       });
 }
 

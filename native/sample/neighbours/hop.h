@@ -112,7 +112,7 @@ class HopDrawer {
   void DrawLabor();
   // Prefetches the first cache lines of these slots.
   template <class Id>
-  void PrefetchRow(const store::SlotRange& slots) const;
+  void PrefetchPiece(const store::SlotRange& slots) const;
   template <class Id, class Items>
   void PickLabor(size_t i, const Items& row, const LaborNumbers& numbers, ThreadScratch& scratch);
   // Count() has counted edges of weight zero, which are never drawn. Closes the gaps that they left

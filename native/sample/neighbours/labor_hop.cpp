@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/prefetch.h"
 #include "sample/neighbours/hop.h"
 #include "sample/rows/row_batches.h"
 
@@ -19,7 +20,6 @@ constexpr size_t kCheckedRows = 32;
 // fetches the rest.
 constexpr size_t kRowsAhead = 4;
 constexpr size_t kLinesAhead = 16;
-constexpr size_t kCacheLine = 64;
 
 // The slots of a row that are looked at: one range, or one at each end of the row.
 struct Window {
@@ -84,18 +84,18 @@ class ReadWindows {
   ReadPieces<T> second_pieces_;
 };
 
-// Calls body(rank, begin, end, items) as ForRanges() does, where items(i) are the WindowItems of
-// window_of(i), with weights or without.
+// Calls body(rank, begin, end, items) as ForRanges() does, where items(i, window_of(i)) are the
+// WindowItems of row i, with weights or without.
 template <class Id, class WindowOf, class Body>
 void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool weighted,
                 const WindowOf& window_of, const Body& body) {
   const Id* const ids = rows.Ids<Id>({}).data();
   const float* const weights = rows.adjacency.weights;
   if (rows.disk == nullptr) {
-    const auto items = [&](size_t i) {
-      WindowItems<Id> found{window_of(i), {}, {}};
+    const auto items = [&](size_t, const Window& window) {
+      WindowItems<Id> found{window, {}, {}};
       for (size_t p = 0; p < 2; ++p) {
-        const store::SlotRange& range = found.window.pieces[p];
+        const store::SlotRange& range = window.pieces[p];
         found.ids[p] = {ids + range.begin, range.size()};
         if (weighted) found.weights[p] = {weights + range.begin, range.size()};
       }
@@ -108,10 +108,10 @@ void ForWindows(const Rows& rows, base::ThreadLease& lease, size_t count, bool w
   ReadWindows<Id> read_ids;
   ReadWindows<float> read_weights;
   base::WorkVector<io::WantedRange> wanted;
-  const auto items = [&](size_t i) {
-    WindowItems<Id> found{window_of(i), {}, {}};
-    read_ids.Find(i, found.window, found.ids);
-    if (weighted) read_weights.Find(i, found.window, found.weights);
+  const auto items = [&](size_t i, const Window& window) {
+    WindowItems<Id> found{window, {}, {}};
+    read_ids.Find(i, window, found.ids);
+    if (weighted) read_weights.Find(i, window, found.weights);
     return found;
   };
   const auto read = [&](size_t first, size_t last) {
@@ -170,15 +170,25 @@ void HopDrawer::DrawLabor() {
     return {{{{row.begin, slot(start + most - 1 - degree) + 1}, {slot(start), row.end}}}, share};
   };
   const bool mapped = rows_.disk == nullptr;
+  const auto prefetched = [&](size_t i) {
+    const Window window = window_of(i);
+    if (mapped) {
+      for (const store::SlotRange& piece : window.pieces) PrefetchPiece<Id>(piece);
+    }
+    return window;
+  };
   ForWindows<Id>(rows_, lease_, spec_.size(), spec_.weighted, window_of,
                  [&](int rank, size_t begin, size_t end, const auto& items) {
                    ThreadScratch& scratch = work_.scratch[static_cast<size_t>(rank)];
+                   std::array<Window, kRowsAhead> ahead;
+                   const size_t primed = std::min(begin + kRowsAhead, end);
+                   for (size_t i = begin; i < primed; ++i) ahead[i % kRowsAhead] = prefetched(i);
                    for (size_t i = begin; i < end; ++i) {
                      if ((i - begin) % kCheckedRows == 0) base::CheckStopped();
-                     if (mapped && i + kRowsAhead < end) {
-                       PrefetchRow<Id>(window_of(i + kRowsAhead).pieces[0]);
-                     }
-                     PickLabor<Id>(i, items(i), numbers, scratch);
+                     Window& next = ahead[i % kRowsAhead];
+                     const Window window = next;
+                     if (i + kRowsAhead < end) next = prefetched(i + kRowsAhead);
+                     PickLabor<Id>(i, items(i, window), numbers, scratch);
                    }
                  });
 }
@@ -186,11 +196,9 @@ template void HopDrawer::DrawLabor<uint32_t>();
 template void HopDrawer::DrawLabor<uint64_t>();
 
 template <class Id>
-void HopDrawer::PrefetchRow(const store::SlotRange& slots) const {
-  const auto* const begin =
-      reinterpret_cast<const std::byte*>(rows_.Ids<Id>({}).data() + slots.begin);
-  const size_t bytes = std::min<size_t>(slots.size() * sizeof(Id), kLinesAhead * kCacheLine);
-  for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(begin + at);
+void HopDrawer::PrefetchPiece(const store::SlotRange& slots) const {
+  const size_t bytes = std::min<size_t>(slots.size() * sizeof(Id), kLinesAhead * base::kCacheLine);
+  base::PrefetchLines(rows_.Ids<Id>({}).data() + slots.begin, bytes);
 }
 
 template <class Id, class Items>
@@ -198,7 +206,11 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
                           ThreadScratch& scratch) {
   const Window& window = row.window;
   const std::span<const uint64_t> excluded = Excluded(i);
-  const bool as_it_lies = window.is_one_piece() && excluded.empty();
+  // Two pieces need not be joined, unless a neighbour at the end of the first goes on in the
+  // second.
+  const bool apart = window.is_one_piece() ||
+                     (!spec_.weighted && rows_.sorted && row.ids[0].back() != row.ids[1].front());
+  const bool as_it_lies = apart && excluded.empty();
   auto& row_ids = scratch.row_ids<Id>();
   if (!as_it_lies) {
     row_ids.clear();
@@ -235,7 +247,7 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
     }
     for (uint64_t e = 0; e < picked.count; ++e) {
       const uint64_t at = slots[e];
-      const uint64_t id = store::ReadOnce(some.ids.data() + at);
+      const uint64_t id = store::ReadOnce(some.At(at));
       slots[e] = slot_at(at);
       rows_.CheckNeighbour(Node(i), slots[e], id);
       drawn[e] = id;
@@ -244,9 +256,9 @@ void HopDrawer::PickLabor(size_t i, const Items& row, const LaborNumbers& number
     if (spec_.weighted) work_.short_by[i] = static_cast<uint32_t>(most - picked.count);
   };
   if (as_it_lies) {
-    take(LaborRow<Id>{row.ids[0], row.weights[0], rows_.sorted});
+    take(LaborRow<Id>{row.ids[0], row.weights[0], rows_.sorted, row.ids[1]});
   } else {
-    take(LaborRow<Id>{row_ids, scratch.row_weights, rows_.sorted});
+    take(LaborRow<Id>{row_ids, scratch.row_weights, rows_.sorted, {}});
   }
 }
 

@@ -20,7 +20,8 @@ struct ThreadScratch {
   WeightedPicker weighted;
   base::WorkVector<float> without_excluded;  // weights of the current row, zero where excluded
   LaborPicker labor;
-  // A copy of the current row, made if it is not one piece of the file or has excluded slots.
+  // A copy of the current row, made if LABOR cannot pick from the row as it lies in the file: some
+  // of its slots are excluded, or it is in two pieces that must be looked at together.
   base::WorkVector<uint32_t> narrow_row_ids;
   base::WorkVector<uint64_t> wide_row_ids;
   base::WorkVector<float> row_weights;

@@ -1,5 +1,7 @@
 #include "sample/pick/labor_numbers.h"
 
+#include "base/instructions.h"
+
 namespace graphzero::sample {
 namespace {
 
@@ -49,8 +51,8 @@ template <class Id>
 }
 
 // The engine is compiled for any x86-64, whose vectors have no 32-bit multiplication; most CPUs
-// have AVX2, which does. A function pointer that is set once chooses, because compiler-generated
-// resolvers run before sanitizers are ready.
+// have AVX2, which does. A function pointer chooses, because compiler-generated resolvers run
+// before sanitizers are ready.
 template <class Id>
 using FillFunction = bool (*)(const LaborKeys&, const Id*, size_t, uint32_t*);
 
@@ -70,10 +72,12 @@ template <class Id>
 template <class Id>
 FillFunction<Id> ChooseFill() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return FillAvx2<Id>;
+  if (base::BestInstructions() >= base::Instructions::kAvx2) return FillAvx2<Id>;
 #endif
   return FillAnywhere<Id>;
 }
+template <class Id>
+const FillFunction<Id> fill_function = ChooseFill<Id>();
 
 }  // namespace
 
@@ -103,8 +107,7 @@ LaborNumbers::LaborNumbers(const LaborPeriods& periods, Draws of_hop)
 
 template <class Id>
 bool LaborNumbers::FillUpper(std::span<const Id> ids, uint32_t* upper) const {
-  static const FillFunction<Id> fill = ChooseFill<Id>();
-  return fill(keys_, ids.data(), ids.size(), upper);
+  return fill_function<Id>(keys_, ids.data(), ids.size(), upper);
 }
 template bool LaborNumbers::FillUpper(std::span<const uint32_t>, uint32_t*) const;
 template bool LaborNumbers::FillUpper(std::span<const uint64_t>, uint32_t*) const;

@@ -1,7 +1,6 @@
 #include "sample/pick/labor_pick.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -25,9 +24,6 @@ double KeptFor(uint64_t most) {
 constexpr double kWider = 4;
 // Positions that are compared at once.
 constexpr size_t kTogether = 16;
-// For at most this many slots, counting the smaller ones of each is faster than std::nth_element:
-// it uses vectors and no branch, and leaves the slots in the order of their positions.
-constexpr size_t kRanked = 96;
 
 double WeightSum(std::span<const float> weights, uint64_t* positive) {
   double sum = 0;
@@ -161,17 +157,17 @@ void LaborPicker::CountParallel(std::span<const Id> ids, const LaborNumbers& num
 template <class Id>
 uint64_t LaborPicker::Parallel(const LaborRow<Id>& row, uint64_t position) const {
   if (parallel_counted_) return parallel_[position];
+  const Id id = *row.At(position);
   uint64_t before = 0;
-  while (before < position && row.ids[position - before - 1] == row.ids[position]) ++before;
+  while (before < position && *row.At(position - before - 1) == id) ++before;
   return before;
 }
 
 template <class Id>
-void LaborPicker::Keep(const LaborRow<Id>& row, const SmallSlot& slot,
+void LaborPicker::Keep(const LaborRow<Id>& row, uint64_t position, uint32_t upper,
                        const LaborNumbers& numbers) {
-  const uint64_t position = slot.position;
-  const uint64_t id = row.ids[position];
-  const uint64_t number = (uint64_t{slot.upper} << 32) | numbers.Lower(id, Parallel(row, position));
+  const uint64_t id = *row.At(position);
+  const uint64_t number = (uint64_t{upper} << 32) | numbers.Lower(id, Parallel(row, position));
   if (row.weights.empty()) {
     kept_.push_back({number, id, position});
     return;
@@ -184,7 +180,7 @@ void LaborPicker::Keep(const LaborRow<Id>& row, const SmallSlot& slot,
 template <class Id>
 LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
                                        const LaborNumbers& numbers, uint64_t* positions) {
-  const size_t count = row.ids.size();
+  const size_t count = row.size();
   if (count <= most) {
     for (size_t i = 0; i < count; ++i) positions[i] = i;
     return {count};
@@ -195,11 +191,13 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
   for (double share = KeptFor(most) / static_cast<double>(count);; share *= kWider) {
     const uint32_t limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
     FindSmallSlots(row, limit, numbers);
-    if (small_count_ >= most) break;
+    if (small_.size() >= most) break;
   }
   if (!TakeByUpper(most, positions)) {
     kept_.clear();
-    for (size_t i = 0; i < small_count_; ++i) Keep(row, small_[i], numbers);
+    for (size_t i = 0; i < small_.size(); ++i) {
+      Keep(row, small_.position(i), small_.upper(i), numbers);
+    }
     std::nth_element(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(most - 1),
                      kept_.end());
     for (uint64_t i = 0; i < most; ++i) positions[i] = kept_[i].position;
@@ -211,47 +209,31 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
 template <class Id>
 void LaborPicker::FindSmallSlots(const LaborRow<Id>& row, uint32_t limit,
                                  const LaborNumbers& numbers) {
+  small_.clear();
   if (row.sorted) {
-    small_count_ = FindSmall(numbers.keys(), row.ids, limit, small_);
+    FindSmall(numbers.keys(), row.ids, 0, limit, small_);
+    FindSmall(numbers.keys(), row.more_ids, row.ids.size(), limit, small_);
     return;
   }
   small_.Reserve(row.ids.size());
-  small_count_ = 0;
-  ForSmall(upper_.data(), row.ids.size(), limit,
-           [&](size_t i) { small_[small_count_++] = {i, upper_[i]}; });
+  ForSmall(upper_.data(), row.ids.size(), limit, [&](size_t i) { small_.Add(i, upper_[i]); });
 }
 
 bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
-  if (small_count_ <= kRanked) return TakeByRank(most, positions);
-  SmallSlot* const end = small_.data() + small_count_;
-  SmallSlot* const last = small_.data() + most - 1;
-  std::nth_element(small_.data(), last, end,
-                   [](const SmallSlot& a, const SmallSlot& b) { return a.upper < b.upper; });
-  const bool tied = std::any_of(last + 1, end,
-                                [&](const SmallSlot& other) { return other.upper == last->upper; });
+  if (small_.size() <= kRanked) return TakeByRank(small_, most, positions);
+  by_upper_.clear();
+  by_upper_.reserve(small_.size());
+  for (size_t i = 0; i < small_.size(); ++i) {
+    by_upper_.push_back({small_.upper(i), small_.position(i)});
+  }
+  const auto last = by_upper_.begin() + static_cast<std::ptrdiff_t>(most - 1);
+  std::nth_element(by_upper_.begin(), last, by_upper_.end(),
+                   [](const UpperAt& a, const UpperAt& b) { return a.upper < b.upper; });
+  const bool tied = std::any_of(last + 1, by_upper_.end(),
+                                [&](const UpperAt& other) { return other.upper == last->upper; });
   if (tied) return false;
-  for (uint64_t i = 0; i < most; ++i) positions[i] = small_[i].position;
+  for (uint64_t i = 0; i < most; ++i) positions[i] = by_upper_[i].position;
   std::sort(positions, positions + most);
-  return true;
-}
-
-bool LaborPicker::TakeByRank(uint64_t most, uint64_t* positions) {
-  const size_t count = small_count_;
-  std::array<int32_t, kRanked> turned;  // signed numbers in the same order, to compare in vectors
-  for (size_t i = 0; i < count; ++i) {
-    turned[i] = static_cast<int32_t>(small_[i].upper ^ 0x80000000u);
-  }
-  std::array<uint64_t, kRanked + 1> found;
-  size_t taken = 0;
-  for (size_t i = 0; i < count; ++i) {
-    int32_t smaller = 0;
-    for (size_t j = 0; j < count; ++j) smaller += turned[j] < turned[i] ? 1 : 0;
-    found[taken] = small_[i].position;
-    taken += static_cast<uint64_t>(smaller) < most ? 1 : 0;
-  }
-  // If there are more than `most`, the last one is tied with others.
-  if (taken != most) return false;
-  std::copy_n(found.begin(), most, positions);
   return true;
 }
 
@@ -282,7 +264,7 @@ LaborPicked LaborPicker::PickByWeight(const LaborRow<Id>& row, uint64_t most,
     kept_.clear();
     for (size_t i = 0; i < count; ++i) {
       if (weights[i] > 0 && (all || upper_[i] <= scaled * weights[i])) {
-        Keep(row, {i, upper_[i]}, numbers);
+        Keep(row, i, upper_[i], numbers);
       }
     }
     if (kept_.size() <= most) continue;

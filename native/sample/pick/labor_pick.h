@@ -33,6 +33,14 @@ struct LaborRow {
   std::span<const Id> ids;
   std::span<const float> weights;  // empty without weights
   bool sorted;                     // by id, so that parallel edges follow each other
+  // Slots that come after `ids` and lie elsewhere, in a sorted row without weights. None of them is
+  // parallel to one of `ids`.
+  std::span<const Id> more_ids = {};
+
+  size_t size() const { return ids.size() + more_ids.size(); }
+  const Id* At(uint64_t position) const {
+    return position < ids.size() ? &ids[position] : &more_ids[position - ids.size()];
+  }
 };
 
 // What was picked from a row.
@@ -52,8 +60,8 @@ class LaborPicker {
                    uint64_t* positions);
 
   size_t bytes() const {
-    return small_.bytes() + upper_.bytes() + parallel_.bytes() + base::BytesOf(kept_) +
-           base::BytesOf(counted_ids_) + base::BytesOf(counts_);
+    return small_.bytes() + upper_.bytes() + parallel_.bytes() + base::BytesOf(by_upper_) +
+           base::BytesOf(kept_) + base::BytesOf(counted_ids_) + base::BytesOf(counts_);
   }
 
  private:
@@ -68,6 +76,11 @@ class LaborPicker {
       if (key != other.key) return key < other.key;
       return id != other.id ? id < other.id : position < other.position;
     }
+  };
+
+  struct UpperAt {
+    uint32_t upper;
+    uint64_t position;
   };
 
   template <class Id>
@@ -90,15 +103,15 @@ class LaborPicker {
   template <class Id>
   LaborPicked PickByWeight(const LaborRow<Id>& row, uint64_t most, const LaborNumbers& numbers,
                            uint64_t* positions);
-  // Write the positions of the `most` smallest slots of small_, in rising order. Return false if
+  // Writes the positions of the `most` smallest slots of small_, in rising order. Returns false if
   // upper halves are tied, so that lower halves have to decide about the last slot.
   bool TakeByUpper(uint64_t most, uint64_t* positions);
-  bool TakeByRank(uint64_t most, uint64_t* positions);
   template <class Id>
-  void Keep(const LaborRow<Id>& row, const SmallSlot& slot, const LaborNumbers& numbers);
+  void Keep(const LaborRow<Id>& row, uint64_t position, uint32_t upper,
+            const LaborNumbers& numbers);
 
-  base::Buffer<SmallSlot> small_;
-  size_t small_count_ = 0;
+  SmallSlots small_;
+  base::WorkVector<UpperAt> by_upper_;
   base::WorkVector<Candidate> kept_;
   // Upper halves, for rows with weights and for rows that are not sorted.
   base::Buffer<uint32_t> upper_;

@@ -4,6 +4,9 @@
 #include <array>
 #include <bit>
 
+#include "base/instructions.h"
+#include "base/prefetch.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -28,6 +31,22 @@ template <class Id>
   for (size_t m = 1; m <= most; ++m) count += *slot == *(slot - m) ? 1 : 0;
   return count;
 }
+
+// For each listed slot in turn, counts the slots directly before it that have the same id.
+struct ParallelCounter {
+  uint64_t last = UINT64_MAX;  // the slot that was listed last
+  uint64_t parallel = 0;       // how many such slots it has before it
+
+  // `known` is how many of the kKnown slots before `position` have its id. If all have and the slot
+  // directly before it is not listed, that slot has kKnown - 1 equal ids before it: with more it
+  // would be listed. No branches, because parallel edges are unpredictable.
+  uint64_t Next(uint64_t position, uint64_t known) {
+    const uint64_t before = position - last == 1 ? parallel : kKnown - 1;
+    parallel = known == kKnown ? before + 1 : known;
+    last = position;
+    return parallel;
+  }
+};
 
 // The first pass over the slots [begin, end). The kKnown slots before `begin` must belong to the
 // row, too.
@@ -102,7 +121,7 @@ GRAPHZERO_AVX2 size_t ListAvx2(const LaborKeys& keys, const uint32_t* ids, size_
   size_t count = 0;
   size_t i = begin;
   for (; i + kLanes <= end; i += kLanes) {
-    __builtin_prefetch(ids + i + kAhead);
+    if (i + kAhead < end) base::Prefetch(ids + i + kAhead);
     const __m256i id = Load(ids + i);
     if constexpr (kTwo) {
       __m256i phase = MixButLast(id, Broadcast(keys.phases.first), Broadcast(keys.phases.second));
@@ -131,26 +150,25 @@ GRAPHZERO_AVX2 size_t ListAvx2(const LaborKeys& keys, const uint32_t* ids, size_
 }
 
 #undef GRAPHZERO_AVX2
+
 #endif  // __x86_64__
 
 using ListFunction = size_t (*)(const LaborKeys&, const uint32_t*, size_t, size_t, uint32_t,
                                 uint16_t*);
 
-// Called once to set a function pointer, because compiler-generated resolvers run before sanitizers
-// are ready.
 ListFunction ChooseList([[maybe_unused]] bool two) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) {
+  if (base::BestInstructions() >= base::Instructions::kAvx2) {
     return two ? ListAvx2<true> : ListAvx2<false>;
   }
 #endif
   return ListAnywhere<uint32_t>;
 }
+const std::array<ListFunction, 2> list_function{ChooseList(false), ChooseList(true)};
 
 size_t List(const LaborKeys& keys, const uint32_t* ids, size_t begin, size_t end, uint32_t limit,
             uint16_t* listed) {
-  static const std::array<ListFunction, 2> list{ChooseList(false), ChooseList(true)};
-  return list[keys.two ? 1 : 0](keys, ids, begin, end, limit, listed);
+  return list_function[keys.two ? 1 : 0](keys, ids, begin, end, limit, listed);
 }
 
 size_t List(const LaborKeys& keys, const uint64_t* ids, size_t begin, size_t end, uint32_t limit,
@@ -158,30 +176,13 @@ size_t List(const LaborKeys& keys, const uint64_t* ids, size_t begin, size_t end
   return ListAnywhere(keys, ids, begin, end, limit, listed);
 }
 
-// For each listed slot in turn, counts the slots directly before it that have the same id.
-struct ParallelCounter {
-  uint64_t last = UINT64_MAX;  // the slot that was listed last
-  uint64_t parallel = 0;       // how many such slots it has before it
-
-  // `known` is how many of the kKnown slots before `position` have its id. If all have and the slot
-  // directly before it is not listed, that slot has kKnown - 1 equal ids before it: with more it
-  // would be listed. No branches, because parallel edges are unpredictable.
-  uint64_t Next(uint64_t position, uint64_t known) {
-    const uint64_t before = position - last == 1 ? parallel : kKnown - 1;
-    parallel = known == kKnown ? before + 1 : known;
-    last = position;
-    return parallel;
-  }
-};
-
 }  // namespace
 
 template <class Id>
-size_t FindSmall(const LaborKeys& keys, std::span<const Id> ids, uint32_t limit,
-                 base::Buffer<SmallSlot>& small) {
+void FindSmall(const LaborKeys& keys, std::span<const Id> ids, uint64_t position, uint32_t limit,
+               SmallSlots& small) {
   Listed listed;
   ParallelCounter counter;
-  size_t count = 0;
   for (size_t from = 0; from < ids.size(); from += kSlotsAtATime) {
     const Id* const here = ids.data() + from;
     const size_t size = std::min(kSlotsAtATime, ids.size() - from);
@@ -190,22 +191,85 @@ size_t FindSmall(const LaborKeys& keys, std::span<const Id> ids, uint32_t limit,
     const size_t begin = from == 0 ? std::min(kKnown, size) : 0;
     for (size_t i = 0; i < begin; ++i) listed[i] = static_cast<uint16_t>(i);
     const size_t places = begin + List(keys, here, begin, size, limit, listed.data() + begin);
-    small.Reserve(count + places, count);
+    small.Reserve(small.size() + places);
     for (size_t place = 0; place < places; ++place) {
-      const size_t position = from + listed[place];
-      const Id id = ids[position];
-      const size_t most = std::min(position, kKnown);
-      const uint64_t known = CountParallel(ids.data() + position, most);
-      const uint32_t upper = keys.Upper(id, counter.Next(position, known));
-      small[count] = {position, upper};
-      count += upper <= limit ? 1 : 0;
+      const size_t slot = from + listed[place];
+      const size_t most = std::min(slot, kKnown);
+      const uint64_t known = CountParallel(ids.data() + slot, most);
+      const uint32_t upper = keys.Upper(ids[slot], counter.Next(slot, known));
+      small.Add(position + slot, upper, upper <= limit);
     }
   }
-  return count;
 }
-template size_t FindSmall(const LaborKeys&, std::span<const uint32_t>, uint32_t,
-                          base::Buffer<SmallSlot>&);
-template size_t FindSmall(const LaborKeys&, std::span<const uint64_t>, uint32_t,
-                          base::Buffer<SmallSlot>&);
+template void FindSmall(const LaborKeys&, std::span<const uint32_t>, uint64_t, uint32_t,
+                        SmallSlots&);
+template void FindSmall(const LaborKeys&, std::span<const uint64_t>, uint64_t, uint32_t,
+                        SmallSlots&);
+
+namespace {
+
+// Of slots, by their places in SmallSlots.
+using RankedValues = std::array<int32_t, kRanked>;
+constexpr size_t kRankLanes = 8;
+static_assert(kRanked % kRankLanes == 0);
+
+// ranks[i] = how many of numbers[0 .. count) are smaller than numbers[i], for i below `count`
+// rounded up to whole vectors. One number at a time is compared with all others: that needs no sums
+// over the lanes of a vector.
+[[gnu::always_inline]] inline void RankAll(const RankedValues& numbers, size_t count,
+                                           RankedValues& ranks) {
+  for (size_t begin = 0; begin < count; begin += kRankLanes) {
+    std::array<int32_t, kRankLanes> smaller{};
+    for (size_t j = 0; j < count; ++j) {
+      for (size_t lane = 0; lane < kRankLanes; ++lane) {
+        smaller[lane] += numbers[j] < numbers[begin + lane] ? 1 : 0;
+      }
+    }
+    std::copy(smaller.begin(), smaller.end(), ranks.begin() + begin);
+  }
+}
+
+void RankAnywhere(const RankedValues& numbers, size_t count, RankedValues& ranks) {
+  RankAll(numbers, count, ranks);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void RankAvx2(const RankedValues& numbers, size_t count,
+                                      RankedValues& ranks) {
+  RankAll(numbers, count, ranks);
+}
+#endif
+
+auto ChooseRank() {
+#if defined(__x86_64__)
+  if (base::BestInstructions() >= base::Instructions::kAvx2) return RankAvx2;
+#endif
+  return RankAnywhere;
+}
+const auto rank_function = ChooseRank();
+
+}  // namespace
+
+bool TakeByRank(const SmallSlots& small, uint64_t most, uint64_t* positions) {
+  // With the top bit turned, signed numbers have the order of the unsigned ones; vectors of signed
+  // numbers can be compared on every processor.
+  RankedValues numbers{};
+  RankedValues ranks;
+  const size_t count = small.size();
+  for (size_t i = 0; i < count; ++i) {
+    numbers[i] = static_cast<int32_t>(small.upper(i) ^ 0x80000000u);
+  }
+  rank_function(numbers, count, ranks);
+  std::array<uint64_t, kRanked + 1> found;
+  size_t taken = 0;
+  for (size_t i = 0; i < count; ++i) {
+    found[taken] = small.position(i);
+    taken += static_cast<uint64_t>(ranks[i]) < most ? 1 : 0;
+  }
+  // If there are more than `most`, the last one is tied with others.
+  if (taken != most) return false;
+  std::copy_n(found.begin(), most, positions);
+  return true;
+}
 
 }  // namespace graphzero::sample

@@ -26,7 +26,9 @@ struct BadWeight {
 // Scratch of one thread: Load() a row, then draw from it. The row stays in use until the next Load.
 class WeightedPicker {
  public:
-  // Reads every weight once. Throws BadWeight for one that is negative, infinite or not a number.
+  // Reads every weight. Throws BadWeight for one that is negative, infinite or not a number. Bytes
+  // that change under the mapping may still make a sum of these: then Draw() returns some position
+  // of the row.
   void Load(std::span<const float> weights);
 
   // Edges of positive weight; the others are never drawn.
@@ -44,7 +46,6 @@ class WeightedPicker {
 
  private:
   uint64_t Blocks() const { return (weights_.size() + block_ - 1) / block_; }
-  std::span<const float> Block(uint64_t block) const;
   double SumOfRest(uint64_t block) const;
   void Accumulate(uint64_t from);
   void Remove(uint64_t position);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/prefetch.h"
 #include "sample/rows/row_search.h"
 #include "sample/rows/rows.h"
 
@@ -43,8 +44,8 @@ class MappedRows {
   // Asks for consecutive items of an array, which take at most kBlockBytes.
   template <class T>
   [[gnu::always_inline]] void AskItems(Asked&, std::span<const T> items) const {
-    __builtin_prefetch(items.data());
-    if (items.size() > 1) __builtin_prefetch(items.data() + items.size() - 1);
+    base::Prefetch(items.data());
+    if (items.size() > 1) base::Prefetch(items.data() + items.size() - 1);
   }
   // Returns, in the next turn, where these items are. Somebody may write to them meanwhile.
   template <class T>
@@ -74,7 +75,7 @@ class MappedRows {
   template <class From, class To>
   void ReadSlots(const From* array, std::span<const uint64_t> slots, To* to) const {
     for (size_t i = 0; i < slots.size(); ++i) {
-      if (i + kAhead < slots.size()) __builtin_prefetch(array + slots[i + kAhead]);
+      if (i + kAhead < slots.size()) base::Prefetch(array + slots[i + kAhead]);
       to[i] = static_cast<To>(store::ReadOnce(array + slots[i]));
     }
   }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/bytes.h"
+#include "base/prefetch.h"
 
 namespace graphzero::sample {
 namespace {
@@ -137,13 +138,13 @@ void RowStarts::Rows(std::span<const uint64_t> nodes, uint64_t* begins, uint64_t
   for (size_t i = 0; i < nodes.size(); ++i) {
     // Prefetches twice, because the Block says where its bits are.
     if (i + 2 * kAhead < nodes.size()) {
-      __builtin_prefetch(blocks_ + nodes[i + 2 * kAhead] / kBlock);
+      base::Prefetch(blocks_ + nodes[i + 2 * kAhead] / kBlock);
     }
     if (i + kAhead < nodes.size()) {
       const Block& block = blocks_[nodes[i + kAhead] / kBlock];
       const uint64_t* const words = words_ + (block.place >> kLowBitsWidth);
       for (uint64_t line = 0; line < kPrefetchedLines; ++line) {
-        __builtin_prefetch(words + line * kLineWords);
+        base::Prefetch(words + line * kLineWords);
       }
     }
     const store::SlotRange row = Row(nodes[i]);

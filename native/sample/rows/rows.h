@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "sample/rows/disk_topology.h"
 #include "store/files/mapped_file.h"
 #include "store/topology/topology_reader.h"
@@ -55,17 +56,15 @@ struct Rows {
     return {adjacency.weights + row.begin, row.size()};
   }
 
-  // Inlined, because GCC takes a function that only prefetches for one without effect and drops
-  // calls of it.
-  [[gnu::always_inline]] void PrefetchRow(uint64_t node) const {
+  void PrefetchRow(uint64_t node) const {
     // Prefetches both bounds: one pair in eight straddles two cache lines, and a miss on the second
     // costs as much as one on the first.
-    __builtin_prefetch(adjacency.indptr + node);
-    __builtin_prefetch(adjacency.indptr + node + 1);
+    base::Prefetch(adjacency.indptr + node);
+    base::Prefetch(adjacency.indptr + node + 1);
   }
   template <class Id>
-  [[gnu::always_inline]] void PrefetchSlot(uint64_t slot) const {
-    __builtin_prefetch(static_cast<const Id*>(adjacency.neighbours.data) + slot);
+  void PrefetchSlot(uint64_t slot) const {
+    base::Prefetch(static_cast<const Id*>(adjacency.neighbours.data) + slot);
   }
 
   void CheckRow(uint64_t node, const store::SlotRange& row) const {

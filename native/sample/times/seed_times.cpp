@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/errors.h"
+#include "base/prefetch.h"
 #include "base/text.h"
 #include "sample/rows/row_lanes.h"
 #include "sample/rows/row_search.h"
@@ -139,8 +140,8 @@ base::WorkVector<SearchedRow> NarrowPlainRows(const NarrowedRows& in, size_t beg
   constexpr uint64_t kShort = 16;
   const int64_t* const times = in.times();
   const auto prefetch = [&](size_t i) __attribute__((always_inline)) {
-    __builtin_prefetch(times + in.begins[i]);
-    if (in.degrees[i] > 1) __builtin_prefetch(times + in.begins[i] + in.degrees[i] - 1);
+    base::Prefetch(times + in.begins[i]);
+    if (in.degrees[i] > 1) base::Prefetch(times + in.begins[i] + in.degrees[i] - 1);
   };
   base::WorkVector<SearchedRow> left;
   for (size_t i = begin; i < std::min(begin + kAhead, end); ++i) prefetch(i);

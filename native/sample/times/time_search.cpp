@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "store/files/integer_array.h"
 
 namespace graphzero::sample {
@@ -82,10 +83,10 @@ void SearchTimes(const int64_t* times, std::span<TimeSearch> searches) {
     const size_t count = left;
     left = 0;
     for (size_t i = 0; i < std::min(count, kAhead); ++i) {
-      __builtin_prefetch(times + searches[active[i]].look);
+      base::Prefetch(times + searches[active[i]].look);
     }
     for (size_t i = 0; i < count; ++i) {
-      if (i + kAhead < count) __builtin_prefetch(times + searches[active[i + kAhead]].look);
+      if (i + kAhead < count) base::Prefetch(times + searches[active[i + kAhead]].look);
       TimeSearch& search = searches[active[i]];
       Look(times, search);
       active[left] = active[i];

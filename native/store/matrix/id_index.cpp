@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "base/team.h"
 #include "store/files/mapped_file.h"
 
@@ -118,11 +119,11 @@ void IdIndex::FindAll(const Keys& keys, int64_t* rows) const {
       const size_t size = std::min(kGroup, end - i);
       for (size_t j = 0; j < size; ++j) {
         slots[j] = base::HashId(keys[i + j]) & mask;
-        __builtin_prefetch(&table_[slots[j]]);
+        base::Prefetch(&table_[slots[j]]);
       }
       for (size_t j = 0; j < size; ++j) {
         const uint32_t row = table_[slots[j]];
-        if (row != 0) __builtin_prefetch(ids_.data() + (row - 1) * ids_.row_stride());
+        if (row != 0) base::Prefetch(ids_.data() + (row - 1) * ids_.row_stride());
       }
       for (size_t j = 0; j < size; ++j) rows[i + j] = FindOne(keys[i + j]);
     }

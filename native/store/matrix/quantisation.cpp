@@ -154,20 +154,17 @@ constexpr auto Avx2Floats = BaselineFloats;
 constexpr auto Avx2Halves = BaselineHalves;
 #endif
 
+const base::Instructions best = base::BestInstructions();
+
 }  // namespace
 
-RowDecoder::Instructions RowDecoder::Best() {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2")) return Instructions::kAvx2;
-#endif
-  return Instructions::kBaseline;
-}
+base::Instructions RowDecoder::Best() { return best; }
 
-RowDecoder::RowDecoder(const Quantisation& quantisation, Instructions instructions)
+RowDecoder::RowDecoder(const Quantisation& quantisation, base::Instructions instructions)
     : scales_(quantisation.scales.data()),
       offsets_(quantisation.offsets.data()),
       cols_(quantisation.scales.size()) {
-  const bool wide = instructions == Instructions::kAvx2;
+  const bool wide = instructions >= base::Instructions::kAvx2;
   if (quantisation.delivered == DType::kFloat16) {
     kernel_ = wide ? Avx2Halves : BaselineHalves;
   } else {

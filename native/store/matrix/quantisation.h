@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/instructions.h"
 #include "store/container/dtype.h"
 
 namespace graphzero::store {
@@ -60,11 +61,10 @@ bool FromSection(std::span<const std::byte> section, uint64_t cols, Quantisation
 // outlive it.
 class RowDecoder {
  public:
-  // The instructions that a decoder uses; all give the same bytes.
-  enum class Instructions { kBaseline, kAvx2 };
-  static Instructions Best();  // the fastest that this processor has
+  static base::Instructions Best();  // base::BestInstructions(), asked for once
 
-  RowDecoder(const Quantisation& quantisation, Instructions instructions);
+  // All instructions give the same bytes.
+  RowDecoder(const Quantisation& quantisation, base::Instructions instructions);
 
   // Decodes one row of codes to `out`, which must not overlap the codes and may be unaligned.
   void Decode(const std::byte* codes, std::byte* out) const {

@@ -23,7 +23,7 @@ import graphzero as gz
 import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
-from common.graphs import SHAPES, generate
+from common.graphs import SHAPES, generate, warm
 
 FANOUT = [15, 10, 5]
 SAMPLERS = {
@@ -127,10 +127,13 @@ def main() -> None:
     if not (folder / "x.gd").exists():
         rows = np.random.default_rng(0).random((1 << shape.scale, 128), np.float32)
         gz.write_features(folder / "x.gd", rows)
+    for name in ("graph.gl", "x.gd"):  # into memory, as a daemon does it
+        file = folder / name
+        print(f"{name}: {warm(file) / file.stat().st_size:.0%} on huge pages")
     graph = gz.Graph(folder / "graph.gl", io="mapped")
     features = gz.FeatureStore(folder / "x.gd", io="mapped")
     graph.warm()
-    features.get_tensor().sum()  # reads all rows into memory
+    features.get_tensor().sum()  # this process has mapped all of them
     seeds = np.load(folder / "seeds.npy")
     with ExitStack() as stack:
         peer = None
