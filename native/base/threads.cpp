@@ -11,6 +11,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "base/call.h"
@@ -25,6 +26,12 @@ namespace {
 // A client hands its thread over to a waiting client once it has used this much more thread time.
 // Switching more often would cost more than it gains.
 constexpr uint64_t kSlack = 10'000'000;  // nanoseconds
+
+// The thread of a call that has ended stays free for the next call this long before a loop may take
+// it as a helper. A request of the daemon makes several calls, with a little Python in between. In
+// each such gap another request's loop would wake a helper, which then competes with the next call.
+// A trainer with several requests under way, on two processors, got 1.04 times the batches by this.
+constexpr uint64_t kKeptFree = 2'000'000;  // nanoseconds
 
 // A call that waits for a thread.
 struct Waiter {
@@ -60,7 +67,8 @@ struct Budget {
   // little and come again under another name would be served at the same virtual time for ever,
   // before all clients that have used more.
   uint64_t now = 0;
-  std::deque<Waiter*> waiters{};  // in the order in which they came
+  std::deque<Waiter*> waiters{};      // in the order in which they came
+  std::deque<uint64_t> given_back{};  // when calls ended whose threads no later call has taken
   // The lowest `due` of all waiters; kNobody if there are none. Read without the mutex.
   static constexpr uint64_t kNobody = UINT64_MAX;
   std::atomic<uint64_t> first_due = kNobody;
@@ -68,6 +76,20 @@ struct Budget {
   void Take(int threads) {
     used += threads;
     peak = std::max(peak, used);
+  }
+
+  // Leaves the thread of an ended call to the next one, for a while. Needs the mutex.
+  void KeepFree(uint64_t at) noexcept {
+    try {
+      given_back.push_back(at);
+    } catch (const std::bad_alloc&) {  // then it is free for everyone at once
+    }
+  }
+
+  // How many threads loops may take as helpers. Needs the mutex.
+  int Spare(uint64_t at) {
+    while (!given_back.empty() && given_back.front() + kKeptFree < at) given_back.pop_front();
+    return limit - used - static_cast<int>(given_back.size());
   }
 
   // Adds thread time that was used, in equal parts for all calls that compete. Needs the mutex.
@@ -132,7 +154,7 @@ class Helpers {
     if (most <= 0 || budget_.in_child) return;
     const std::lock_guard lock(budget_.mutex);
     if (!budget_.waiters.empty()) return;
-    count_ = std::clamp(budget_.limit - budget_.used, 0, most);
+    count_ = std::clamp(budget_.Spare(since_), 0, most);
     left_ = count_;
     budget_.Take(count_);
   }
@@ -167,10 +189,13 @@ class Helpers {
   std::atomic<int> left_ = 0;
 };
 
-// Waits until a thread is free; returns the limit of that moment.
-int TakeOne(Budget& budget) {
+// Waits until a thread is free; returns the limit of that moment. A `next_call` takes the thread
+// that an ended call has left to it, if there is one; a call that goes on after a pause takes
+// another.
+int TakeOne(Budget& budget, bool next_call) {
   Share* const share = CurrentShare();
   std::unique_lock lock(budget.mutex);
+  if (next_call && !budget.given_back.empty()) budget.given_back.pop_front();
   // A client that was idle does not save up time: it would starve the others afterwards.
   Waiter waiter{.due = share == nullptr ? budget.now
                                         : std::max(share->nanoseconds.load(), budget.Newcomers())};
@@ -188,13 +213,15 @@ int TakeOne(Budget& budget) {
   return budget.limit;
 }
 
-void GiveOneBack(Budget& budget) {
-  const uint64_t spent = Now() - holds_since;
+void GiveOneBack(Budget& budget, bool for_next_call) {
+  const uint64_t now = Now();
+  const uint64_t spent = now - holds_since;
   if (Share* const share = CurrentShare()) share->nanoseconds += spent;
   --leases;
   const std::lock_guard lock(budget.mutex);
   budget.Advance(spent);
   --budget.used;
+  if (for_next_call) budget.KeepFree(now);
   budget.Grant();
 }
 
@@ -205,8 +232,8 @@ void YieldToOthers() {
   const Share* const share = CurrentShare();
   if (due == Budget::kNobody || share == nullptr || leases == 0 || never_waits) return;
   if (share->nanoseconds.load() + (Now() - holds_since) <= due + kSlack) return;
-  GiveOneBack(budget);
-  TakeOne(budget);
+  GiveOneBack(budget, /*for_next_call=*/false);
+  TakeOne(budget, /*next_call=*/false);
 }
 
 }  // namespace
@@ -249,15 +276,15 @@ bool HasIdleThread() {
 
 ThreadLease::ThreadLease(int wanted) {
   Budget& budget = Shared();
-  const int limit = TakeOne(budget);
+  const int limit = TakeOne(budget, /*next_call=*/true);
   wanted_ = wanted > 0 ? std::min(wanted, limit) : limit;
 }
 
-ThreadLease::~ThreadLease() { GiveOneBack(Shared()); }
+ThreadLease::~ThreadLease() { GiveOneBack(Shared(), /*for_next_call=*/true); }
 
-ThreadLease::Pause::Pause() { GiveOneBack(Shared()); }
+ThreadLease::Pause::Pause() { GiveOneBack(Shared(), /*for_next_call=*/false); }
 
-ThreadLease::Pause::~Pause() { TakeOne(Shared()); }
+ThreadLease::Pause::~Pause() { TakeOne(Shared(), /*next_call=*/false); }
 
 void ThreadLease::For(size_t count, size_t grain, const Body& body) {
   if (count == 0) return;

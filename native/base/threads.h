@@ -3,7 +3,8 @@
 // All calls of a process share one budget. Each holds one thread as long as it runs, and asks for
 // idle ones only for the length of a parallel loop: a call that is alone uses all, calls that
 // compete run one thread each, which is also the fastest way to serve them, and a call that finds
-// no thread waits. No result depends on how many threads a call gets.
+// no thread waits. The thread of a call that has ended stays free for a moment, in case the next
+// call of the same request comes. No result depends on how many threads a call gets.
 //
 // Among calls that wait, the one whose client has used the least thread time gets the next thread
 // (base/call.h, Share). A long call hands its thread over at a CheckPoint() when a client that has
