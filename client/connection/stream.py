@@ -21,6 +21,8 @@ from graphzero.proto.graphzero_pb2 import (
 )
 from graphzero.transport.grpc_setup import NO_DECOMPRESSION, import_grpc, keepalive_options
 
+# The descriptions of thousands of datasets, or of relations, take more than gRPC's usual 4 MiB.
+_MAX_ANSWER_BYTES = 256 << 20
 _SESSION_METHOD = "/graphzero.v1.SamplerService/Session"
 
 Handle = Callable[[SessionResponse], object]
@@ -140,6 +142,7 @@ def open_channel(address: Address) -> Any:
     note_grpc(address.socket)
     # Without a pool of its own a channel waits for the back-off of one that failed before it.
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
+    options += [("grpc.max_receive_message_length", _MAX_ANSWER_BYTES)]
     options += [NO_DECOMPRESSION, *keepalive_options(is_socket=address.socket is not None)]
     if address.secure:
         credentials = grpc.ssl_channel_credentials(address.root_certificate)

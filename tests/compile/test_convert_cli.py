@@ -134,9 +134,9 @@ ERRORS = [
         ["--edges", "{}/none.csv"], "{}/none.csv: No such file or directory", id="missing-file"
     ),
     pytest.param(
-        ["--edges", "{}"],
-        "{}: found a folder without a .parquet or .arrow file in it, expected a file or such a "
-        "folder; folders inside it are not looked into",
+        ["--edges", "{}/empty"],
+        "{}/empty: found a folder without a .parquet, .arrow, .csv or .tsv file in it, expected a "
+        "file or such a folder; folders inside it are not looked into",
         id="directory-for-file",
     ),
     pytest.param(
@@ -201,6 +201,7 @@ ERRORS = [
 def test_an_error_is_one_line_and_leaves_nothing(
     tmp_path: Path, edges: Path, options: list[str], message: str
 ) -> None:
+    (tmp_path / "empty").mkdir()
     (tmp_path / "bad.csv").write_text("0,1\n1,-2\n")
     (tmp_path / "wide.csv").write_text("0,1\n1,1\n2,1\n7,1\n")
     (tmp_path / "damaged.gl").write_bytes((golden.DIRECTORY / "directed.gl").read_bytes()[:5000])

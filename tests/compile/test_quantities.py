@@ -1,5 +1,11 @@
+from pathlib import Path
+from typing import Any
+
+import graphzero as gz
+import numpy as np
 import pytest
 from graphzero.base.quantities import parse_count, parse_size
+from graphzero.base.resources import make_resources
 
 
 @pytest.mark.parametrize(
@@ -32,3 +38,24 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
         parse_count(text)
     with pytest.raises(ValueError, match=r"expected a size such as 512M or 4G"):
         parse_size(text)
+
+
+@pytest.mark.parametrize("memory", ["128M", 128 << 20, np.int64(128 << 20)])
+def test_memory_is_a_number_of_bytes_or_a_text(tmp_path: Path, memory: Any) -> None:
+    assert make_resources(memory, 1, tmp_path).memory == 128 << 20
+    edges = tmp_path / "edges.csv"
+    edges.write_text("0,1\n1,2\n")
+    assert gz.import_files(edges, tmp_path / "ds", memory=memory).graph.num_edges == 2
+
+
+@pytest.mark.parametrize(
+    ("memory", "error", "found"),
+    [("lots", ValueError, "'lots'"), (-1, ValueError, "-1"), (1e9, TypeError, "1000000000.0")],
+)
+def test_other_memory_is_refused_by_name(
+    tmp_path: Path, memory: Any, error: type[Exception], found: str
+) -> None:
+    (tmp_path / "edges.csv").write_text("0,1\n")
+    with pytest.raises(error, match=f"^memory: found {found}, expected"):
+        gz.import_files(tmp_path / "edges.csv", tmp_path / "ds", memory=memory)
+    assert not (tmp_path / "ds").exists()

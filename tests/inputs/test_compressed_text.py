@@ -180,5 +180,5 @@ def test_what_is_no_text_is_told(tmp_path: Path, data: bytes, message: str) -> N
 
 def test_a_folder_without_tables_is_told(tmp_path: Path) -> None:
     (tmp_path / "e/year=2020").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"e: found a folder without a \.parquet or \.arrow file"):
+    with pytest.raises(InputError, match=r"e: found a folder without a \.parquet, \.arrow, \.csv"):
         compile_file(tmp_path / "e")

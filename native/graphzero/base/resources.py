@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from operator import index
 from pathlib import Path
 
 from graphzero import _engine
+from graphzero.base.quantities import parse_size
 from graphzero.base.text import size_text
 
 
-def make_resources(memory: int | None, threads: int | None, temp_dir: Path) -> _engine.Resources:
-    """`memory` None is a quarter of the available memory; `threads` None is one per processor."""
+def make_resources(
+    memory: int | str | None, threads: int | None, temp_dir: Path
+) -> _engine.Resources:
+    """`memory` is in bytes, or a text such as "1G"; None is a quarter of the available memory.
+    `threads` None is one per processor."""
     return _engine.Resources.make(
-        memory=default_memory() if memory is None else memory,
+        memory=default_memory() if memory is None else _in_bytes(memory),
         threads=len(os.sched_getaffinity(0)) if threads is None else threads,
         temp_dir=str(temp_dir),
     )
+
+
+def _in_bytes(memory: int | str) -> int:
+    if isinstance(memory, str):
+        try:
+            return parse_size(memory)
+        except ValueError as error:
+            raise ValueError(f"memory: {error}") from None
+    expected = "expected a whole number of bytes or a text such as '1G'"
+    try:
+        found = index(memory)
+    except TypeError:
+        raise TypeError(f"memory: found {memory!r}, {expected}") from None
+    if found < 0:
+        raise ValueError(f"memory: found {found}, {expected}")
+    return found
 
 
 def default_memory() -> int:

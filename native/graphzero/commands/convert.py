@@ -69,7 +69,11 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
         "files to rewrite as a dataset",
     )
     parser.add_argument(
-        "--edges", action="append", default=[], metavar="FILE", help="text, table, array or .gl"
+        "--edges",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="text, table, a folder of these, array or .gl",
     )
     parser.add_argument(
         "--nodes", metavar="FILE", help="a table of nodes, text or Parquet, for --columns"

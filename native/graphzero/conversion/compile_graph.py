@@ -132,7 +132,7 @@ def compile_edges(
 
         stream = stream_edges(name, names, reading)
         return _compile_stream(stream, target, options, resources, report)
-    if names.given or checked:
+    if names.given or checked or Path(name).is_dir():
         from graphzero.conversion.inputs.edges import table_edges
         from graphzero.conversion.inputs.opening import edge_table
 
@@ -161,7 +161,7 @@ def write_graph(
     dedup: bool = False,
     edge_ids: bool = False,
     overwrite: bool = False,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
 ) -> None:
     """Writes a topology file from the ends of its edges.

@@ -63,7 +63,7 @@ def generate(
     seed: int = 0,
     dtype: Literal["float32", "float16", "bfloat16", "q8", "q8[float16]", "int8"] = "float32",
     overwrite: bool = False,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> GenerationReport:
@@ -71,7 +71,8 @@ def generate(
 
     It has a power-law graph with planted classes, features `x`, labels `y` that a model can learn
     from them, and the splits train, valid and test. The same arguments give the same bytes on every
-    machine; memory (bytes of working memory), threads and progress (on stderr) do not change them.
+    machine; memory (in bytes, or a text such as "1G"), threads and progress (on stderr) do not
+    change them.
 
     nodes, edges, dim, classes: 1,000,000, 20,000,000, 128 and 16 unless given. Edges are
     undirected ones, each of which is stored both ways; dim is the number of features of a node, of
@@ -175,7 +176,7 @@ def generate_dataset(
     dataset: SyntheticDataset,
     *,
     overwrite: bool = False,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     report: Report | None = None,
 ) -> None:

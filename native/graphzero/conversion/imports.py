@@ -12,7 +12,8 @@ features in one byte each, which are float32 again when they are read; see quant
 ranges: the lowest and the highest value of q8 columns, by name; other ranges are measured.
 order: "community" or "degree" puts the nodes into an order that needs fewer reads, see reorder().
 overwrite: replace the dataset at `out`.
-memory, threads: limits of the work; the result does not depend on them.
+memory, threads: limits of the work, memory in bytes or as a text such as "1G"; the result does not
+depend on them.
 progress: show progress on stderr.
 """
 
@@ -71,7 +72,7 @@ class ImportOptions(TypedDict, total=False):
     order: ConvertOrder
     ranges: Mapping[str, tuple[float, float]]
     overwrite: bool
-    memory: int | None
+    memory: int | str | None
     threads: int | None
     progress: bool
 

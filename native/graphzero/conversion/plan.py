@@ -83,7 +83,7 @@ class ColumnOptions(NamedTuple):
 class WorkOptions(NamedTuple):
     """How to do the work. Of these, only on_error and missing can change the result."""
 
-    memory: int | None = None
+    memory: int | str | None = None
     threads: int | None = None
     on_error: str = "stop"
     overwrite: bool = False

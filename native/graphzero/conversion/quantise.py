@@ -44,7 +44,7 @@ def quantise(
     dtype: str = "q8",
     ranges: Mapping[str, tuple[float, float]] | None = None,
     overwrite: bool = False,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> QuantiseReport:

@@ -37,7 +37,7 @@ def reorder(
     *,
     order: Order = "community",
     overwrite: bool = False,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> OrderReport:

@@ -50,12 +50,16 @@ def open_table(path: str, options: ReadOptions) -> Table:
         from graphzero.conversion.inputs.text_folder import TextFolder
 
         return TextFolder(path, [_named_text(file, options) for file in files])
+    _require_no_folder(path)
+    return _named_text(path, options)
+
+
+def _require_no_folder(path: str) -> None:
     if Path(path).is_dir():
         raise InputError(
             f"{path}: found a folder without a .parquet, .arrow, .csv or .tsv file in it, expected "
             "a file or such a folder; folders inside it are not looked into"
         )
-    return _named_text(path, options)
 
 
 def _named_text(path: str, options: ReadOptions) -> TextTable:
@@ -66,12 +70,21 @@ def _named_text(path: str, options: ReadOptions) -> TextTable:
 def edge_table(
     path: str, names: EdgeNames, options: ReadOptions, texts: bool | None = None
 ) -> EdgeTable:
-    """Edges of a text, or of a table that pyarrow reads. `texts`: whether the ids of a text are
-    texts; None: this is detected."""
+    """Edges of a text, of a folder of texts, or of a table that pyarrow reads. `texts`: whether the
+    ids of a text are texts; None: this is detected."""
     if is_table(path):
         table = open_table(path, options)
-        columns = names.choose(table.name, table.columns)
-        return EdgeTable(table, columns, time=_edge_times(table, columns.time, options))
+        edges = EdgeTable(table, names.choose(table.name, table.columns))
+    elif files := text_files(path):
+        edges = _edge_folder(path, files, names, options, texts)
+    else:
+        _require_no_folder(path)
+        edges = _edge_text(path, names, options, texts)
+    return edges._replace(time=_edge_times(edges.table, edges.columns.time, options))
+
+
+def _edge_text(path: str, names: EdgeNames, options: ReadOptions, texts: bool | None) -> EdgeTable:
+    """Edges of one text. The caller adds their times, if they have any."""
     text = text_input(path)
     sample = sample_fields(text)
     if names.given:
@@ -80,8 +93,7 @@ def edge_table(
         if texts is None:
             places = [sample[0].index(columns.source), sample[0].index(columns.target)]
             texts = are_texts(sample, places)
-        time = _edge_times(table, columns.time, options)
-        return EdgeTable(table, columns, texts, time=time)
+        return EdgeTable(table, columns, texts)
     if texts is None:
         texts = are_texts(sample, (0, 1))
     header = is_edge_header(sample[0], texts)
@@ -95,6 +107,35 @@ def edge_table(
     source, target = table.columns[:2]
     own = EdgeColumns(source, target, table.columns[2] if width == 3 else None)
     return EdgeTable(table, own, texts, _doubtful_first_line(sample, header, texts))
+
+
+def _edge_folder(
+    path: str, files: Sequence[str], names: EdgeNames, options: ReadOptions, texts: bool | None
+) -> EdgeTable:
+    """Edges of texts one after the other, all with a first line of names or all without. The caller
+    adds their times, if they have any."""
+    from graphzero.conversion.inputs.text_folder import TextFolder
+
+    # Programs that write in parallel leave empty files.
+    files = [file for file in files if sample_fields(text_input(file), 1) != [[""]]] or files[:1]
+    parts = [_edge_text(file, names, options, texts) for file in files]
+    if texts is None and len({part.texts for part in parts}) > 1:
+        # An id in one of the files is no integer, so the ids of all files are texts.
+        parts = [_edge_text(file, names, options, True) for file in files]
+    first = parts[0]
+    for file, part in zip(files, parts, strict=True):
+        if part.columns != first.columns or part.table.has_names != first.table.has_names:
+            raise InputError(
+                f"{file}: found columns {_shown(part)}, expected {_shown(first)} as in {files[0]}: "
+                "all files of a folder begin with the same names, or none does"
+            )
+    table = TextFolder(path, [part.table for part in parts if isinstance(part.table, TextTable)])
+    return first._replace(table=table)
+
+
+def _shown(edges: EdgeTable) -> str:
+    names = ", ".join(map(repr, edges.table.columns))
+    return names if edges.table.has_names else f"{len(edges.table.columns)} without names"
 
 
 def _edge_times(table: Table, column: str | None, options: ReadOptions) -> TimeColumn | None:

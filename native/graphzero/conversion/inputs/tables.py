@@ -95,6 +95,7 @@ class TableChunk(NamedTuple):
 class ReadTally:
     """Counts from the last time that a table, or a stream of it, was read."""
 
+    rows: int = 0  # of text, those left out included
     skipped: int = 0  # lines left out
     messages: tuple[str, ...] = ()  # what was wrong with the first of them
     # Values that were missing, by the column of the table; "" if columns have no names.

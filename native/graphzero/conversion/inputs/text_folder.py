@@ -13,14 +13,16 @@ from graphzero.conversion.inputs.text_table import TextTable, kind_of_looks
 
 
 class TextFolder(Table):
-    """Text files with the same columns, each with a first line of names, one after the other.
+    """Text files with the same columns, one after the other.
 
-    `name` is that of the folder. Columns go by their names, so their order may differ.
+    `name` is that of the folder. Columns go by their names, so their order may differ, or by their
+    position if no file has a first line of names.
     """
 
     def __init__(self, name: str, files: Sequence[TextTable]) -> None:
         self.name = name
         self._files = list(files)
+        self.has_names = self._files[0].has_names
         self._first_rows = [0]  # of the files in the whole, as far as they were read
 
     @property
@@ -54,18 +56,19 @@ class TextFolder(Table):
         for number, file in enumerate(self._files):
             if number == len(self._first_rows):
                 self._first_rows.append(first)
-            own, rows = ReadTally(), 0
+            own = ReadTally()
             for chunk in file.read(wanted, own):
-                rows = chunk.end_row
                 yield chunk._replace(
                     first_row=first + chunk.first_row,
                     end_row=first + chunk.end_row,
                     numbers=None if chunk.numbers is None else first + chunk.numbers,
                 )
-            first += rows
+            first += own.rows
+            total.rows = first
             total.skipped += own.skipped
             total.messages = total.messages or own.messages  # the first ones
         if tally is not None:
+            tally.rows = total.rows
             tally.skipped, tally.messages = total.skipped, total.messages
 
     def place(self, row: int) -> str:

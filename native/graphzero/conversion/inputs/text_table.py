@@ -126,6 +126,7 @@ class TextTable(Table):
             )
             first_row, position = end_row, reader.stored_position
         if tally is not None:
+            tally.rows = reader.rows_seen
             tally.skipped, tally.messages = reader.skipped, tuple(reader.messages)
 
     def place(self, row: int) -> str:
