@@ -15,10 +15,15 @@ OLDEST = (3, 10)
 # pyproject.toml).
 STABLE_ABI = (3, 12)
 
-# A venv's interpreter answers with the one that it was made from.
+# A venv's interpreter answers with the one that it was made from. Its sys._base_executable would
+# say the same from Python 3.11 on; that of 3.10 may name the venv's interpreter itself.
 ASK = """
 import json, platform, sys, sysconfig, os
-base = getattr(sys, "_base_executable", sys.executable)
+base = sys.executable
+if sys.prefix != sys.base_prefix:
+    base = os.path.join(sys.base_prefix, "bin", "python%d.%d" % sys.version_info[:2])
+    if not os.path.exists(base):
+        base = sys._base_executable
 headers = os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 other = platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED")
 print(json.dumps([base, sys.version_info[:2], headers, not other]))

@@ -10,6 +10,8 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -541,8 +543,8 @@ def quantised(
     block = max(1, 65536 // cols)
     total = 0.0
     for first in range(0, rows, block):
-        # One after the other: NumPy's own sum takes them in pairs.
-        total += sum(errors[first : first + block].ravel().tolist(), 0.0)
+        # One after the other: NumPy's sum takes them in pairs, Python's makes up for rounding.
+        total += reduce(add, errors[first : first + block].ravel().tolist(), 0.0)
     largest = float(errors.max(initial=0.0))
     mean = min(total / errors.size, largest) if errors.size else 0.0
     clipped = int(((flat < low) | (flat > high)).sum())
