@@ -111,12 +111,16 @@ def main() -> None:
             print(f"  {way.name:<20}{key:<14}{found:<40} x {ratio}")
 
 
+def disk_of(data: Path) -> str:
+    """The disk that a file or folder lies on, as control groups name it."""
+    number = data.stat().st_dev
+    return f"{os.major(number)}:{os.minor(number)}"
+
+
 def run(way: Way, limit: int, args: argparse.Namespace) -> dict[str, float]:
-    disk = way.data.stat().st_dev
-    number = f"{os.major(disk)}:{os.minor(disk)}"
     with (
         memory_group(limit) as memory,
-        disk_group(number, args.reads_per_second) as reads,
+        disk_group(disk_of(way.data), args.reads_per_second) as reads,
         tempfile.TemporaryDirectory(prefix="gz-papers-") as temporary,
     ):
         drop_caches()
@@ -175,7 +179,12 @@ def join(memory: MemoryGroup, reads: DiskGroup) -> None:
 
 @contextlib.contextmanager
 def serve(
-    way: Way, memory: MemoryGroup, reads: DiskGroup, temporary: Path
+    way: Way,
+    memory: MemoryGroup,
+    reads: DiskGroup,
+    temporary: Path,
+    *,
+    wait_until_warm: bool = True,
 ) -> Iterator[tuple[str, float]]:
     """The address of a daemon, and how many seconds it read ahead before this gave up waiting."""
     log = temporary / "daemon.log"
@@ -191,7 +200,8 @@ def serve(
     try:
         wait_for(daemon, log, "connect with", 60.0)
         began = time.monotonic()
-        if "row cache of" in log.read_text() and "--warm" not in way.options:
+        reads_ahead = "row cache of" in log.read_text() and "--warm" not in way.options
+        if wait_until_warm and reads_ahead:
             wait_for(daemon, log, "rows into the row cache", MOST_WARM_UP_S)
         yield f"unix:{socket}", time.monotonic() - began
     finally:
