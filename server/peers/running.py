@@ -28,6 +28,10 @@ class RunningCall:
         self.waiting_for = ""
         """For people: the peer whose answer it waits for, and why that does not come; "" if it
         waits for none."""
+        self.began_at = math.inf
+        """When a worker took it up the last time, by time.monotonic()."""
+        self.delayed_by = ""
+        """The peer that other requests of its session waited for while it waited for a worker."""
 
 
 _current = threading.local()
@@ -56,12 +60,11 @@ class CallsAtWorkers:
         self._calls: set[RunningCall] = set()
         self._given_up = ("", -math.inf)  # a peer that was waited for in vain, and until when
 
-    def __contains__(self, running: RunningCall) -> bool:
-        return running in self._calls
-
     @contextmanager
-    def having(self, running: RunningCall) -> Iterator[None]:
+    def having(self, running: RunningCall, arrived_at: float) -> Iterator[None]:
         """A context in which a worker runs that request."""
+        running.began_at = time.monotonic()
+        running.delayed_by = self._peer_waited_for(since=arrived_at)
         self._calls.add(running)
         try:
             yield
@@ -75,9 +78,23 @@ class CallsAtWorkers:
         """Number of requests that wait for a peer."""
         return sum(bool(running.waiting_for) for running in tuple(self._calls))
 
-    def peer_waited_for(self, since: float) -> str:
-        """For people: the peer that some request waits for, or has waited for in vain after
-        `since`; "" if none does or has."""
+    def peer_in_the_way(self, running: RunningCall, arrived_at: float) -> str:
+        """For people: the peer because of which that request is not done yet; "" if there is none.
+
+        A request that waits for a worker waits for the peers that others of its session wait for. A
+        worker may take it up in the last moment, when others have given up; so it is still because
+        of these peers if it waited for the worker longer than it has run.
+        """
+        if running not in self._calls:
+            return self._peer_waited_for(since=arrived_at)
+        if running.waiting_for:
+            return running.waiting_for
+        waited, ran = running.began_at - arrived_at, time.monotonic() - running.began_at
+        return running.delayed_by if waited > ran else ""
+
+    def _peer_waited_for(self, since: float) -> str:
+        """The peer that some request waits for, or has waited for in vain after `since`; "" if none
+        does or has."""
         texts = (running.waiting_for for running in tuple(self._calls))
         text, until = self._given_up
         return next(filter(None, texts), text if until >= since else "")

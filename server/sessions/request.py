@@ -174,7 +174,8 @@ class Request:
         watched = self._small and not residency.trusted
         waits = _engine.disk_waits() if watched else 0
         at_workers = self._resources.at_workers
-        with at_workers.having(self._running), self.call, entered(self._running):
+        having = at_workers.having(self._running, self._record.arrived_at)
+        with having, self.call, entered(self._running):
             outcome = self._outcome()
         if watched:
             residency.note(waited=_engine.disk_waits() != waits)
@@ -368,11 +369,7 @@ class Request:
 
     def _expired(self) -> None:
         at_workers = self._resources.at_workers
-        if self._running in at_workers:
-            peer = self._running.waiting_for
-        else:  # its turn has not come, maybe because others of its session waited for a peer
-            peer = at_workers.peer_waited_for(since=self._record.arrived_at)
-        if peer:
+        if peer := at_workers.peer_in_the_way(self._running, self._record.arrived_at):
             self.fail(PeerUnavailable(f"time ran out: {peer}"))
             return
         if self not in self._resources.turns or self._waits_for_fills:
