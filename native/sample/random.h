@@ -27,7 +27,7 @@ enum class Domain : uint64_t {
   kBatchSeeds = 8,     // a loader's batches
   kDisjoint = 9,       // neighbours of a disjoint sample
   kLabor = 10,         // numbers of nodes; keyed by type in place of relation
-  kLaborWindows = 11,  // where windows of long rows begin
+  kLaborWindows = 11,  // where the windows of a hop begin
 };
 
 // A generator: cheap to copy, and to split by a word of the key. Not thread-safe; make one per use.

@@ -150,7 +150,7 @@ class SampleRecipe:
                 raise ValueError("times of links are not those of nodes, expected them as ids")
         gathered = _gathered(dataset, request)
         is_labor = request.HasField("labor")
-        # LABOR looks at whole rows.
+        # LABOR looks at many slots of each row.
         unbounded = request.weighted or subgraph == "induced" or links is not None or is_labor
         return cls(
             fanout=fanout,

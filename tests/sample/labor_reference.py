@@ -18,7 +18,7 @@ _LABOR, _WINDOWS = 10, 11
 _PHASES, _NUMBERS = 0, 1  # below a type
 _HASH, _LOWER = 0, 1  # below a period
 _LOW32 = 2**32 - 1
-WINDOW = 4096
+PIECES = 2
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,25 @@ class LaborReference(TypedReferenceSampler):
         upper, lower = generators(key.seed, kind, key.hop, period)
         return upper(node, parallel) << 32 | lower.child(parallel).child(node).next() & _LOW32
 
-    def window(self, key: RowKey, row: list[Slot], k: int) -> list[Slot]:
-        most = max(WINDOW, k + 1)
-        if k == -1 or len(row) <= most:
-            return row
-        draws = request_draws(key.seed, _WINDOWS, key.relation).child(key.hop)
+    def window_size(self, k: int, weighted: bool) -> int:
+        """Pieces are of one size, so it may be one more than what is asked for."""
+        slots = max(4096 if weighted else min(max(256, 16 * k), 4096), k + 1)
+        return -(-slots // PIECES) * PIECES
+
+    def window_place(self, key: RowKey) -> int:
+        """Where windows begin, as a part of 2^64 of the length of the row: the same for all rows
+        of a hop, unless they are in different periods."""
         period = self.period(key.seed, self.row_type(key.relation), key.node)
-        start = draws.child(period).child(key.node).below(len(row))
-        places = sorted((start + i) % len(row) for i in range(most))
+        draws = request_draws(key.seed, _WINDOWS, key.relation).child(key.hop)
+        return draws.child(period).next()
+
+    def window(self, key: RowKey, row: list[Slot], k: int, weighted: bool) -> list[Slot]:
+        if k == -1 or len(row) <= self.window_size(k, weighted):
+            return row
+        start = self.window_place(key) * len(row) >> 64
+        begins = [start + piece * len(row) // PIECES for piece in range(PIECES)]
+        size = self.window_size(k, weighted) // PIECES
+        places = sorted((begin + i) % len(row) for begin in begins for i in range(size))
         return [row[place] for place in places]
 
     def pick(  # type: ignore[override]
@@ -125,7 +136,7 @@ class LaborReference(TypedReferenceSampler):
         draws: RowKey,
     ) -> list[Slot]:
         left = [slot for slot, kept in zip(row, keep, strict=True) if kept]
-        seen = self.window(draws, left, k)
+        seen = self.window(draws, left, k, weighted)
         share = len(left) / len(seen) if seen else 1.0
         kind = self.neighbour_type(relation)
         counts: dict[int, int] = {}

@@ -89,16 +89,23 @@ def hub_edges(degree: int, *, weighted: bool = False) -> EdgeList:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("degree", "fanout"), [(4096, 9), (4097, 9), (5000, 9), (4700, 4500)])
+@pytest.mark.parametrize(
+    ("degree", "fanout"),
+    [(256, 9), (257, 9), (1023, 9), (4097, 9), (5000, 9), (5000, 101), (4700, 4500)],
+)
 def test_windows_of_long_rows_are_those_of_the_reference(
     tmp_path: Path, degree: int, fanout: int, weighted: bool
 ) -> None:
     edges = hub_edges(degree, weighted=weighted)
     open_graph(tmp_path / "g.gl", edges, edge_ids=True)
-    reference = LaborReference(plain_graph(edges))
     # Some of the hub's edges are excluded, so that a window does not lie as the file has it.
     gone = edges.src[:degree:50].tolist()
     for seed in range(4):
+        # With a dependency of 3, node 0 has the window of one period or that of the next.
+        drift = gz.Labor(batch_dependency=3, batch=seed, run_seed=7)
+        labor = drift if seed > 1 else gz.Labor()
+        options = LaborOptions(7, seed, 3) if seed > 1 else LaborOptions()
+        reference = LaborReference(plain_graph(edges), options=options)
         for excluded in ([], gone):
             expected = reference.sample(
                 {0: [0, 1]},
@@ -113,7 +120,7 @@ def test_windows_of_long_rows_are_those_of_the_reference(
                     [fanout],
                     seed=seed,
                     weighted=weighted,
-                    sampler="labor",
+                    sampler=labor,
                     exclude=(excluded, [0] * len(excluded)),
                 )
                 assert ours.n_id.tolist() == expected.n_id[0]
@@ -337,9 +344,20 @@ def test_bad_weights_and_damaged_neighbours_are_named(tmp_path: Path, io: str) -
         graph.sample([0], [5], sampler="labor")
 
 
-def test_windows_that_end_and_begin_with_the_same_neighbour(tmp_path: Path) -> None:
-    """Most edges of the hub are parallel: where its window goes on from the last slot to the first,
-    both pieces have edges of one neighbour, which are numbered over both."""
+def test_hubs_with_the_same_neighbours_take_the_same_ones(tmp_path: Path) -> None:
+    """Their windows are at the same place, so that targets agree on whom they take."""
+    hubs, degree, k = 6, 3000, 15
+    sources = np.tile(np.arange(hubs, hubs + degree), hubs)
+    targets = np.repeat(np.arange(hubs), degree)
+    graph = open_graph(tmp_path / "g.gl", EdgeList(hubs + degree, sources, targets))
+    found = [graph.sample(np.arange(hubs), [k], seed=seed, sampler="labor") for seed in range(20)]
+    assert {len(sample.n_id) for sample in found} == {hubs + k}
+    assert len({sample.n_id[hubs:].tobytes() for sample in found}) == 20
+
+
+def test_pieces_of_a_window_that_share_a_neighbour(tmp_path: Path) -> None:
+    """Most edges of the hub are parallel, so that all pieces of its window have edges of one
+    neighbour, which are numbered over all of them."""
     sources = np.r_[np.arange(2, 102), np.full(4800, 500), np.arange(600, 700)]
     edges = EdgeList(5000, sources, np.zeros(5000, np.int64))
     open_graph(tmp_path / "g.gl", edges, edge_ids=True)

@@ -167,7 +167,8 @@ def test_parallel_edges_have_numbers_of_their_own(tmp_path):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_row_of_a_hub_is_unbiased_through_its_window(tmp_path, weighted):
-    """9000 edges, of which a sample looks at 4096: the mean place, or the sum of weights."""
+    """9000 edges, of which a sample looks at 640, or by weight at 4096: the mean place, or the sum
+    of weights."""
     degree, k, seeds = 9000, 40, 2500
     rng = np.random.default_rng(2)
     weights = (0.1 + rng.random(degree)).astype(np.float32) if weighted else None

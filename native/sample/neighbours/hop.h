@@ -113,8 +113,13 @@ class HopDrawer {
   // Prefetches the first cache lines of these slots.
   template <class Id>
   void PrefetchPiece(const store::SlotRange& slots) const;
+  struct LookedAt;
   template <class Id, class Items>
-  void PickLabor(size_t i, const Items& row, const LaborNumbers& numbers, ThreadScratch& scratch);
+  LaborRow<Id> JoinPieces(size_t i, const LookedAt& looked, const Items& items,
+                          ThreadScratch& scratch);
+  template <class Id, class Items>
+  void PickLabor(size_t i, const LookedAt& looked, const Items& items, const LaborNumbers& numbers,
+                 ThreadScratch& scratch);
   // Count() has counted edges of weight zero, which are never drawn. Closes the gaps that they left
   // and keeps the order.
   void CloseGaps();

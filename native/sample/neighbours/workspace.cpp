@@ -43,8 +43,7 @@ bool DropIdleWorkspace() {
 
 size_t ThreadScratch::bytes() const {
   return uniform.bytes() + weighted.bytes() + labor.bytes() + base::BytesOf(without_excluded) +
-         base::BytesOf(narrow_row_ids) + base::BytesOf(wide_row_ids) + base::BytesOf(row_weights) +
-         base::BytesOf(row_slots);
+         narrow_row_ids.bytes() + wide_row_ids.bytes() + row_weights.bytes() + row_slots.bytes();
 }
 
 size_t TypeNodes::bytes() const {

@@ -21,14 +21,14 @@ struct ThreadScratch {
   base::WorkVector<float> without_excluded;  // weights of the current row, zero where excluded
   LaborPicker labor;
   // A copy of the current row, made if LABOR cannot pick from the row as it lies in the file: some
-  // of its slots are excluded, or it is in two pieces that must be looked at together.
-  base::WorkVector<uint32_t> narrow_row_ids;
-  base::WorkVector<uint64_t> wide_row_ids;
-  base::WorkVector<float> row_weights;
-  base::WorkVector<uint64_t> row_slots;  // if some are excluded
+  // of its slots are excluded, or only the pieces of a window are looked at.
+  base::Buffer<uint32_t> narrow_row_ids;
+  base::Buffer<uint64_t> wide_row_ids;
+  base::Buffer<float> row_weights;
+  base::Buffer<uint64_t> row_slots;  // if some are excluded
 
   template <class Id>
-  base::WorkVector<Id>& row_ids() {
+  base::Buffer<Id>& row_ids() {
     if constexpr (sizeof(Id) == sizeof(uint32_t)) {
       return narrow_row_ids;
     } else {

@@ -117,10 +117,4 @@ uint32_t LaborNumbers::Lower(uint64_t id, uint64_t parallel) const {
   return static_cast<uint32_t>(draws.Child(parallel).Child(id).Next());
 }
 
-uint64_t LaborWindowStart(const LaborRequest& request, const LaborPeriods& periods, Draws draws,
-                          uint64_t hop, uint64_t node, uint64_t positions) {
-  const uint64_t period = periods.first() + (periods.IsLater(node) ? 1 : 0);
-  return draws.Child(request.HopWord(hop)).Child(period).Child(node).Below(positions);
-}
-
 }  // namespace graphzero::sample

@@ -118,9 +118,4 @@ class LaborNumbers {
   LaborKeys keys_;
 };
 
-// The position of a row at which its window begins. All positions are equally likely. `draws` are
-// RequestDraws(run_seed, kLaborWindows, relation).
-uint64_t LaborWindowStart(const LaborRequest& request, const LaborPeriods& periods, Draws draws,
-                          uint64_t hop, uint64_t node, uint64_t positions);
-
 }  // namespace graphzero::sample

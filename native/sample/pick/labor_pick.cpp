@@ -15,11 +15,11 @@ namespace graphzero::sample {
 namespace {
 
 // How many slots the first pass should keep so that k of them can be taken. How many it really
-// keeps varies by the square root of that. It keeps too few in one row of several thousand, or
+// keeps varies by the square root of that. It keeps too few in less than one row of a hundred, or
 // where few weights make up the sum.
 double KeptFor(uint64_t most) {
   const auto taken = static_cast<double>(most);
-  return taken + 3 * std::sqrt(taken) + 4;
+  return taken + 2 * std::sqrt(taken) + 3;
 }
 constexpr double kWider = 4;
 // Positions that are compared at once.
@@ -157,16 +157,16 @@ void LaborPicker::CountParallel(std::span<const Id> ids, const LaborNumbers& num
 template <class Id>
 uint64_t LaborPicker::Parallel(const LaborRow<Id>& row, uint64_t position) const {
   if (parallel_counted_) return parallel_[position];
-  const Id id = *row.At(position);
+  const Id id = row.ids[position];
   uint64_t before = 0;
-  while (before < position && *row.At(position - before - 1) == id) ++before;
+  while (before < position && row.ids[position - before - 1] == id) ++before;
   return before;
 }
 
 template <class Id>
 void LaborPicker::Keep(const LaborRow<Id>& row, uint64_t position, uint32_t upper,
                        const LaborNumbers& numbers) {
-  const uint64_t id = *row.At(position);
+  const uint64_t id = row.ids[position];
   const uint64_t number = (uint64_t{upper} << 32) | numbers.Lower(id, Parallel(row, position));
   if (row.weights.empty()) {
     kept_.push_back({number, id, position});
@@ -188,7 +188,11 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
   if (most == 0) return {};
   parallel_counted_ = false;
   if (!row.sorted) FillUpper(row, numbers);
-  for (double share = KeptFor(most) / static_cast<double>(count);; share *= kWider) {
+  if (most != kept_for_most_) {
+    kept_for_most_ = most;
+    kept_for_ = KeptFor(most);
+  }
+  for (double share = kept_for_ / static_cast<double>(count);; share *= kWider) {
     const uint32_t limit = share >= 1 ? UINT32_MAX : static_cast<uint32_t>(share * 0x1p32);
     FindSmallSlots(row, limit, numbers);
     if (small_.size() >= most) break;
@@ -196,7 +200,7 @@ LaborPicked LaborPicker::PickUniformly(const LaborRow<Id>& row, uint64_t most,
   if (!TakeByUpper(most, positions)) {
     kept_.clear();
     for (size_t i = 0; i < small_.size(); ++i) {
-      Keep(row, small_.position(i), small_.upper(i), numbers);
+      Keep(row, small_.positions()[i], small_.uppers()[i], numbers);
     }
     std::nth_element(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(most - 1),
                      kept_.end());
@@ -211,12 +215,12 @@ void LaborPicker::FindSmallSlots(const LaborRow<Id>& row, uint32_t limit,
                                  const LaborNumbers& numbers) {
   small_.clear();
   if (row.sorted) {
-    FindSmall(numbers.keys(), row.ids, 0, limit, small_);
-    FindSmall(numbers.keys(), row.more_ids, row.ids.size(), limit, small_);
+    FindSmall(numbers.keys(), row.ids, limit, small_);
     return;
   }
-  small_.Reserve(row.ids.size());
-  ForSmall(upper_.data(), row.ids.size(), limit, [&](size_t i) { small_.Add(i, upper_[i]); });
+  small_.ReserveMore(row.ids.size());
+  ForSmall(upper_.data(), row.ids.size(), limit,
+           [&](size_t i) { small_.Add(static_cast<uint32_t>(i), upper_[i]); });
 }
 
 bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
@@ -224,7 +228,7 @@ bool LaborPicker::TakeByUpper(uint64_t most, uint64_t* positions) {
   by_upper_.clear();
   by_upper_.reserve(small_.size());
   for (size_t i = 0; i < small_.size(); ++i) {
-    by_upper_.push_back({small_.upper(i), small_.position(i)});
+    by_upper_.push_back({small_.uppers()[i], small_.positions()[i]});
   }
   const auto last = by_upper_.begin() + static_cast<std::ptrdiff_t>(most - 1);
   std::nth_element(by_upper_.begin(), last, by_upper_.end(),

@@ -1,8 +1,8 @@
 // The k slots of a row with the smallest numbers: LABOR sampling (sample/README.md).
 //
 // A node's number is the same for all targets of a hop (labor_numbers.h), so that targets that
-// share neighbours take the same ones: same fanout, far fewer different nodes. Of one row each
-// set of k slots is as likely as any other.
+// share neighbours take the same ones: same fanout, far fewer different nodes. Each set of k slots
+// of what is looked at is as likely as any other.
 //
 // With weights, slots are ordered by number / weight. A slot of weight w is taken if its quotient
 // is below tau, the (k+1)-th smallest of the row, which happens with probability min(1, w * tau).
@@ -24,23 +24,14 @@
 
 namespace graphzero::sample {
 
-// Of longer rows only a window of this many slots is looked at, or of k + 1 if that is more.
-inline constexpr uint64_t kLaborWindow = 4096;
-
-// A row, or the window of one.
+// A row, or the window of one (labor_window.h). Has fewer than 2^32 slots, unless all are taken.
 template <class Id>
 struct LaborRow {
   std::span<const Id> ids;
   std::span<const float> weights;  // empty without weights
   bool sorted;                     // by id, so that parallel edges follow each other
-  // Slots that come after `ids` and lie elsewhere, in a sorted row without weights. None of them is
-  // parallel to one of `ids`.
-  std::span<const Id> more_ids = {};
 
-  size_t size() const { return ids.size() + more_ids.size(); }
-  const Id* At(uint64_t position) const {
-    return position < ids.size() ? &ids[position] : &more_ids[position - ids.size()];
-  }
+  size_t size() const { return ids.size(); }
 };
 
 // What was picked from a row.
@@ -111,6 +102,8 @@ class LaborPicker {
             const LaborNumbers& numbers);
 
   SmallSlots small_;
+  uint64_t kept_for_most_ = 0;  // what kept_for_ was computed for
+  double kept_for_ = 0;
   base::WorkVector<UpperAt> by_upper_;
   base::WorkVector<Candidate> kept_;
   // Upper halves, for rows with weights and for rows that are not sorted.
