@@ -22,7 +22,7 @@ from typing import Any
 import dgl.graphbolt as gb
 import numpy as np
 import torch
-from measure import BATCH, TYPED_FANOUT, TYPES, Arguments, serve, times_of, typed_batch
+from measure import BATCH, TYPED_FANOUT, TYPES, Arguments, SeedTimes, serve, typed_batch
 
 RELATIONS = ("user:likes:item", "item:liked_by:user", "user:follows:user", "item:similar:item")
 
@@ -31,6 +31,7 @@ how, ids = sys.argv[5:7]
 number_type = torch.int32 if ids == "32" else torch.int64
 torch.set_num_threads(arguments.threads)
 seeds = arguments.load("seeds")
+seed_times = SeedTimes(seeds)
 indptr = torch.from_numpy(arguments.load("indptr"))
 nodes_of_a_type = (len(indptr) - 1) // len(TYPES)
 graph = gb.fused_csc_sampling_graph(
@@ -70,7 +71,7 @@ def typed(number: int) -> tuple[int, int]:
 def timed(number: int) -> tuple[int, int]:
     chosen = typed_batch(seeds, number)
     nodes = tensors(chosen, number_type)
-    times = tensors(times_of(chosen, number), torch.int64)
+    times = tensors(seed_times.of(chosen), torch.int64)
     edges = 0
     for fanout in fanouts:
         drawn = graph.temporal_sample_neighbors(
@@ -86,7 +87,7 @@ def batches(*, by_time: bool) -> Iterator[Any]:
     items: dict[str, Any] = tensors(everything, number_type)
     names: Any = "seed_nodes"
     if by_time:
-        times = tensors(times_of(everything, 0), torch.int64)
+        times = tensors(seed_times.of(everything), torch.int64)
         items, names = {name: (items[name], times[name]) for name in items}, (names, "timestamp")
     item_set = gb.ItemSetDict({name: gb.ItemSet(own, names=names) for name, own in items.items()})
     # GraphBolt reads fanouts from the input layer to the seeds.

@@ -143,7 +143,14 @@ def typed_batch(seeds: np.ndarray, number: int, size: int = BATCH) -> dict[str, 
     return {name: chosen[chosen % 2 == place] // 2 for place, name in enumerate(TYPES)}
 
 
-def times_of(seeds: dict[str, np.ndarray], number: int) -> dict[str, np.ndarray]:
-    """Random times of the seeds of a batch."""
-    rng = np.random.default_rng(number)
-    return {name: rng.integers(0, TIME_SPAN, len(ids)) for name, ids in seeds.items()}
+class SeedTimes:
+    """A random time for every node, as a table has it. Made once, because it is not what is
+    measured."""
+
+    def __init__(self, seeds: np.ndarray) -> None:
+        rng = np.random.default_rng(0)
+        nodes = int(seeds.max()) // 2 + 1
+        self._times = {name: rng.integers(0, TIME_SPAN, nodes) for name in TYPES}
+
+    def of(self, chosen: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: self._times[name][ids] for name, ids in chosen.items()}

@@ -10,11 +10,12 @@ from typing import Any
 import graphzero as gz
 import numpy as np
 from graphzero import _engine
-from measure import TYPED_FANOUT, Arguments, batch, serve, times_of, typed_batch
+from measure import TYPED_FANOUT, Arguments, SeedTimes, batch, serve, typed_batch
 
 arguments = Arguments.read()
 _engine.set_thread_limit(arguments.threads * arguments.callers)
 seeds = arguments.load("seeds")
+seed_times = SeedTimes(seeds)
 graphs = {file.stem: gz.Graph(file, io="mapped") for file in arguments.directory.glob("*.gl")}
 
 
@@ -28,9 +29,14 @@ def plain(number: int) -> tuple[int, int]:
     return sample.edge_index.shape[1], len(sample.n_id)
 
 
-def typed(number: int, name: str = "typed", **options: Any) -> tuple[int, int]:
+def typed(
+    number: int,
+    name: str = "typed",
+    chosen: dict[str, np.ndarray] | None = None,
+    **options: Any,
+) -> tuple[int, int]:
     sample = graphs[name].sample(
-        typed_batch(seeds, number),
+        typed_batch(seeds, number) if chosen is None else chosen,
         TYPED_FANOUT,
         seed=number,
         threads=arguments.threads,
@@ -41,9 +47,10 @@ def typed(number: int, name: str = "typed", **options: Any) -> tuple[int, int]:
 
 
 def timed(number: int, name: str = "timed", **options: Any) -> tuple[int, int]:
+    chosen = typed_batch(seeds, number)
     # Seeds are numbered over all types, in their order.
-    times = times_of(typed_batch(seeds, number), number)
-    return typed(number, name, time=np.concatenate(list(times.values())), **options)
+    times = np.concatenate(list(seed_times.of(chosen).values()))
+    return typed(number, name, chosen, time=times, **options)
 
 
 workloads = {
