@@ -119,10 +119,10 @@ SAMPLER = (
         ("tests/sample/test_labor.py",),
     ),
     Mutant(
-        "a number is smaller than itself",
+        "LABOR takes the largest numbers",
         _SAMPLE + "pick/labor_scan.cpp",
         "smaller[lane] += numbers[j] < numbers[begin + lane] ? 1 : 0;",
-        "smaller[lane] += numbers[j] <= numbers[begin + lane] ? 1 : 0;",
+        "smaller[lane] += numbers[j] > numbers[begin + lane] ? 1 : 0;",
         ("tests/sample/test_labor.py",),
     ),
     Mutant(
