@@ -67,8 +67,9 @@ struct Budget {
   // little and come again under another name would be served at the same virtual time for ever,
   // before all clients that have used more.
   uint64_t now = 0;
-  std::deque<Waiter*> waiters{};      // in the order in which they came
-  std::deque<uint64_t> given_back{};  // when calls ended whose threads no later call has taken
+  std::deque<Waiter*> waiters{};  // in the order in which they came
+  // When calls ended whose threads nobody has taken since. Rises.
+  std::deque<uint64_t> given_back{};
   // The lowest `due` of all waiters; kNobody if there are none. Read without the mutex.
   static constexpr uint64_t kNobody = UINT64_MAX;
   std::atomic<uint64_t> first_due = kNobody;
@@ -191,11 +192,12 @@ class Helpers {
 
 // Waits until a thread is free; returns the limit of that moment. A `next_call` takes the thread
 // that an ended call has left to it, if there is one; a call that goes on after a pause takes
-// another.
+// another. It takes the one that was left last: with the first, a client whose calls follow each
+// other would always leave a new one behind, and those of ended clients would stay free for ever.
 int TakeOne(Budget& budget, bool next_call) {
   Share* const share = CurrentShare();
   std::unique_lock lock(budget.mutex);
-  if (next_call && !budget.given_back.empty()) budget.given_back.pop_front();
+  if (next_call && !budget.given_back.empty()) budget.given_back.pop_back();
   // A client that was idle does not save up time: it would starve the others afterwards.
   Waiter waiter{.due = share == nullptr ? budget.now
                                         : std::max(share->nanoseconds.load(), budget.Newcomers())};
@@ -221,8 +223,8 @@ void GiveOneBack(Budget& budget, bool for_next_call) {
   const std::lock_guard lock(budget.mutex);
   budget.Advance(spent);
   --budget.used;
-  if (for_next_call) budget.KeepFree(now);
   budget.Grant();
+  if (for_next_call && budget.used < budget.limit) budget.KeepFree(now);
 }
 
 // Hands the thread over if a client that has used less time waits.

@@ -29,7 +29,7 @@ class RunningCall:
         """For people: the peer whose answer it waits for, and why that does not come; "" if it
         waits for none."""
         self.began_at = math.inf
-        """When a worker took it up the last time, by time.monotonic()."""
+        """When a worker took it up the first time, by time.monotonic()."""
         self.delayed_by = ""
         """The peer that other requests of its session waited for while it waited for a worker."""
 
@@ -63,8 +63,9 @@ class CallsAtWorkers:
     @contextmanager
     def having(self, running: RunningCall, arrived_at: float) -> Iterator[None]:
         """A context in which a worker runs that request."""
-        running.began_at = time.monotonic()
-        running.delayed_by = self._peer_waited_for(since=arrived_at)
+        if running.began_at == math.inf:  # it waited for memory, and not for a worker, since
+            running.began_at = time.monotonic()
+            running.delayed_by = self._peer_waited_for(since=arrived_at)
         self._calls.add(running)
         try:
             yield

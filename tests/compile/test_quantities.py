@@ -50,7 +50,13 @@ def test_memory_is_a_number_of_bytes_or_a_text(tmp_path: Path, memory: Any) -> N
 
 @pytest.mark.parametrize(
     ("memory", "error", "found"),
-    [("lots", ValueError, "'lots'"), (-1, ValueError, "-1"), (1e9, TypeError, "1000000000.0")],
+    [
+        ("lots", ValueError, "'lots'"),
+        (-1, ValueError, "-1"),
+        (1e9, TypeError, "1000000000.0"),
+        (1 << 70, ValueError, str(1 << 70)),
+        ("99999999T", ValueError, "99999999T"),
+    ],
 )
 def test_other_memory_is_refused_by_name(
     tmp_path: Path, memory: Any, error: type[Exception], found: str

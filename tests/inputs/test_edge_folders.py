@@ -58,6 +58,38 @@ def test_one_id_that_is_no_integer_makes_the_ids_of_all_files_texts(tmp_path: Pa
     assert file_bytes(tmp_path / "parts-out") == file_bytes(tmp_path / "whole-out")
 
 
+@pytest.mark.parametrize("options", [{}, {"source": "from_id", "target": "to_id"}])
+def test_a_file_with_nothing_but_names_does_not_make_ids_texts(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    """As programs leave them that write in parallel and have no line for one of their parts."""
+    parts = {"a.csv": ["10,11", "11,12"], "b.csv": [], "c.csv": ["12,10"]}
+    folder = write(tmp_path / "parts", parts, "from_id,to_id")
+    whole = one_file(tmp_path / "whole.csv", ["10,11", "11,12", "12,10"], "from_id,to_id")
+    for source in (folder, whole):
+        gz.import_files(source, tmp_path / f"{source.stem}-out", relabel=True, **options)
+    assert file_bytes(tmp_path / "parts-out") == file_bytes(tmp_path / "whole-out")
+
+
+def test_names_that_one_file_shows_are_names_in_all(tmp_path: Path) -> None:
+    folder = write(tmp_path / "parts", {"a.csv": ["0,1", "1,2"], "b.csv": ["x,y"]}, "foo,bar")
+    report = gz.import_files(folder, tmp_path / "out", relabel=True)
+    assert (report.graph.num_nodes, report.graph.num_edges) == (5, 3)
+
+
+def test_a_doubtful_first_line_of_any_file_is_told(tmp_path: Path) -> None:
+    parts = {"a.csv": ["a,b", "b,c"], "b.csv": ["foo,bar", "b,c"]}
+    report = gz.import_files(write(tmp_path / "parts", parts), tmp_path / "out", relabel=True)
+    assert report.graph.num_edges == 4
+    assert any("a first line ('foo', 'bar') counts as an edge" in note for note in report.notes)
+
+
+def test_folders_inside_are_not_looked_into(tmp_path: Path) -> None:
+    folder = write(tmp_path / "parts", {"a.csv": LINES})
+    write(folder / "old.csv", {"b.csv": LINES})
+    assert gz.import_files(folder, tmp_path / "out").graph.num_edges == len(LINES)
+
+
 def test_named_columns_may_be_in_another_order_in_each_file(tmp_path: Path) -> None:
     folder = write(tmp_path / "parts", {})
     (folder / "a.csv").write_text("buyer,day,seller\n0,2020-01-01,1\n")

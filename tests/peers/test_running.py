@@ -49,6 +49,21 @@ def test_a_request_that_a_worker_takes_up_at_the_last_moment_names_that_peer() -
         assert calls.peer_in_the_way(ours, arrived) == PEER
 
 
+def test_a_request_that_runs_again_after_it_waited_for_memory_names_no_peer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls, ours = CallsAtWorkers(), make_call()
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with calls.having(ours, 0.0):
+        wait_in_vain(calls)
+        now = 40.0
+    now = 41.0
+    with calls.having(ours, 0.0):
+        now = 60.0
+        assert calls.peer_in_the_way(ours, 0.0) == ""
+
+
 def test_a_request_that_takes_long_itself_names_no_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, ours, arrived = CallsAtWorkers(), make_call(), time.monotonic()
     wait_in_vain(calls)

@@ -42,6 +42,21 @@ def test_a_call_may_ask_for_fewer(graph, four_threads):
     assert _engine.thread_usage().peak == 2
 
 
+def test_threads_left_by_ended_calls_do_not_stay_free_for_ever(graph, limit_threads):
+    """A thread stays free for the next call for a moment, not for as long as calls follow."""
+    limit_threads(2)
+    other = threading.Thread(target=lambda: graph.sample(np.arange(20_000), [10, 5], threads=1))
+    other.start()
+    while other.is_alive():
+        graph.sample([0], [1])
+    helped = 0
+    for seed in range(400):  # without a rest in between
+        _engine.set_thread_limit(2)  # the peak counts from here
+        draw(graph, seed)
+        helped += seed >= 200 and _engine.thread_usage().peak == 2
+    assert helped > 150
+
+
 @pytest.mark.parametrize("callers", [3, 4, 16])
 def test_concurrent_calls_stay_within_the_budget(graph, four_threads, callers):
     started = threading.Barrier(callers)

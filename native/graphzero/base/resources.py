@@ -25,18 +25,15 @@ def make_resources(
 
 
 def _in_bytes(memory: int | str) -> int:
-    if isinstance(memory, str):
-        try:
-            return parse_size(memory)
-        except ValueError as error:
-            raise ValueError(f"memory: {error}") from None
     expected = "expected a whole number of bytes or a text such as '1G'"
     try:
-        found = index(memory)
+        found = parse_size(memory) if isinstance(memory, str) else index(memory)
+    except ValueError as error:
+        raise ValueError(f"memory: {error}") from None
     except TypeError:
         raise TypeError(f"memory: found {memory!r}, {expected}") from None
-    if found < 0:
-        raise ValueError(f"memory: found {found}, {expected}")
+    if not 0 <= found < 2**64:
+        raise ValueError(f"memory: found {memory}, {expected}, less than 2**64 bytes")
     return found
 
 

@@ -141,7 +141,7 @@ def _edges_with_ids(
             notes += (f"{label}: ids are text",)
         if table.first_line:
             notes += (
-                f"{label}: its first line ({table.first_line}) counts as an edge; if it names the "
+                f"{label}: a first line ({table.first_line}) counts as an edge; if it names the "
                 "columns, say so with --source and --target",
             )
     if relabel == "integer" and found.texts:

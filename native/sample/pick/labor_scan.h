@@ -69,7 +69,7 @@ inline constexpr size_t kRanked = 96;
 
 // Writes the positions of the `most` slots with the smallest upper halves, in rising order. Returns
 // false if upper halves are tied, so that lower halves have to decide about the last slot. Needs at
-// least `most` and at most kRanked slots, and room for one vector more.
+// least `most` and at most kRanked slots.
 bool TakeByRank(const SmallSlots& small, uint64_t most, uint64_t* positions);
 
 }  // namespace graphzero::sample

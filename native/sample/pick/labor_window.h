@@ -49,8 +49,6 @@ class LaborWindows {
 
   // Whether a row with this many slots is looked at as a whole.
   bool IsWhole(uint64_t slots) const { return slots / kLaborPieces < piece_size_; }
-  // Slots of a window.
-  uint64_t size() const { return kLaborPieces * piece_size_; }
   // The window in the row of this node. Needs a row that is not looked at as a whole.
   LaborPieces Of(uint64_t node, uint64_t slots) const;
 

@@ -82,7 +82,7 @@ def text_files(path: str) -> list[str]:
 def _parts(path: str) -> Iterator[Path]:
     """The files of a folder without hidden ones and those with an underscore, which are notes of
     the program that wrote the folder."""
-    return (file for file in Path(path).iterdir() if file.name[0] not in "._")
+    return (file for file in Path(path).iterdir() if file.name[0] not in "._" and file.is_file())
 
 
 def _text_suffix(file: Path) -> str:

@@ -83,8 +83,15 @@ def edge_table(
     return edges._replace(time=_edge_times(edges.table, edges.columns.time, options))
 
 
-def _edge_text(path: str, names: EdgeNames, options: ReadOptions, texts: bool | None) -> EdgeTable:
-    """Edges of one text. The caller adds their times, if they have any."""
+def _edge_text(
+    path: str,
+    names: EdgeNames,
+    options: ReadOptions,
+    texts: bool | None,
+    header: bool | None = None,
+) -> EdgeTable:
+    """Edges of one text. `header`: whether the first line names columns; None: this is detected.
+    The caller adds their times, if they have any."""
     text = text_input(path)
     sample = sample_fields(text)
     if names.given:
@@ -96,7 +103,8 @@ def _edge_text(path: str, names: EdgeNames, options: ReadOptions, texts: bool | 
         return EdgeTable(table, columns, texts)
     if texts is None:
         texts = are_texts(sample, (0, 1))
-    header = is_edge_header(sample[0], texts)
+    if header is None:
+        header = is_edge_header(sample[0], texts)
     if header:
         require_edge_order(path, sample[0])
     table = _positional_table(text, sample, header, options, least=2)
@@ -120,8 +128,7 @@ def _edge_folder(
     files = [file for file in files if sample_fields(text_input(file), 1) != [[""]]] or files[:1]
     parts = [_edge_text(file, names, options, texts) for file in files]
     if texts is None and len({part.texts for part in parts}) > 1:
-        # An id in one of the files is no integer, so the ids of all files are texts.
-        parts = [_edge_text(file, names, options, True) for file in files]
+        parts = _of_one_kind(files, parts, names, options)
     first = parts[0]
     for file, part in zip(files, parts, strict=True):
         if part.columns != first.columns or part.table.has_names != first.table.has_names:
@@ -130,7 +137,28 @@ def _edge_folder(
                 "all files of a folder begin with the same names, or none does"
             )
     table = TextFolder(path, [part.table for part in parts if isinstance(part.table, TextTable)])
-    return first._replace(table=table)
+    doubtful = next((part.first_line for part in parts if part.first_line), "")
+    return first._replace(table=table, first_line=doubtful)
+
+
+def _of_one_kind(
+    files: Sequence[str], parts: Sequence[EdgeTable], names: EdgeNames, options: ReadOptions
+) -> list[EdgeTable]:
+    """The same files again, where the ids of some were taken for integers and those of others for
+    texts: one id that is no integer makes all ids texts."""
+    samples = [sample_fields(text_input(file), 2) for file in files]
+    # A file of one line says nothing, if there are others: that line may be names.
+    longest = max(map(len, samples))
+    texts = any(
+        part.texts for part, lines in zip(parts, samples, strict=True) if len(lines) == longest
+    )
+    # Before integers, a line of names is found by what it is; before texts it looks like them.
+    known = [part.table.columns for part in parts if part.table.has_names]
+    headers = [True if lines[0] in known else None for lines in samples]
+    return [
+        _edge_text(file, names, options, texts, header)
+        for file, header in zip(files, headers, strict=True)
+    ]
 
 
 def _shown(edges: EdgeTable) -> str:
