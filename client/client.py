@@ -96,7 +96,9 @@ class Client(LoaderCalls):
           "own"   of those, the ones that did not exist before its time: earlier ones are history
           None    "own" with times, else False
         link_edge_ids: ids of the links' own edges, for links whose times are later than those of
-        the edges. These edges are left out, and no others. The rest is as in sample().
+        the edges. These edges are left out in place of those that exclude_seed_edges names, and by
+        default all edges the other way, if the relation is within one type. The rest is as in
+        sample().
         """
         return self._run(self._sample_links(*args, **kwargs))
 

@@ -22,7 +22,8 @@ from graphzero.client.loader.items import (
     require_batch_size,
 )
 from graphzero.client.loader.links import Links, labels_of_links, named_links, times_of_links
-from graphzero.client.loader.relation_edges import NO_IDS
+from graphzero.client.loader.own_edges import left_out, own_edge_ids
+from graphzero.client.loader.relation_edges import NO_IDS, RelationEdges
 from graphzero.client.loader.seed_batches import SeedBatches
 from graphzero.client.memory.results import Reply
 from graphzero.client.memory.tensors import users_array
@@ -52,15 +53,17 @@ class LinkDraws:
 
     def request(self, links: Links, positions: IdArray) -> LinkRequest:
         """The request for the links at these positions."""
+        edge_ids = None if links.edge_ids is None else links.edge_ids[positions]
+        exclude, edge_ids = left_out(self.exclude, edge_ids)
         return link_request(
             links.sources[positions],
             links.targets[positions],
             self.negatives,
-            self.exclude,
+            exclude,
             self.candidates,
             relation=self.relation,
             times=None if links.times is None else links.times[positions],
-            edge_ids=None if links.edge_ids is None else links.edge_ids[positions],
+            edge_ids=edge_ids,
         )
 
 
@@ -132,7 +135,7 @@ class LoaderLinks:
             edges.sources,
             edges.targets,
             times,
-            self._own_edges(dataset, edges.ids, len(edges.sources)),
+            self._own_edges(dataset, edges, times),
         )
         self.draws.request(_none_of(links), NO_IDS)  # raises the error that every batch would raise
         if times is not None:
@@ -142,13 +145,11 @@ class LoaderLinks:
         items = LinkList(links, self.draws, labels)
         return ordered_batches(items, options, "links"), temporal
 
-    def _own_edges(self, dataset: DatasetInfo, known: IdArray | None, count: int) -> IdArray | None:
-        """Ids of the links' own edges, if exactly these edges are to be left out; else None.
-
-        By default ("own") the edges between the ends of a link at exactly its time are left out.
-        Times that the user gives need not be those of the edges, which the model would then see. So
-        the edges are named by their ids, if these are known.
-        """
+    def _own_edges(
+        self, dataset: DatasetInfo, edges: RelationEdges, times: IdArray | None
+    ) -> IdArray | None:
+        """Ids of the links' own edges, if these are to be left out; None if their times tell."""
+        count = len(edges.sources)
         if self.edge_ids is not None:
             given = wire_ids(self.edge_ids, "link_edge_ids")
             if len(given) != count:
@@ -156,8 +157,9 @@ class LoaderLinks:
             with as_invalid_request():
                 check_edge_ids(dataset.schema, self.draws.relation, given)
             return given
-        given_times = self.time is not None and not isinstance(self.time, str)
-        return known if given_times and self.draws.exclude in (None, "own") else None
+        if self.draws.exclude not in (None, "own"):
+            return None
+        return own_edge_ids(dataset, self.draws.relation, edges, times)
 
 
 def _none_of(links: Links) -> Links:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from graphzero.client.dataset.info import ColumnInfo, DatasetInfo
 from graphzero.client.errors import InvalidRequest, NotFound, as_invalid_request
+from graphzero.client.loader.own_edges import require_order
 from graphzero.client.loader.relation_edges import EdgeFile, RelationEdges
 from graphzero.client.process.deadline import Deadline
 from graphzero.client.requests.original_ids import find_nodes
@@ -88,7 +89,7 @@ def named_links(
     sources, targets = yield from ends_of_links(
         given, dataset, types, deadline if original_ids else None, "links"
     )
-    return RelationEdges(sources, targets, None, None)
+    return RelationEdges(sources, targets, None, None, are_edges=False)
 
 
 def ends_of_links(
@@ -119,7 +120,9 @@ def times_of_links(dataset: DatasetInfo, edges: RelationEdges, time: Any) -> IdA
         return None
     if not isinstance(time, str):
         with as_invalid_request():
-            return time_array(time, len(edges.sources), dataset.schema.time_unit)
+            times = time_array(time, len(edges.sources), dataset.schema.time_unit)
+        require_order(edges, times, "time")
+        return times
     if time != "own":
         raise InvalidRequest(f'time is {time!r}, expected times, one for each link, or "own"')
     if edges.times is None:
@@ -145,6 +148,7 @@ def labels_of_links(
             raise ValueError(
                 f"edge_label: found shape {array.shape}, expected {count} labels, one for each link"
             )
+        require_order(edges, array, "edge_label")
         return array
     columns = dataset.by_owner[dataset.schema.relations[relation].directory]
     of_edges = {name: column for name, column in columns.items() if column.role == "edge"}

@@ -38,6 +38,8 @@ class RelationEdges:
     """None if the graph stores no edge ids."""
     times: IdArray | None
     """The edges' own; None if they have none."""
+    are_edges: bool = True
+    """False if these are just pairs of nodes."""
 
 
 class EdgeFile:

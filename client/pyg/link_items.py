@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from graphzero.client.batches.batch import Batch
 from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
-from graphzero.client.dataset.files import open_visible
 from graphzero.client.loader.earliest_link import require_negatives_of_earliest
 from graphzero.client.loader.links import Links, ends_of_links
+from graphzero.client.loader.own_edges import own_edge_ids, require_order
 from graphzero.client.loader.relation_edges import EdgeFile
 from graphzero.client.pyg.arguments import split_edge_label_index
 from graphzero.client.pyg.data import Stores
@@ -23,7 +22,6 @@ from graphzero.client.pyg.parts import parts_of
 from graphzero.client.pyg.topology import edges_by_id
 from graphzero.embedded.link_request import ExcludeSeedEdges, LinkRequest
 from graphzero.embedded.typed_arguments import time_array
-from graphzero.files.column_types import NO_TIME
 from torch_geometric.sampler import EdgeSamplerInput
 
 
@@ -72,9 +70,8 @@ class LinkItems:
             unit = dataset.schema.time_unit
             times = time_array(edge_label_time, count, unit, "edge_label_time")
         own_id = None if input_id is None else ids_of_items(input_id, count)
-        if edge_ids is not None and not _come_after_edges(client, plan.ends, times):
-            edge_ids = None
-        links = Links(plan.ends.relation, sources, targets, times, edge_ids)
+        own_edges = _own_edges(client, plan.ends, times, edge_ids) if index is None else None
+        links = Links(plan.ends.relation, sources, targets, times, own_edges)
         shown_times = None if times is None else torch.from_numpy(times)
         return cls(plan, links, labels, shown_times, own_id)
 
@@ -178,19 +175,15 @@ def _every_link(
     return sources, targets, every.e_id
 
 
-def _come_after_edges(client: Client, ends: LinkEnds, times: IdArray | None) -> bool:
-    """Whether any link is later than the edge that it is. Links are all edges of the relation, in
-    the order of their ids. By its time alone such an edge is history, and a model would see it, so
-    the loader must name it by its id."""
+def _own_edges(
+    client: Client, ends: LinkEnds, times: IdArray | None, edge_ids: IdArray | None
+) -> IdArray | None:
+    """What own_edge_ids() says of links that are all edges of the relation, in the order of these
+    ids. Raises InvalidRequest if they have no ids, but different times."""
     if times is None:
-        return False
+        return None
     assert ends.relation_number is not None
-    edges = EdgeFile(client.info().dataset, ends.relation_number).all_edges()
-    since = np.full(len(times), NO_TIME) if edges.times is None else edges.times
-    visible = open_visible(client.info().dataset, "times cannot be read", "give edge_label_index")
-    for number, has_times, nodes in zip(
-        ends.types, ends.have_times, (edges.sources, edges.targets), strict=True
-    ):
-        if has_times:  # an edge exists from the latest of its own time and those of its ends on
-            since = np.maximum(since, visible.graph.topology.node_times(number)[nodes])
-    return bool(np.any((since != NO_TIME) & (since < times)))
+    dataset = client.info().dataset
+    edges = replace(EdgeFile(dataset, ends.relation_number).all_edges(), ids=edge_ids)
+    require_order(edges, times, "edge_label_time")
+    return own_edge_ids(dataset, ends.relation_number, edges, times)

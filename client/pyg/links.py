@@ -10,6 +10,7 @@ import torch
 from graphzero.client.batches.batch import Batch
 from graphzero.client.batches.typed_batch import TypedBatch
 from graphzero.client.client import Client
+from graphzero.client.loader.own_edges import left_out
 from graphzero.client.loader.relation_edges import NO_IDS
 from graphzero.client.pyg.data import Stores
 from graphzero.client.pyg.negatives import (
@@ -107,6 +108,7 @@ class LinkPlan:
         if self.ends.relation_number is None:
             return self._as_seeds(sources, targets, times, disjoint)
         given = max(len(sources), len(targets))
+        exclude, edge_ids = left_out(exclude, edge_ids if exclude in (None, "own") else None)
         return link_request(
             sources,
             targets,
@@ -116,7 +118,7 @@ class LinkPlan:
             count,
             relation=self.ends.relation_number,
             times=None if times is None else times[np.arange(given) % count],
-            edge_ids=edge_ids if exclude in (None, "own") else None,
+            edge_ids=edge_ids,
         )
 
     def _as_seeds(

@@ -164,6 +164,10 @@ def _candidate_ids(given: Any, num_nodes: int, what: str) -> Int64Array | str | 
     return ids
 
 
+ANY_EDGE = -1
+"""In place of the id of an edge: all edges between its ends."""
+
+
 @dataclass(frozen=True)
 class LinkRequest:
     """Links with their negatives, times, and edges to leave out."""
@@ -190,9 +194,11 @@ class LinkRequest:
     """One for each link and for each negative that the caller gives: the trees of its ends contain
     nothing later, and negatives drawn for a link exist at its time."""
     edge_ids: Int64Array | None = None
-    """Ids of the links' own edges, one for each link: only these are left out of their trees. Needs
-    times. `exclude` "own" then becomes False: which edges are the links' own is known better than
-    by time, and an edge that is older than its link must not count as history."""
+    """Ids of the links' own edges, one for each link, which are left out of their trees in place of
+    those that `exclude` names: an edge that is older than its link must not count as history. Needs
+    times. What else has these edges does not have their ids: in an inverse relation, and by
+    `exclude` "own", "pair" and "both" in the other direction of a relation within one type, all
+    edges between the ends are left out."""
 
     def __post_init__(self) -> None:
         given = max(len(self.sources), len(self.targets))
@@ -210,8 +216,6 @@ class LinkRequest:
             raise ValueError(
                 f"{len(self.edge_ids)} edge ids of links, expected {self.num_links}, one for each"
             )
-        if self.edge_ids is not None and self.exclude == "own":
-            object.__setattr__(self, "exclude", False)
         if self.num_links > min(len(self.sources), len(self.targets)):
             raise ValueError(
                 f"{self.num_links} links, but {len(self.sources)} sources and "

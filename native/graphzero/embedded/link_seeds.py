@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphzero import _engine
 from graphzero.base.errors import InputError
-from graphzero.embedded.link_request import LinkRequest
+from graphzero.embedded.link_request import ANY_EDGE, LinkRequest
 from graphzero.embedded.results import Int64Array
 from graphzero.embedded.sampling import thread_count
 from graphzero.embedded.typed_arguments import TypedIds
@@ -167,26 +167,36 @@ def link_exclusions(schema: Schema, request: LinkRequest, seeds: LinkSeeds) -> L
     places = _same_edges(schema, request.relation, both=both and found.source == found.target)
     ends = request.sources[: request.num_links], request.targets[: request.num_links]
     if seeds.link_of_tree is None:
-        return LinkExclusions(exclude=_merged([(r, *_turned(ends, t)) for r, t in places]))
+        return LinkExclusions(
+            exclude=_merged([(place.relation, *_turned(ends, place.turned)) for place in places])
+        )
     trees, links = seeds.link_of_tree
     in_trees = []
-    for number in sorted({number for number, _ in places}):
-        ways = [_turned(ends, turned) for other, turned in places if other == number]
-        edge_ids = request.edge_ids
-        if edge_ids is not None and schema.relations[number].base != found.base:
-            # An inverse numbers its edges in its own way. Nobody knows which of its edges between
-            # these ends is the link's, so all of them are left out.
-            edge_ids = None
+    for number in sorted({place.relation for place in places}):
+        here = [place for place in places if place.relation == number]
+        ways = [_turned(ends, place.turned) for place in here]
+        edge_ids = None
+        # An inverse numbers its edges in its own way. Nobody knows which of its edges between these
+        # ends is the link's, so all of them are left out. So are those the other way in a relation
+        # within one type, which may list each edge in both directions.
+        if request.edge_ids is not None and schema.relations[number].base == found.base:
+            any_edge = np.broadcast_to(np.int64(ANY_EDGE), len(request.edge_ids))
+            of_way = [
+                any_edge if place.is_other_way and not found.symmetric else request.edge_ids
+                for place in here
+            ]
+            edge_ids = _joined([(ids, links) for ids in of_way])
         in_trees.append(
             ExcludedInTrees(
                 number,
                 _joined([(sources, links) for sources, _ in ways]),
                 _joined([(targets, links) for _, targets in ways]),
                 _joined([(trees, None)] * len(ways)),
-                None if edge_ids is None else _joined([(edge_ids, links)] * len(ways)),
+                edge_ids,
             )
         )
-    return LinkExclusions(exclude_in_trees=in_trees, spare_history=request.exclude == "own")
+    by_time = request.exclude == "own" and request.edge_ids is None
+    return LinkExclusions(exclude_in_trees=in_trees, spare_history=by_time)
 
 
 def excluded_pairs(schema: Schema, pairs: list[ExcludedPairs]) -> list[ExcludedPairs]:
@@ -196,7 +206,7 @@ def excluded_pairs(schema: Schema, pairs: list[ExcludedPairs]) -> list[ExcludedP
     found: list[ExcludedPairs] = []
     for number, *ends in pairs:
         places = _same_edges(schema, number, both=schema.relations[number].symmetric)
-        found += [(place, *_turned((ends[0], ends[1]), turned)) for place, turned in places]
+        found += [(place.relation, *_turned((ends[0], ends[1]), place.turned)) for place in places]
     return _merged(found)
 
 
@@ -216,9 +226,16 @@ def check_edge_ids(schema: Schema, relation: int, edge_ids: Int64Array) -> None:
         )
 
 
-def _same_edges(schema: Schema, relation: int, *, both: bool) -> list[tuple[int, bool]]:
-    """Relations that have the same edges, each with whether its source and target are exchanged;
-    with `both`, each relation both ways."""
+class _SameEdges(NamedTuple):
+    """A relation that has the same edges."""
+
+    relation: int
+    turned: bool  # source and target are exchanged
+    is_other_way: bool = False  # these are the edges from target to source
+
+
+def _same_edges(schema: Schema, relation: int, *, both: bool) -> list[_SameEdges]:
+    """Relations that have the same edges; with `both`, each relation both ways."""
     own = schema.relations[relation]
     base = schema.relations[own.base]
     found = []
@@ -226,9 +243,9 @@ def _same_edges(schema: Schema, relation: int, *, both: bool) -> list[tuple[int,
         turned = other.is_view != own.is_view
         is_inverse = other.base == base.inverse or schema.relations[other.base].inverse == own.base
         if other.base == own.base or is_inverse:
-            found.append((number, turned != (other.base != own.base)))
+            found.append(_SameEdges(number, turned != (other.base != own.base)))
             if both:
-                found.append((number, turned == (other.base != own.base)))
+                found.append(_SameEdges(number, turned == (other.base != own.base), True))
     return found
 
 

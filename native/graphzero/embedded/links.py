@@ -74,9 +74,9 @@ class LinkSamplingMixin(SamplingMixin):
         This holds in the relation, in its view (or the relation that it is a view of) and in its
         declared inverse.
         link_edge_ids: for links whose times come after their edges: the ids of these edges, as e_id
-        has them; only they are left out, however exclude_seed_edges says which edges are the
-        links' own. A declared inverse has ids of its own, so all its edges between the ends of a
-        link are left out.
+        has them, which are left out in place of those that exclude_seed_edges names. All edges
+        between the ends of a link are left out in a declared inverse, which has ids of its own, and
+        the other way in a relation within one type, unless exclude_seed_edges is False or True.
         The other arguments are as in sample().
         """
         schema = self._file.schema

@@ -50,9 +50,15 @@ std::span<const ExcludedEdges::Pair> ExcludedEdges::Run(uint64_t row) const {
 
 bool ExcludedEdges::Contains(uint64_t row, uint64_t neighbour, uint64_t edge_id) const {
   if (empty()) return false;
-  const std::span<const Pair> run = Run(row);
-  return std::binary_search(run.begin(), run.end(),
-                            Pair{row, neighbour, by_edge_id_ ? edge_id : 0});
+  return Has(Run(row), row, neighbour, edge_id);
+}
+
+bool ExcludedEdges::Has(std::span<const Pair> run, uint64_t row, uint64_t neighbour,
+                        uint64_t edge_id) const {
+  const auto has = [&](uint64_t id) {
+    return std::binary_search(run.begin(), run.end(), Pair{row, neighbour, id});
+  };
+  return by_edge_id_ ? has(edge_id) || has(kAnyId) : has(0);
 }
 
 // Finds the excluded edges of one row in each lane (row_lanes.h). Rows of hubs are long and few of
@@ -165,8 +171,7 @@ class SlotFinder {
     base::CheckPoint();  // this turn reads a whole row
     for (size_t i = 0; i < ids.size(); ++i) {
       loop_.Next();
-      const ExcludedEdges::Pair pair{keys_[lane.number], ids[i], edge_id(i)};
-      if (std::binary_search(lane.left.begin(), lane.left.end(), pair)) {
+      if (excluded_.Has(lane.left, keys_[lane.number], ids[i], edge_id(i))) {
         slots_[lane.number].push_back(ranges_[lane.number].begin + i);
       }
     }

@@ -18,6 +18,9 @@ namespace graphzero::sample {
 // nothing. Thread-safe after the constructor.
 class ExcludedEdges {
  public:
+  // In place of an id: every edge between the pair.
+  static constexpr uint64_t kAnyId = UINT64_MAX;
+
   // Slots of one row. The request decides how many there are, so they count as working memory.
   using Slots = base::WorkVector<uint64_t>;
 
@@ -52,6 +55,8 @@ class ExcludedEdges {
   friend class SlotFinder;
 
   std::span<const Pair> Run(uint64_t row) const;
+  // Whether a run of pairs, which have this row, has the edge.
+  bool Has(std::span<const Pair> run, uint64_t row, uint64_t neighbour, uint64_t edge_id) const;
 
   base::WorkVector<Pair> pairs_;  // sorted, each once
   IdTable<uint64_t> runs_;        // from a row to its first pair

@@ -112,6 +112,11 @@ class _Planning:
         own = Attributes(f"{self._owner}[{name!r}]", self._names)
         time = None
         for key, value in stored.items():
+            if key == self._time and _rows(value) != count:
+                raise InputError(
+                    f"{self._owner}[{name!r}].{key}: found times of {_found(value)}, expected "
+                    f"{count}, one for each node"
+                )
             if _rows(value) != count:
                 own.leave_out(key, f"found {_found(value)}, expected {count} rows for the nodes")
                 continue

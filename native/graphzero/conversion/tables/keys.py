@@ -123,8 +123,8 @@ class OwnNodes:
     def __init__(self, count: int, temp_dir: str | None = None) -> None:
         """`temp_dir`: for the file; None: rows are counted."""
         self.count = count
-        self.in_order = True
         self._file = None
+        self.in_order = True
         self._rows = 0
         if temp_dir is not None:
             self._file = tempfile.TemporaryFile(dir=temp_dir)  # noqa: SIM115
@@ -140,14 +140,19 @@ class OwnNodes:
         """A cursor for one reading of the table."""
         if self._file is not None:
             self._file.flush()
-        return NodeCursor(None if self.in_order else self._file)
+        return NodeCursor(None if self.in_order else self._file, self)
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
 class NodeCursor:
     """Gives the nodes of consecutive rows."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, owner: OwnNodes) -> None:
         self._file = file
+        self._owner = owner  # closes the file when it dies
         self._row = 0
 
     def next(self, rows: int) -> npt.NDArray[np.int64]:
