@@ -50,6 +50,7 @@ from graphzero.embedded.typed_arguments import (
     fanout_of_relations,
     given_order,
     seeds_by_type,
+    time_array,
 )
 from graphzero.embedded.typed_arguments import (
     Seeds as TypedSeeds,
@@ -184,6 +185,9 @@ class ClientCalls:
         )
         if isinstance(time, str):
             raise InvalidRequest(f"time is {time!r}, expected times, one for each link")
+        if time is not None:
+            with as_invalid_request():
+                time = time_array(time, len(ends[0]), self._dataset.schema.time_unit, of="link")
         draws = TimedDraws(time_strict, time_window, temporal_strategy)
         temporal, times = temporal_options(self._dataset, time, [(found.source, ends[0])], draws)
         options = self._sample_options(

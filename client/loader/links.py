@@ -120,7 +120,7 @@ def times_of_links(dataset: DatasetInfo, edges: RelationEdges, time: Any) -> IdA
         return None
     if not isinstance(time, str):
         with as_invalid_request():
-            times = time_array(time, len(edges.sources), dataset.schema.time_unit)
+            times = time_array(time, len(edges.sources), dataset.schema.time_unit, of="link")
         require_order(edges, times, "time")
         return times
     if time != "own":

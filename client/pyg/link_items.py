@@ -68,7 +68,7 @@ class LinkItems:
         times = None
         if edge_label_time is not None:
             unit = dataset.schema.time_unit
-            times = time_array(edge_label_time, count, unit, "edge_label_time")
+            times = time_array(edge_label_time, count, unit, "edge_label_time", "link")
         own_id = None if input_id is None else ids_of_items(input_id, count)
         own_edges = _own_edges(client, plan.ends, times, edge_ids) if index is None else None
         links = Links(plan.ends.relation, sources, targets, times, own_edges)

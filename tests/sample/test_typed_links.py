@@ -423,6 +423,10 @@ def test_typed_links_without_times_leave_their_edges_out_on_request(ratings: gz.
             "no target exists at time 20, that of link 2",
         ),
         (
+            lambda g: g.sample_links([0, 1], [1, 1], [1], relation="rates", time=[40, 20, 5]),
+            r"time: found shape \(3,\), expected 2 times, one for each link",
+        ),
+        (
             lambda g: g.sample_links(
                 [0], [1], [1], relation="rates", negatives=gz.Negatives("pairs", candidates=[7])
             ),

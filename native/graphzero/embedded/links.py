@@ -88,7 +88,7 @@ class LinkSamplingMixin(SamplingMixin):
         if time is not None:
             if isinstance(time, str):
                 raise InputError(f"time is {time!r}, expected times, one for each link")
-            times = time_array(time, len(ids[0]), schema.time_unit)
+            times = time_array(time, len(ids[0]), schema.time_unit, of="link")
         request = link_request(
             *ids,
             negatives,

@@ -199,8 +199,11 @@ def _in_schema_order(
     return np.concatenate([pieces[number] for number in sizes])
 
 
-def time_array(time: Any, count: int, unit: str, what: str = "time") -> Int64Array:
-    """`count` times on the graph's scale; a single time stands for all of them."""
+def time_array(
+    time: Any, count: int, unit: str, what: str = "time", of: str = "seed"
+) -> Int64Array:
+    """`count` times on the graph's scale; a single time stands for all of them. `of` is what each
+    is the time of, for messages."""
     array = np.asarray(_on_cpu(time))
     if array.dtype == object:
         array = _dates_of_objects(array, what)
@@ -217,12 +220,12 @@ def time_array(time: Any, count: int, unit: str, what: str = "time") -> Int64Arr
     times = np.ascontiguousarray(array, np.int64)
     if times.shape != (count,):
         raise ValueError(
-            f"{what}: found shape {times.shape}, expected {count} times, one for each seed"
+            f"{what}: found shape {times.shape}, expected {count} times, one for each {of}"
         )
     missing = np.flatnonzero(times == NO_TIME)
     if missing.size:
         raise ValueError(
-            f"{what}[{int(missing[0])}] is no time (NaT, {NO_TIME}), expected one for each seed"
+            f"{what}[{int(missing[0])}] is no time (NaT, {NO_TIME}), expected one for each {of}"
         )
     return times
 
