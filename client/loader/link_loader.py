@@ -157,8 +157,8 @@ class LoaderLinks:
             with as_invalid_request():
                 check_edge_ids(dataset.schema, self.draws.relation, given)
             return given
-        if self.draws.exclude not in (None, "own"):
-            return None
+        if self.draws.exclude not in (None, "own") or isinstance(self.time, str):
+            return None  # no link is later than its edge if it has the edge's time
         return own_edge_ids(dataset, self.draws.relation, edges, times)
 
 

@@ -107,46 +107,51 @@ def test_values_for_all_edges_need_edge_ids(visits: gz.Client) -> None:
     assert batch.edge_label.tolist() == [1, 2, 3, 4]
 
 
-class TestPyG:
-    torch = pytest.importorskip("torch")
-    pyg = pytest.importorskip("torch_geometric", reason="needs the extra [pyg]")
+@pytest.fixture
+def torch() -> Any:
+    pytest.importorskip("torch_geometric", reason="needs the extra [pyg]")
+    return pytest.importorskip("torch")
 
-    @pytest.mark.parametrize("later", [0, 3])
-    def test_reverses_within_a_relation_are_left_out(self, friends: gz.Client, later: int) -> None:
-        from graphzero.pyg import LinkNeighborLoader
 
-        times = self.torch.tensor(TIMES) + later
-        (batch,) = LinkNeighborLoader(
-            friends, [-1], edge_label_time=times, time_attr="time", batch_size=6
+@pytest.mark.parametrize("later", [0, 3])
+def test_pyg_s_links_do_not_show_reverses_within_a_relation(
+    torch: Any, friends: gz.Client, later: int
+) -> None:
+    from graphzero.pyg import LinkNeighborLoader
+
+    times = torch.tensor(TIMES) + later
+    (batch,) = LinkNeighborLoader(
+        friends, [-1], edge_label_time=times, time_attr="time", batch_size=6
+    )
+    link = batch.batch[batch.edge_index[0]] % 6
+    ends = batch.n_id[batch.edge_index]
+    links = batch.n_id[batch.edge_label_index[:, link]]
+    assert ends.shape[1] > 0
+    assert not (ends == links).all(0).any()
+    assert not (ends == links.flip(0)).all(0).any()
+
+
+def test_pyg_s_links_do_not_show_edges_without_ids(torch: Any, visits: gz.Client) -> None:
+    from graphzero.pyg import LinkNeighborLoader
+
+    relation = ("visit", "user", "user")
+    options: dict[str, Any] = {"time_attr": "time", "batch_size": 4}
+    with pytest.raises(gz.InvalidRequest, match="edge_label_time has a value for each edge"):
+        LinkNeighborLoader(
+            visits,
+            [-1],
+            relation,
+            edge_label_time=torch.tensor(VISITS[2]),
+            **options,
         )
-        link = batch.batch[batch.edge_index[0]] % 6
-        ends = batch.n_id[batch.edge_index]
-        links = batch.n_id[batch.edge_label_index[:, link]]
-        assert ends.shape[1] > 0
-        assert not (ends == links).all(0).any()
-        assert not (ends == links.flip(0)).all(0).any()
-
-    def test_edges_without_ids(self, visits: gz.Client) -> None:
-        from graphzero.pyg import LinkNeighborLoader
-
-        relation = ("visit", "user", "user")
-        options: dict[str, Any] = {"time_attr": "time", "batch_size": 4}
-        with pytest.raises(gz.InvalidRequest, match="edge_label_time has a value for each edge"):
-            LinkNeighborLoader(
-                visits,
-                [-1],
-                relation,
-                edge_label_time=self.torch.tensor(VISITS[2]),
-                **options,
-            )
-        late = self.torch.full((4,), 9)
-        (batch,) = LinkNeighborLoader(visits, [-1], relation, edge_label_time=late, **options)
-        links = batch[relation].edge_label_index
-        index = batch[relation].edge_index
-        link = batch["user"].batch[index[1]] % 4
-        ends = batch["visit"].n_id[index[0]], batch["user"].n_id[index[1]]
-        wanted = batch["visit"].n_id[links[0][link]], batch["user"].n_id[links[1][link]]
-        assert not ((ends[0] == wanted[0]) & (ends[1] == wanted[1])).any()
+    late = torch.full((4,), 9)
+    (batch,) = LinkNeighborLoader(visits, [-1], relation, edge_label_time=late, **options)
+    links = batch[relation].edge_label_index
+    index = batch[relation].edge_index
+    link = batch["user"].batch[index[1]] % 4
+    ends = batch["visit"].n_id[index[0]], batch["user"].n_id[index[1]]
+    wanted = batch["visit"].n_id[links[0][link]], batch["user"].n_id[links[1][link]]
+    assert not ((ends[0] == wanted[0]) & (ends[1] == wanted[1])).any()
 
 
 def test_times_of_nodes_of_another_length_are_refused(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@
 namespace graphzero::sample {
 namespace {
 
-// Slots of a window for each edge to be drawn, at least and at most as many in all as the other
-// constants say. Of few slots, targets agree on too few.
+// A window has this many slots for each edge to be drawn, but not fewer than kLeastSlots in all, of
+// which targets would agree on too few neighbours, and not more than kMostSlots.
 constexpr uint64_t kSlotsForEdge = 16;
 constexpr uint64_t kLeastSlots = 256;
-// Also for samples by weight: if a window misses the few large weights of a row, the others get
-// large scales, and the smaller the window is, the more often that happens.
+// Windows of samples by weight always have this size: if a window misses the few large weights of a
+// row, the others get large scales, and the smaller the window is, the more often that happens.
 constexpr uint64_t kMostSlots = 4096;
 
 uint64_t PieceSize(const Fanout& fanout, bool weighted) {
@@ -42,7 +42,8 @@ LaborPieces LaborWindows::Of(uint64_t node, uint64_t slots) const {
   const uint64_t place = periods_.IsLater(node) ? later_place_ : first_place_;
   const auto start = static_cast<uint64_t>((static_cast<unsigned __int128>(place) * slots) >> 64);
   // Piece j begins at start + floor(j * slots / kLaborPieces), counted on from the last position to
-  // the first. Pieces do not overlap, because this many slots lie between two of them at least.
+  // the first. Pieces do not overlap: their begins are at least slots / kLaborPieces apart, which
+  // is no less than the size of a piece, or else the row would be looked at as a whole.
   std::array<uint64_t, kLaborPieces> begins;
   for (uint64_t j = 0; j < kLaborPieces; ++j) {
     const auto further =
